@@ -6,6 +6,7 @@ export type Cell = string | number | bigint | Uint8Array | null
 /** The four kinds of column an engine must know. `integer` is 64-bit signed, `text` compares by code point. */
 export type PhysicalType = 'integer' | 'real' | 'text' | 'bytes'
 
+/** A column of a physical table; every column takes null. */
 export interface PhysicalColumn {
   readonly name: string
   readonly type: PhysicalType
@@ -53,7 +54,12 @@ export type Filter =
   | { readonly kind: 'and'; readonly filters: readonly Filter[] }
   | { readonly kind: 'or'; readonly filters: readonly Filter[] }
   | { readonly kind: 'not'; readonly filter: Filter }
-  | { readonly kind: 'compare'; readonly column: string; readonly operator: '=' | '<>' | '<' | '>'; readonly value: Exclude<Cell, null> }
+  | {
+      readonly kind: 'compare'
+      readonly column: string
+      readonly operator: '=' | '<>' | '<' | '>'
+      readonly value: Exclude<Cell, null>
+    }
   | { readonly kind: 'in'; readonly column: string; readonly values: readonly Exclude<Cell, null>[] }
   | { readonly kind: 'isNull'; readonly column: string }
 

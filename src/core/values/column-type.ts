@@ -14,6 +14,8 @@ export class ValueFault extends Error {}
 /** One column type. `Value` is the trusted form: once parsed, every other method takes it without checking. */
 export interface ColumnType<Value> {
   readonly name: ColumnTypeName
+  /** First byte of every digest input (1 STRING, 2 INTEGER, 3 FLOAT, 4 BOOL, 5 DATE, 6 TIME, 7 DATETIME, 8 JSON, 9 ARRAY): equal bytes of two types never give equal digests. Never changes. */
+  readonly tag: number
   /** Cell type of a column of this type that is kept plain. */
   readonly physical: PhysicalType
   /** Untrusted input to trusted value, in one canonical form per value; throws `ValueFault`. Never sees null. */

@@ -1,0 +1,130 @@
+/** AES-256-CMAC (SP 800-38B) of many inputs: short ones by lanes, where one AES call serves them all, long ones as a chain. */
+import { type Cipheriv, createCipheriv } from 'node:crypto'
+import { DIGEST_BYTES } from '../../core/ports/keys.ts'
+import { type Slab, slabStart } from '../../core/util/slab.ts'
+import { type BlockCipher, createBlockCipher, doubleBlock } from './block-cipher.ts'
+import { REGION, useEngine } from './engine.ts'
+
+const BLOCK = 16
+/** Blocks of the longest input that goes by lanes: each block is one more AES call for all. */
+const MOST_LANE_BLOCKS = 16
+/** Lanes of one run: so many of the longest fit the engine's memory. */
+const MOST_LANES = 2048
+/** Bytes of a chain handed over at once, a multiple of the block: a long input needs no more memory than this. */
+const CHAIN_PIECE = 32_768
+
+/** A CMAC key at work. */
+export interface Cmac {
+  /** DIGEST_BYTES for each input, in order. */
+  digest(inputs: Slab): Uint8Array
+}
+
+/** The two subkeys, as bytes. */
+interface Subkeys {
+  readonly whole: Uint8Array
+  readonly padded: Uint8Array
+}
+
+/** CMAC under a 32-byte key. */
+export function createCmac(key: Uint8Array): Cmac {
+  const cipher = createBlockCipher(key)
+  const whole = doubleBlock(cipher.update(Buffer.alloc(BLOCK)))
+  const subkeys: Subkeys = { whole, padded: doubleBlock(whole) }
+  const chain = createChain(key, subkeys)
+  return {
+    digest(inputs) {
+      const out = new Uint8Array(inputs.count * DIGEST_BYTES)
+      for (let from = 0; from < inputs.count; ) {
+        const to = laneRun(inputs, from)
+        if (to > from) runLanes(cipher, subkeys, inputs, from, to, out)
+        else chain(inputs.bytes.subarray(slabStart(inputs, from), inputs.ends[from]), out, from * DIGEST_BYTES)
+        from = Math.max(to, from + 1)
+      }
+      return out
+    },
+  }
+}
+
+/** Copies the last 1 to 16 bytes (or none) of a message into a block, pads it and adds the subkey. */
+function finishBlock(block: Uint8Array, at: number, length: number, subkeys: Subkeys): void {
+  const subkey = length === BLOCK ? subkeys.whole : subkeys.padded
+  if (length < BLOCK) {
+    block[at + length] = 0x80
+    block.fill(0, at + length + 1, at + BLOCK)
+  }
+  for (let i = 0; i < BLOCK; i++) block[at + i] = (block[at + i] ?? 0) ^ (subkey[i] ?? 0)
+}
+
+/**
+ * One message after another through one CBC stream: a new message begins with a zero block as its IV when its first block is
+ * added to the last ciphertext block. So a message of any length costs one call, and never a new cipher.
+ */
+function createChain(key: Uint8Array, subkeys: Subkeys): (input: Uint8Array, out: Uint8Array, at: number) => void {
+  const last = Buffer.alloc(BLOCK)
+  const piece = Buffer.alloc(CHAIN_PIECE)
+  let cipher: Cipheriv | undefined
+  return (input, out, at) => {
+    const stream = cipher ?? startCbc(key, last)
+    // Forgotten until the message is through: an interrupted stream must not serve another message.
+    cipher = undefined
+    let rest = input.length
+    for (let from = 0; from === 0 || rest > 0; from += CHAIN_PIECE) {
+      const length = Math.min(rest, CHAIN_PIECE)
+      piece.set(input.subarray(from, from + length))
+      rest -= length
+      const end = Math.max(BLOCK, Math.ceil(length / BLOCK) * BLOCK)
+      if (rest === 0) finishBlock(piece, end - BLOCK, length - (end - BLOCK), subkeys)
+      if (from === 0) for (let i = 0; i < BLOCK; i++) piece[i] = (piece[i] ?? 0) ^ (last[i] ?? 0)
+      const encrypted = stream.update(piece.subarray(0, end))
+      last.set(encrypted.subarray(end - BLOCK))
+      piece.fill(0, 0, end)
+    }
+    out.set(last, at)
+    cipher = stream
+  }
+}
+
+function startCbc(key: Uint8Array, last: Buffer): Cipheriv {
+  last.fill(0)
+  const cipher = createCipheriv('aes-256-cbc', key, Buffer.alloc(BLOCK))
+  cipher.setAutoPadding(false)
+  return cipher
+}
+
+/** Runs items `from` to `to` side by side in the engine: one AES call for each block of the longest. */
+function runLanes(cipher: BlockCipher, subkeys: Subkeys, inputs: Slab, from: number, to: number, out: Uint8Array): void {
+  const { calls, memory, lengths } = useEngine()
+  const { lengths: ends, flags: order, subkeys: keys, input, blocks, output } = REGION
+  const count = to - from
+  const base = slabStart(inputs, from)
+  const bytes = slabStart(inputs, to) - base
+  memory.set(inputs.bytes.subarray(base, base + bytes), input)
+  memory.set(subkeys.whole, keys)
+  memory.set(subkeys.padded, keys + BLOCK)
+  lengths.set(inputs.ends.subarray(from, to))
+  calls.orderLanes(ends, base, count, order, REGION.running)
+  for (let step = 0, running = count; running > 0; ) {
+    calls.addStep(input, ends, base, order, running, step, keys, blocks)
+    memory.set(cipher.update(memory.subarray(blocks, blocks + running * BLOCK)), blocks)
+    step++
+    running = step < MOST_LANE_BLOCKS ? memory.readUInt32LE(REGION.running + 4 * step) : 0
+  }
+  calls.writeMacs(blocks, order, count, output)
+  out.set(memory.subarray(output, output + count * BLOCK), from * DIGEST_BYTES)
+  calls.wipe(input, bytes)
+  calls.wipe(blocks, count * BLOCK)
+  calls.wipe(keys, 2 * BLOCK)
+}
+
+/** Index after the last of the neighbours from `from` on that run by lanes, or `from` when a chain is the faster way. */
+function laneRun(inputs: Slab, from: number): number {
+  let longest = 0
+  let to = from
+  for (; to < inputs.count && to - from < MOST_LANES; to++) {
+    const blocks = Math.ceil(((inputs.ends[to] ?? 0) - slabStart(inputs, to)) / BLOCK)
+    if (blocks > MOST_LANE_BLOCKS) break
+    longest = Math.max(longest, blocks)
+  }
+  // A chain costs about as much as two steps, whatever the number of lanes; so does the way into the engine.
+  return (to - from - 1) * 2 > longest ? to : from
+}

@@ -1,0 +1,28 @@
+/** Every key of a vault, derived from its root keys by HKDF-SHA-256 with distinct labels. */
+import { hkdfSync } from 'node:crypto'
+import { unreachable } from '../../core/util/unreachable.ts'
+
+/** What a key is for. The label names it; no two uses share one. */
+export type KeyUse =
+  | { readonly kind: 'seal'; readonly version: number; readonly purpose: string }
+  | { readonly kind: 'digest'; readonly scope: string }
+  | { readonly kind: 'pointer' }
+
+/** 32 bytes for one use: the root secret is the input key, the vault's id the salt, the label the info. */
+export function deriveKey(root: Uint8Array, vaultId: string, use: KeyUse): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', root, vaultId, label(use), 32))
+}
+
+function label(use: KeyUse): string {
+  // Free text comes last, so that no two uses can spell the same label.
+  switch (use.kind) {
+    case 'seal':
+      return `strongroom/v1/seal/${use.version}/${use.purpose}`
+    case 'digest':
+      return `strongroom/v1/digest/${use.scope}`
+    case 'pointer':
+      return 'strongroom/v1/pointer'
+    default:
+      return unreachable(use)
+  }
+}

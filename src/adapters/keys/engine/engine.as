@@ -1,0 +1,10 @@
+/** What the host may call of the engine. Rebuild with scripts/build-engine.ts. */
+export { addStep, orderLanes, writeMacs } from './cmac'
+export { forgetHashKey, useHashKey } from './ghash'
+export { openBodies, sealBodies, writeCounters } from './gcm'
+export { addRound, joinWords, parseUuids, prepareDigits, renderUuids, splitWords, subtractRound, writeRound } from './pointer'
+
+/** Overwrites memory with zeros. */
+export function wipe(at: usize, bytes: usize): void {
+  memory.fill(at, 0, bytes)
+}

@@ -1,0 +1,191 @@
+/** AES-256-GCM of many short messages under one key: one AES call for all counter blocks, the rest in the engine. */
+import { type Slab, slabStart } from '../../core/util/slab.ts'
+import { type Engine, MOST_LANES, REGION, ROOM, useEngine } from './engine.ts'
+import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
+
+/** Bytes by which any layout of one message in a region may exceed plaintext and prefix: IV, tag, padding, tag counter. */
+const MESSAGE_ROOM = 64
+
+/** Longest message the engine takes, with its prefix. */
+export const LONGEST_IN_ENGINE = ROOM.large - MESSAGE_ROOM
+
+/** Messages to seal: items of a slab, each under its own IV and with `contextBytes` of associated data in whole blocks. */
+export interface SealBatch {
+  readonly plaintexts: Slab
+  readonly contexts: Uint8Array
+  readonly contextBytes: number
+  /** Stands in clear before each IV; at most ROOM.prefix bytes. */
+  readonly prefix: Uint8Array
+  /** Fills IVs, HALF_BYTES each. */
+  readonly drawIvs: (target: Uint8Array, at: number, count: number) => void
+  /** Where item i begins in `out`. */
+  readonly startOf: (item: number) => number
+  readonly out: Uint8Array
+}
+
+/** Bodies to open, laid out as sealing writes them: prefix, IV, ciphertext, tag. */
+export interface OpenBatch {
+  readonly bodies: Slab
+  readonly contexts: Uint8Array
+  readonly contextBytes: number
+  readonly prefixBytes: number
+  /** Where the plaintext of item i begins in `out`. */
+  readonly starts: Uint32Array
+  readonly out: Uint8Array
+  /** Gets 1 where item i opened, else 0; its plaintext is then zeros. */
+  readonly opened: Uint8Array
+}
+
+/** Seals items `from` to `to` (exclusive), cutting the list to the engine's memory. */
+export function sealBatch(key: GcmKey, batch: SealBatch, from: number, to: number): void {
+  const engine = useEngine()
+  const { plaintexts, prefix } = batch
+  useKey(engine, key)
+  engine.memory.set(prefix, REGION.prefix)
+  for (let start = from; start < to; ) {
+    let end = start
+    for (let room = ROOM.large; end < to && end - start < MOST_LANES; end++) {
+      const length = (plaintexts.ends[end] ?? 0) - slabStart(plaintexts, end)
+      engine.lengths[end - start] = length
+      room -= length + prefix.length + MESSAGE_ROOM
+      if (room < 0) break
+    }
+    sealChunk(engine, key, batch, start, end)
+    start = end
+  }
+  forgetKey(engine)
+}
+
+function sealChunk(engine: Engine, key: GcmKey, batch: SealBatch, from: number, to: number): void {
+  const { calls, memory } = engine
+  const { plaintexts, contexts, contextBytes, prefix } = batch
+  const count = to - from
+  const plainStart = slabStart(plaintexts, from)
+  const plainEnd = slabStart(plaintexts, to)
+  const stride = contextStride(contextBytes)
+  memory.set(plaintexts.bytes.subarray(plainStart, plainEnd), REGION.input)
+  memory.set(contexts.subarray(from * stride, to * stride), REGION.contexts)
+  batch.drawIvs(memory, REGION.ivs, count * HALF_BYTES)
+  const streamBytes = calls.writeCounters(REGION.ivs, HALF_BYTES, 0, REGION.lengths, count, REGION.blocks)
+  encryptBlocks(engine, key, streamBytes)
+  const end = calls.sealBodies(
+    REGION.blocks,
+    REGION.input,
+    REGION.lengths,
+    count,
+    REGION.contexts,
+    contextBytes,
+    REGION.prefix,
+    prefix.length,
+    REGION.ivs,
+    REGION.output,
+  )
+  batch.out.set(memory.subarray(REGION.output, end), batch.startOf(from))
+  calls.wipe(REGION.input, plainEnd - plainStart)
+  calls.wipe(REGION.blocks, streamBytes)
+}
+
+/** Opens the items named, cutting the list to the engine's memory. Nothing is copied out before every tag of a cut is checked. */
+export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
+  const engine = useEngine()
+  const { bodies } = batch
+  const overhead = batch.prefixBytes + HALF_BYTES + TAG_BYTES
+  useKey(engine, key)
+  for (let start = 0; start < items.length; ) {
+    let end = start
+    for (let room = ROOM.large; end < items.length && end - start < MOST_LANES; end++) {
+      const item = items[end] ?? 0
+      const length = (bodies.ends[item] ?? 0) - slabStart(bodies, item)
+      engine.lengths[end - start] = length - overhead
+      room -= length + MESSAGE_ROOM
+      if (room < 0) break
+    }
+    openChunk(engine, key, batch, items.subarray(start, end))
+    start = end
+  }
+  forgetKey(engine)
+}
+
+function openChunk(engine: Engine, key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
+  const { calls, memory } = engine
+  const { contextBytes, prefixBytes, opened } = batch
+  const count = items.length
+  copyIn(engine, batch, items)
+  const stride = prefixBytes + HALF_BYTES + TAG_BYTES
+  const streamBytes = calls.writeCounters(REGION.input + prefixBytes, stride, 1, REGION.lengths, count, REGION.blocks)
+  encryptBlocks(engine, key, streamBytes)
+  calls.openBodies(
+    REGION.blocks,
+    REGION.input,
+    prefixBytes,
+    REGION.lengths,
+    count,
+    REGION.contexts,
+    contextBytes,
+    REGION.flags,
+    REGION.output,
+  )
+  const plainBytes = copyOut(engine, batch, items)
+  for (let i = 0; i < count; i++) opened[items[i] ?? 0] = memory[REGION.flags + i] ?? 0
+  calls.wipe(REGION.output, plainBytes + TAG_BYTES)
+  calls.wipe(REGION.blocks, streamBytes)
+}
+
+/** Index after the last item of the run of neighbours that begins at `from`: neighbours travel in one copy. */
+function runEnd(items: Uint32Array, from: number): number {
+  let end = from + 1
+  while (end < items.length && items[end] === (items[end - 1] ?? 0) + 1) end++
+  return end
+}
+
+function copyIn(engine: Engine, batch: OpenBatch, items: Uint32Array): void {
+  const { bodies, contexts } = batch
+  const stride = contextStride(batch.contextBytes)
+  let at: number = REGION.input
+  for (let from = 0; from < items.length; ) {
+    const to = runEnd(items, from)
+    const first = items[from] ?? 0
+    const after = first + to - from
+    const bytes = bodies.bytes.subarray(slabStart(bodies, first), slabStart(bodies, after))
+    engine.memory.set(bytes, at)
+    engine.memory.set(contexts.subarray(first * stride, after * stride), REGION.contexts + from * stride)
+    at += bytes.length
+    from = to
+  }
+}
+
+/** Copies plaintexts to their places; returns how many bytes they had. */
+function copyOut(engine: Engine, batch: OpenBatch, items: Uint32Array): number {
+  let at: number = REGION.output
+  for (let from = 0; from < items.length; ) {
+    const to = runEnd(items, from)
+    let bytes = 0
+    for (let i = from; i < to; i++) bytes += engine.lengths[i] ?? 0
+    batch.out.set(engine.memory.subarray(at, at + bytes), batch.starts[items[from] ?? 0])
+    at += bytes
+    from = to
+  }
+  return at - REGION.output
+}
+
+/** Replaces the blocks region by its encryption; the copy the platform made is wiped. */
+function encryptBlocks(engine: Engine, key: GcmKey, bytes: number): void {
+  const stream = key.cipher.update(engine.memory.subarray(REGION.blocks, REGION.blocks + bytes))
+  engine.memory.set(stream, REGION.blocks)
+  stream.fill(0)
+}
+
+function useKey(engine: Engine, key: GcmKey): void {
+  engine.memory.set(key.hashKey, REGION.hashKey)
+  engine.calls.useHashKey(REGION.hashKey)
+}
+
+function forgetKey(engine: Engine): void {
+  engine.calls.wipe(REGION.hashKey, 16)
+  engine.calls.forgetHashKey()
+}
+
+/** Bytes from one context to the next: whole blocks. */
+function contextStride(contextBytes: number): number {
+  return (contextBytes + 15) & ~15
+}

@@ -1,0 +1,95 @@
+/** The keys of a vault at work, by the platform's AES and the engine in WebAssembly. Constructions: docs/security.md. */
+import { performance } from 'node:perf_hooks'
+import { VaultError } from '../../core/errors.ts'
+import type { KeyEngine, KeyRing, RootKey } from '../../core/ports/keys.ts'
+import { type Cmac, createCmac } from './cmac.ts'
+import { deriveKey } from './derive-key.ts'
+import { createEpochs, type Epoch } from './epoch.ts'
+import { createPointerCipher, type PointerCipher, pointerTweak } from './pointer-cipher.ts'
+import { createRandomPool } from './random-pool.ts'
+import { createSealer, type Sealer } from './sealer.ts'
+import { createXaesKey, type XaesKey } from './xaes-key.ts'
+
+const ROOT_BYTES = 32
+const HIGHEST_VERSION = 65_535
+
+/** Nonces of all rings of this process come from one pool. */
+const pool = createRandomPool()
+
+/** The key engine every vault uses unless it brings another. */
+export const keyEngine: KeyEngine = {
+  createRing(vaultId, roots) {
+    const sorted = checkedRoots(roots)
+    const oldest = sorted[0]
+    const newest = sorted.at(-1)
+    if (oldest === undefined || newest === undefined) throw new VaultError('rule_broken', 'A vault needs at least one root key')
+    return createKeyRing(vaultId, sorted, oldest, newest.version)
+  },
+}
+
+/** Copies in rising order of version: the caller may wipe its own. */
+function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
+  const versions = new Set<number>()
+  for (const { version, secret } of roots) {
+    if (!Number.isInteger(version) || version < 1 || version > HIGHEST_VERSION) {
+      throw new VaultError('rule_broken', `The version of a root key must be a whole number from 1 to ${HIGHEST_VERSION}`)
+    }
+    if (versions.has(version)) throw new VaultError('rule_broken', `Two root keys have version ${version}; each needs its own`)
+    if (secret.length !== ROOT_BYTES) throw new VaultError('rule_broken', `Root key ${version} must have ${ROOT_BYTES} bytes`)
+    versions.add(version)
+  }
+  const copies = roots.map(({ version, secret }) => ({ version, secret: Uint8Array.from(secret) }))
+  return copies.sort((left, right) => left.version - right.version)
+}
+
+function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootKey, newestVersion: number): KeyRing {
+  const sealers = new Map<string, Sealer>()
+  const digests = new Map<string, Cmac>()
+  let pointers: PointerCipher | undefined
+
+  const sealerOf = (purpose: string): Sealer =>
+    remembered(sealers, purpose, () => createPurpose(vaultId, roots, newestVersion, purpose))
+  // Digests and pointers come from the oldest root key and never rotate: they are compared with stored ones, and a token that was
+  // handed out must keep its text. The key of a scope or of the pointers is derived when it is first needed.
+  const digestOf = (scope: string): Cmac =>
+    remembered(digests, scope, () => createCmac(deriveKey(oldest.secret, vaultId, { kind: 'digest', scope })))
+  const pointerCipher = (): PointerCipher => {
+    pointers ??= createPointerCipher(deriveKey(oldest.secret, vaultId, { kind: 'pointer' }), pointerTweak(vaultId))
+    return pointers
+  }
+
+  return {
+    newestVersion,
+    seal: (purpose, header, plaintexts, contexts) => sealerOf(purpose).seal(header, plaintexts, contexts),
+    open: (purpose, headerBytes, versions, bodies, contexts) => sealerOf(purpose).open(headerBytes, versions, bodies, contexts),
+    digest: (scope, inputs) => digestOf(scope).digest(inputs),
+    disguise: (words) => pointerCipher().disguise(words),
+    undisguise: (texts) => pointerCipher().undisguise(texts),
+  }
+}
+
+/** The sealing keys of one purpose, each derived when a body first asks for its version. */
+function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion: number, purpose: string): Sealer {
+  const keys = new Map<number, XaesKey>()
+  const keyOf = (version: number): XaesKey | undefined => {
+    const root = roots.find((candidate) => candidate.version === version)
+    if (root === undefined) return undefined
+    return remembered(keys, version, () => createXaesKey(deriveKey(root.secret, vaultId, { kind: 'seal', version, purpose })))
+  }
+  let epochs: ((count: number) => Epoch) | undefined
+  const nextEpoch = (count: number): Epoch => {
+    const newest = keyOf(newestVersion)
+    if (newest === undefined) throw new VaultError('internal', `Root key ${newestVersion} is missing from its ring`)
+    epochs ??= createEpochs(newest, { pool, now: () => performance.now() })
+    return epochs(count)
+  }
+  return createSealer({ nextEpoch, keyOf, pool })
+}
+
+function remembered<Name, Value>(values: Map<Name, Value>, name: Name, make: () => Value): Value {
+  const known = values.get(name)
+  if (known !== undefined) return known
+  const made = make()
+  values.set(name, made)
+  return made
+}

@@ -1,0 +1,171 @@
+/** Sealing and opening for one purpose: XAES-256-GCM, many at once in the engine, long ones by the platform's cipher. */
+import { VaultError } from '../../core/errors.ts'
+import { CONTEXT_BYTES, type Opened } from '../../core/ports/keys.ts'
+import { type Slab, slabStart } from '../../core/util/slab.ts'
+import { ROOM } from './engine.ts'
+import type { Epoch } from './epoch.ts'
+import { type OpenBatch, openBatch, sealBatch } from './gcm-batch.ts'
+import { openPlain, sealPlain } from './gcm-plain.ts'
+import type { RandomPool } from './random-pool.ts'
+import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
+
+/** Plaintexts longer than this are sealed one by one: beyond it AES and GHASH in hardware outweigh the cost of a call. */
+export const LONGEST_BATCHED = 1024
+
+/** What a sealer works with. */
+export interface SealerKeys {
+  readonly nextEpoch: (count: number) => Epoch
+  readonly keyOf: (version: number) => XaesKey | undefined
+  readonly pool: RandomPool
+}
+
+/** The two verbs of the key ring, for one purpose. */
+export interface Sealer {
+  seal(header: Uint8Array, plaintexts: Slab, contexts: Uint8Array): Slab
+  open(headerBytes: number, versions: Uint16Array, bodies: Slab, contexts: Uint8Array): Opened
+}
+
+/** A sealer over the keys of one purpose. */
+export function createSealer(keys: SealerKeys): Sealer {
+  return {
+    seal: (header, plaintexts, contexts) => seal(keys, header, plaintexts, contexts),
+    open(headerBytes, versions, bodies, contexts) {
+      assertContexts(bodies.count, contexts)
+      if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body')
+      return open(keys, headerBytes, versions, bodies, contexts)
+    },
+  }
+}
+
+function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: Uint8Array): Slab {
+  const { count } = plaintexts
+  assertContexts(count, contexts)
+  const { half, key } = keys.nextEpoch(count)
+  const prefix = new Uint8Array(header.length + HALF_BYTES)
+  prefix.set(header)
+  prefix.set(half, header.length)
+  const overhead = header.length + NONCE_BYTES + TAG_BYTES
+  const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
+  const out = new Uint8Array(startOf(count))
+  const drawIvs = keys.pool.fill
+  const batch = { plaintexts, contexts, contextBytes: CONTEXT_BYTES, prefix, drawIvs, startOf, out }
+  const longest = prefix.length > ROOM.prefix ? -1 : LONGEST_BATCHED
+  for (let item = 0; item < count; ) {
+    const end = shortRun(plaintexts, item, longest)
+    if (end > item) {
+      sealBatch(key, batch, item, end)
+      item = end
+      continue
+    }
+    const at = startOf(item)
+    const ivAt = at + prefix.length
+    out.set(prefix, at)
+    drawIvs(out, ivAt, HALF_BYTES)
+    const plaintext = plaintexts.bytes.subarray(slabStart(plaintexts, item), slabStart(plaintexts, item + 1))
+    sealPlain(key, out.subarray(ivAt, ivAt + HALF_BYTES), plaintext, contextOf(contexts, item), out, ivAt + HALF_BYTES)
+    item++
+  }
+  const ends = new Uint32Array(count)
+  for (let i = 0; i < count; i++) ends[i] = startOf(i + 1)
+  return { bytes: out, ends, count }
+}
+
+/** Index after the last of the neighbours from `from` on that are no longer than `longest`. */
+function shortRun(items: Slab, from: number, longest: number): number {
+  let end = from
+  while (end < items.count && (items.ends[end] ?? 0) - slabStart(items, end) <= longest) end++
+  return end
+}
+
+/** Bodies of one call that open under one derived key. */
+interface Group {
+  readonly key: GcmKey
+  readonly short: number[]
+  readonly long: number[]
+}
+
+function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodies: Slab, contexts: Uint8Array): Opened {
+  const { count } = bodies
+  const starts = new Uint32Array(count + 1)
+  const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
+  const out = new Uint8Array(starts[count] ?? 0)
+  const opened = new Uint8Array(count)
+  const prefixBytes = headerBytes + HALF_BYTES
+  const batch: OpenBatch = { bodies, contexts, contextBytes: CONTEXT_BYTES, prefixBytes, starts, out, opened }
+  for (const group of groups) {
+    openBatch(group.key, batch, new Uint32Array(group.short))
+    for (const item of group.long) {
+      const body = bodies.bytes.subarray(slabStart(bodies, item) + prefixBytes, bodies.ends[item])
+      const plaintext = openPlain(group.key, body, contextOf(contexts, item))
+      if (plaintext === undefined) continue
+      out.set(plaintext, starts[item])
+      opened[item] = 1
+    }
+  }
+  return { plaintexts: withoutFailed(out, starts, opened), opened }
+}
+
+/**
+ * Sorts bodies by derived key and writes into `starts` where each plaintext will lie. A body that is too short, or whose version
+ * is unknown, is in no group and has no room.
+ */
+function groupByKey(
+  keys: SealerKeys,
+  headerBytes: number,
+  versions: Uint16Array,
+  bodies: Slab,
+  starts: Uint32Array,
+): Iterable<Group> {
+  const overhead = headerBytes + NONCE_BYTES + TAG_BYTES
+  const groups = new Map<GcmKey, Group>()
+  let group: Group | undefined
+  let version = -1
+  let key: XaesKey | undefined
+  for (let i = 0; i < bodies.count; i++) {
+    const at = slabStart(bodies, i)
+    const length = (bodies.ends[i] ?? 0) - at - overhead
+    if (versions[i] !== version) {
+      version = versions[i] ?? 0
+      key = keys.keyOf(version)
+    }
+    starts[i + 1] = starts[i] ?? 0
+    if (key === undefined || length < 0) continue
+    starts[i + 1] = (starts[i] ?? 0) + length
+    const derived = key.derive(bodies.bytes, at + headerBytes)
+    if (group === undefined || group.key !== derived) {
+      group = groups.get(derived) ?? { key: derived, short: [], long: [] }
+      groups.set(derived, group)
+    }
+    if (length <= LONGEST_BATCHED && headerBytes <= ROOM.prefix) group.short.push(i)
+    else group.long.push(i)
+  }
+  return groups.values()
+}
+
+/** The plaintexts as a slab in which what did not open has no bytes. */
+function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array): Slab {
+  const count = opened.length
+  const ends = starts.slice(1)
+  if (!opened.includes(0)) return { bytes: out, ends, count }
+  let end = 0
+  for (let i = 0; i < count; i++) {
+    const start = starts[i] ?? 0
+    const after = starts[i + 1] ?? 0
+    if (opened[i] === 1) {
+      out.copyWithin(end, start, after)
+      end += after - start
+    }
+    ends[i] = end
+  }
+  out.fill(0, end)
+  return { bytes: out.subarray(0, end), ends, count }
+}
+
+function contextOf(contexts: Uint8Array, item: number): Uint8Array {
+  return contexts.subarray(item * CONTEXT_BYTES, (item + 1) * CONTEXT_BYTES)
+}
+
+function assertContexts(count: number, contexts: Uint8Array): void {
+  if (contexts.length === count * CONTEXT_BYTES) return
+  throw new VaultError('internal', `Sealing and opening need ${CONTEXT_BYTES} bytes of context for each item`)
+}

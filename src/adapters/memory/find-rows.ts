@@ -1,0 +1,92 @@
+/** Finds the rows a filter matches, by index where one answers, and cuts the page asked for. */
+
+import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
+import { cellKey, type IndexKey, indexKey } from './index-key.ts'
+import { createMatch, toCell } from './match-filter.ts'
+import { idsInOrder, type MemoryTable, type TableView } from './memory-table.ts'
+import type { StoredRow } from './stored-cell.ts'
+
+/** The matching rows as they are stored, in the page's order: to be copied before they leave. */
+export function findRows(view: TableView, filter: Filter, page: Page): StoredRow[] {
+  const matches = createMatch(view.table, filter)
+  const ids = candidates(view, filter)
+  const step = page.order === 'up' ? 1 : -1
+  const found: StoredRow[] = []
+  let toSkip = page.skip ?? 0
+  for (let at = firstPosition(ids, page); at >= 0 && at < ids.length && found.length < page.limit; at += step) {
+    const row = view.rowAt(ids[at] ?? 0)
+    if (row === undefined || !matches(row)) continue
+    if (toSkip > 0) toSkip--
+    else found.push(row)
+  }
+  return found
+}
+
+/** Rising ids among which every match is: from the indexes if they can tell, else all. */
+function candidates(view: TableView, filter: Filter): readonly number[] {
+  const indexed = indexedIds(view.table, filter)
+  if (indexed === undefined) return idsInOrder(view.table)
+  for (const id of view.changedIds) indexed.add(id)
+  return [...indexed].sort((left, right) => left - right)
+}
+
+/** Where to begin: the first id beyond `after` in the page's direction, found by halving. */
+function firstPosition(ids: readonly number[], { order, after }: Page): number {
+  if (after === undefined) return order === 'up' ? 0 : ids.length - 1
+  let low = 0
+  let high = ids.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const id = ids[middle] ?? 0
+    if (order === 'up' ? id <= after : id < after) low = middle + 1
+    else high = middle
+  }
+  return order === 'up' ? low : low - 1
+}
+
+/** The ids that `=` or `in` on the id or on indexed columns allow, `undefined` where no index helps. */
+function indexedIds(table: MemoryTable, filter: Filter): Set<number> | undefined {
+  const wanted = wantedValues(filter)
+  const ids = wanted.get('id')
+  if (ids !== undefined) return new Set(ids.map(Number))
+  for (const index of table.indexes) {
+    const keys = keysWanted(table, index.columns, wanted)
+    if (keys === undefined) continue
+    const found = new Set<number>()
+    for (const key of keys) {
+      const held = index.ids.get(key)
+      if (typeof held === 'number') found.add(held)
+      else for (const id of held ?? []) found.add(id)
+    }
+    return found
+  }
+  return undefined
+}
+
+type Wanted = ReadonlyMap<string, readonly Exclude<Cell, null>[]>
+
+/** For each column that the filter pins with `=` or `in`, alone or as a part of `and`: the values it may have. */
+function wantedValues(filter: Filter): Wanted {
+  const wanted = new Map<string, readonly Exclude<Cell, null>[]>()
+  for (const part of filter.kind === 'and' ? filter.filters : [filter]) {
+    if (part.kind === 'in') wanted.set(part.column, part.values)
+    else if (part.kind === 'compare' && part.operator === '=') wanted.set(part.column, [part.value])
+  }
+  return wanted
+}
+
+/** The keys an index would file the wanted values under; an index over several columns helps where each has one value. */
+function keysWanted(table: MemoryTable, columns: readonly string[], wanted: Wanted): readonly IndexKey[] | undefined {
+  const [first] = columns
+  if (columns.length === 1 && first !== undefined) {
+    return wanted.get(first)?.flatMap((value) => cellKey(toCell(table, first, value)) ?? [])
+  }
+  const row: StoredRow = { id: 0, version: 0 }
+  for (const column of columns) {
+    const [value, ...others] = wanted.get(column) ?? []
+    if (value === undefined || others.length > 0) return undefined
+    row[column] = toCell(table, column, value)
+  }
+  const key = indexKey(columns, row)
+  return key === undefined ? undefined : [key]
+}

@@ -1,0 +1,128 @@
+/** The memory storage: the storage port in its plainest form, and the first adapter to read. */
+
+import { VaultError } from '../../core/errors.ts'
+import type { Doomed, Storage, StorageHandle } from '../../core/ports/storage.ts'
+import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
+import { findRows } from './find-rows.ts'
+import { createJournal, type Journal } from './journal.ts'
+import { measureRows } from './measure-rows.ts'
+import { currentView, type MemoryTable, type TableView } from './memory-table.ts'
+import { prepareTables } from './prepare-tables.ts'
+import { copyOut, createBytesCopier } from './stored-cell.ts'
+import { createTurns } from './turns.ts'
+
+interface Database {
+  readonly tables: Map<string, MemoryTable>
+  readonly journal: Journal
+}
+
+/**
+ * A storage held in this process's memory: empty at first, gone with the process. Writers wait for a transaction
+ * that is open; readers never wait, they see what was last committed. Inside `transaction` use only the storage
+ * handed to `work`: a write on the outer one waits for the transaction, and if `work` awaits it, both wait forever.
+ */
+export function memoryStorage(): StorageHandle {
+  const database: Database = { tables: new Map(), journal: createJournal() }
+  return {
+    ...createStorage(database, undefined),
+    joinTransaction(): Storage {
+      throw new VaultError('invalid_request', 'the memory storage has no host transactions to join: use transaction() instead')
+    },
+    async close(): Promise<void> {},
+  }
+}
+
+/** The storage port over a database; `enclosing` is the transaction it belongs to, absent for the outer storage. */
+function createStorage(database: Database, enclosing: Transaction | undefined): Storage {
+  const { tables, journal } = database
+  const turns = createTurns()
+
+  function tableNamed(name: string): MemoryTable {
+    const table = tables.get(name)
+    if (table === undefined) throw new VaultError('internal', `no table "${name}": prepare it first`, { table: name })
+    return table
+  }
+
+  /** A table as this storage may see it: uncommitted changes show only inside their transaction. */
+  function view(name: string): TableView {
+    assertOpen(enclosing)
+    const table = tableNamed(name)
+    return enclosing === undefined ? journal.committedView(table) : currentView(table)
+  }
+
+  /** Runs work when its turn comes; work that throws leaves nothing behind. */
+  function change<T>(work: () => T | Promise<T>): Promise<T> {
+    return turns.take(async () => {
+      assertOpen(enclosing)
+      const mark = journal.mark()
+      try {
+        return await work()
+      } catch (error) {
+        journal.undo(mark)
+        throw error
+      } finally {
+        if (enclosing === undefined) journal.forget()
+      }
+    })
+  }
+
+  return {
+    prepare: (definitions) => change(() => prepareTables(tables, definitions, journal)),
+    insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, journal)),
+    update: (name, patches) => change(() => updateRows(tableNamed(name), patches, journal)),
+    delete: (name, doomed) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), doomed), journal)),
+
+    transaction: (work) =>
+      change(async () => {
+        const transaction: Transaction = { enclosing, ended: false }
+        try {
+          return await work(createStorage(database, transaction))
+        } finally {
+          transaction.ended = true
+        }
+      }),
+
+    async reserveIds(name, count) {
+      assertOpen(enclosing)
+      return reserveIds(tableNamed(name), count)
+    },
+
+    async get(name, ids) {
+      const { table, rowAt } = view(name)
+      const copyBytes = createBytesCopier()
+      return ids.map((id) => {
+        const row = rowAt(id)
+        return row === undefined ? undefined : copyOut(row, table.bytesColumns, copyBytes)
+      })
+    },
+
+    async find(name, filter, page) {
+      const seen = view(name)
+      const copyBytes = createBytesCopier()
+      return findRows(seen, filter, page).map((row) => copyOut(row, seen.table.bytesColumns, copyBytes))
+    },
+
+    async measure(name, filter, measures) {
+      const seen = view(name)
+      return measureRows(seen.table, findRows(seen, filter, ALL_ROWS), measures)
+    },
+  }
+}
+
+const ALL_ROWS = { order: 'up', limit: Number.POSITIVE_INFINITY } as const
+
+function doomedIds(table: MemoryTable, doomed: Doomed): readonly number[] {
+  if ('ids' in doomed) return doomed.ids
+  return findRows(currentView(table), doomed.filter, ALL_ROWS).map((row) => row.id)
+}
+
+interface Transaction {
+  readonly enclosing: Transaction | undefined
+  ended: boolean
+}
+
+function assertOpen(transaction: Transaction | undefined): void {
+  for (let each = transaction; each !== undefined; each = each.enclosing) {
+    if (each.ended) throw new VaultError('internal', 'this storage belongs to a transaction that has ended: use the one at hand')
+  }
+}

@@ -1,0 +1,178 @@
+/** Makes schema, tables, columns, indexes and sequences exist; refuses to retype and never drops. Safe when many processes do it at once. */
+import { type RawBuilder, sql } from 'kysely'
+import { VaultError } from '../../core/errors.ts'
+import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import { duplicatesError, retypedError, strippedCause } from '../sql/sql-errors.ts'
+import type { SqlManners } from '../sql/sql-manners.ts'
+import { toTableShape } from '../sql/table-shapes.ts'
+import { BLOCK, HIGHEST_ID } from './id-blocks.ts'
+import type { Lane } from './lanes.ts'
+import type { Order, RawRow } from './postgres-driver.ts'
+import { sqlState } from './postgres-faults.ts'
+import { indexName, LONGEST_IDENTIFIER, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
+
+export interface Preparation {
+  readonly schema: string
+  readonly manners: SqlManners
+  readonly tables: readonly PhysicalTable[]
+  /** Told of each table whose sequence of ids had to be made. */
+  onNewSequence(table: string): void
+}
+
+/** How long to wait for a lock that another process or a long transaction holds. */
+const LOCK_TIMEOUT = '30s'
+
+/** Reads once what stands; only when something is missing it takes the lock, looks again and makes it. */
+export async function prepareTables(lane: Lane, preparation: Preparation): Promise<void> {
+  for (const table of preparation.tables) assertNamesFit(table)
+  if (missingSteps(preparation, await readStanding(lane, preparation)).length === 0) return
+  await lane.atomic(async (lane) => {
+    const key = stableHash(`strongroom ${preparation.schema}`)
+    const [[before] = []] = await lane.run(compiled(preparation, sql`select current_setting('lock_timeout')`))
+    await lane.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(LOCK_TIMEOUT)}, true)`))
+    await lane.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+    for (const step of missingSteps(preparation, await readStanding(lane, preparation))) await takeStep(lane, preparation, step)
+    // A host's own transaction goes on after us, under its own limit.
+    await lane.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(String(before))}, true)`))
+  })
+}
+
+/** A change to the database, and what to say when it fails. */
+interface MissingStep {
+  readonly make: RawBuilder<unknown>
+  readonly uniqueIndex?: { readonly table: string; readonly columns: readonly string[] }
+  readonly sequenceOf?: string
+}
+
+async function takeStep(lane: Lane, preparation: Preparation, step: MissingStep): Promise<void> {
+  try {
+    await lane.run(compiled(preparation, step.make))
+  } catch (error) {
+    if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
+    throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, strippedCause('PostgreSQL', '23505'))
+  }
+  if (step.sequenceOf !== undefined) preparation.onNewSequence(step.sequenceOf)
+}
+
+function compiled({ manners }: Preparation, statement: RawBuilder<unknown>): Order {
+  const { sql: text, parameters } = statement.compile(manners.compiler)
+  return { text, parameters }
+}
+
+function assertNamesFit({ name, columns }: PhysicalTable): void {
+  for (const long of [name, ...columns.map((column) => column.name)]) {
+    if (Buffer.byteLength(long) <= LONGEST_IDENTIFIER) continue
+    throw new VaultError(
+      'rule_broken',
+      `PostgreSQL names have at most ${LONGEST_IDENTIFIER} bytes; a name of table ${name} has more.`,
+      { table: name },
+    )
+  }
+}
+
+/** What the schema holds: column types by table and column, and the names of indexes and sequences. */
+interface Standing {
+  readonly schema: boolean
+  readonly columns: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly indexes: ReadonlySet<string>
+  readonly sequences: ReadonlySet<string>
+}
+
+async function readStanding(lane: Lane, preparation: Preparation): Promise<Standing> {
+  const rows = await lane.run(compiled(preparation, catalogQuery(preparation.schema)))
+  const ofKind = (kind: string): readonly RawRow[] => rows.filter((row) => row[0] === kind)
+  const columns = new Map<string, Map<string, string>>()
+  for (const [, table, column, type] of ofKind('column')) {
+    const found = columns.get(String(table)) ?? new Map<string, string>()
+    columns.set(String(table), found.set(String(column), String(type)))
+  }
+  return {
+    schema: ofKind('schema').length > 0,
+    columns,
+    indexes: new Set(ofKind('index').map((row) => String(row[1]))),
+    sequences: new Set(ofKind('sequence').map((row) => String(row[1]))),
+  }
+}
+
+/** All tables in one question: opening a vault of many tables costs one round trip. */
+function catalogQuery(schema: string): RawBuilder<unknown> {
+  const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
+  return sql`
+    select 'schema' as kind, nspname::text as name, '' as part, '' as type
+      from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}
+    union all
+    select 'column', c.relname::text, a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod)
+      from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+    union all
+    select 'index', c.relname::text, '', ''
+      from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid
+      where c.relnamespace = ${ours} and i.indisvalid
+    union all
+    select 'sequence', relname::text, '', ''
+      from pg_catalog.pg_class where relnamespace = ${ours} and relkind = 'S'`
+}
+
+/** What PostgreSQL calls the types, in its catalog and when they are declared. */
+const DECLARED: Readonly<Record<PhysicalType, string>> = {
+  integer: 'bigint',
+  real: 'double precision',
+  text: 'text',
+  bytes: 'bytea',
+}
+
+function missingSteps({ schema, manners, tables }: Preparation, standing: Standing): readonly MissingStep[] {
+  const steps: MissingStep[] = []
+  if (!standing.schema) steps.push({ make: sql`create schema ${sql.id(schema)}` })
+  for (const table of tables) {
+    const tableName = manners.tableName(table.name)
+    const columns = standing.columns.get(table.name)
+    if (columns === undefined) steps.push({ make: createTable(tableName, table) })
+    else steps.push(...missingColumns(tableName, table, columns))
+    for (const index of table.indexes) {
+      if (!standing.indexes.has(indexName(table.name, index))) steps.push(missingIndex(tableName, table, index))
+    }
+    const sequence = sequenceName(table.name)
+    if (standing.sequences.has(sequence)) continue
+    const range = sql.raw(`as bigint increment by ${BLOCK} minvalue 1 maxvalue ${HIGHEST_ID} start with 1 no cycle`)
+    steps.push({ make: sql`create sequence ${sql.id(schema, sequence)} ${range}`, sequenceOf: table.name })
+  }
+  return steps
+}
+
+function createTable(tableName: RawBuilder<unknown>, table: PhysicalTable): RawBuilder<unknown> {
+  const key = sql`constraint ${sql.id(primaryKeyName(table.name))} primary key (${sql.id('id')})`
+  const columns = toTableShape(table).columns.map(declared)
+  return sql`create table ${tableName} (${sql.join([...columns, key])})`
+}
+
+/** Text compares by code point, whatever the database's own collation. */
+function declared({ name, type }: PhysicalColumn): RawBuilder<unknown> {
+  const own = name === 'id' || name === 'version' ? ' not null' : ''
+  const collation = type === 'text' ? ' collate "C"' : ''
+  return sql`${sql.id(name)} ${sql.raw(DECLARED[type] + collation + own)}`
+}
+
+function missingColumns(
+  tableName: RawBuilder<unknown>,
+  table: PhysicalTable,
+  standing: ReadonlyMap<string, string>,
+): readonly MissingStep[] {
+  const steps: MissingStep[] = []
+  for (const column of toTableShape(table).columns) {
+    const stands = standing.get(column.name)
+    if (stands === DECLARED[column.type]) continue
+    if (stands !== undefined || column.name === 'id' || column.name === 'version') {
+      throw retypedError(table.name, column.name, stands ?? 'nothing', column.type)
+    }
+    steps.push({ make: sql`alter table ${tableName} add column ${declared(column)}` })
+  }
+  return steps
+}
+
+function missingIndex(tableName: RawBuilder<unknown>, table: PhysicalTable, index: PhysicalIndex): MissingStep {
+  const kind = sql.raw(index.unique ? 'unique index' : 'index')
+  const columns = sql.join(index.columns.map((column) => sql.id(column)))
+  const make = sql`create ${kind} ${sql.id(indexName(table.name, index))} on ${tableName} (${columns})`
+  return index.unique ? { make, uniqueIndex: { table: table.name, columns: index.columns } } : { make }
+}

@@ -1,0 +1,184 @@
+/** Cells on their way to PostgreSQL and back: the text it refuses, arrays in its binary form, and what it answers. */
+import { VaultError } from '../../core/errors.ts'
+import type { Cell, PhysicalType } from '../../core/ports/storage.ts'
+import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
+
+/** PostgreSQL's own numbers for its types. */
+const TYPE_OIDS: Readonly<Record<PhysicalType, number>> = { integer: 20, real: 701, text: 25, bytes: 17 }
+
+/** How each type is called in statements. */
+export const TYPE_NAMES: Readonly<Record<PhysicalType, string>> = {
+  integer: 'int8',
+  real: 'float8',
+  text: 'text',
+  bytes: 'bytea',
+}
+
+/**
+ * Text as PostgreSQL can hold it. It refuses U+0000, so U+0000 becomes U+0001 U+0001 and U+0001 becomes U+0001 U+0002:
+ * reversible, and order by code point stays what it was.
+ */
+export function toStoredText(text: string): string {
+  if (!text.includes('\u0000') && !text.includes('\u0001')) return text
+  return text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\u0000', '\u0001\u0001')
+}
+
+/** Pairs are read from the left and U+0001 only ever begins one, so two plain replacements undo it. */
+export function fromStoredText(stored: string): string {
+  if (!stored.includes('\u0001')) return stored
+  return stored.replaceAll('\u0001\u0001', '\u0000').replaceAll('\u0001\u0002', '\u0001')
+}
+
+/** The value to bind for one cell. */
+export function toWireCell(type: PhysicalType, cell: Cell): string | Buffer | null {
+  if (cell === null) return null
+  switch (type) {
+    case 'integer':
+      if (isInteger(cell)) return String(cell)
+      break
+    case 'real':
+      if (typeof cell === 'number') return Object.is(cell, -0) ? '-0' : String(cell)
+      if (typeof cell === 'bigint') return String(cell)
+      break
+    case 'text':
+      if (typeof cell === 'string') return toStoredText(cell)
+      break
+    case 'bytes':
+      if (cell instanceof Uint8Array) return Buffer.from(cell.buffer, cell.byteOffset, cell.byteLength)
+      break
+  }
+  throw cellError(type)
+}
+
+/** What a statement of ours answered for a column of this type; bytes are selected as base64, see `readColumn`. */
+export function fromWireCell(type: PhysicalType, raw: unknown): Cell {
+  if (raw === null) return null
+  switch (type) {
+    case 'integer':
+      return toInteger(raw)
+    case 'real':
+      return Number(raw)
+    case 'text':
+      return fromStoredText(String(raw))
+    case 'bytes':
+      return toPlainBytes(Buffer.from(String(raw), 'base64'))
+  }
+}
+
+/** Digits that surely fit a safe integer. */
+const SAFE_DIGITS = 15
+
+export function toInteger(raw: unknown): number | bigint {
+  if (typeof raw === 'number') return raw
+  if (typeof raw === 'bigint') return toIntegerCell(raw)
+  const digits = String(raw)
+  return digits.length <= SAFE_DIGITS ? Number(digits) : toIntegerCell(digits)
+}
+
+function isInteger(cell: Cell): cell is number | bigint {
+  return typeof cell === 'bigint' ? BigInt.asIntN(64, cell) === cell : Number.isSafeInteger(cell)
+}
+
+function cellError(type: PhysicalType): VaultError {
+  return new VaultError('internal', `A cell given for a column of type ${type} is not of that type.`)
+}
+
+/** Bytes before the elements: dimensions, null flag, element type, length, lower bound. */
+const ARRAY_HEADER = 20
+
+/**
+ * A list of cells as one binary array parameter: nothing to escape or to parse, and exact for every type.
+ * The form is that of array_recv: a header, then each element as a length (-1 for null) and its bytes.
+ */
+export function toWireArray(type: PhysicalType, cells: readonly Cell[]): Buffer {
+  switch (type) {
+    case 'integer':
+      return numberArray(type, cells, writeInteger)
+    case 'real':
+      return numberArray(type, cells, writeReal)
+    case 'text':
+      return textArray(cells)
+    case 'bytes':
+      return bytesArray(cells)
+  }
+}
+
+function startArray(type: PhysicalType, count: number, contentBytes: number): Buffer {
+  const wire = Buffer.allocUnsafe(ARRAY_HEADER + 4 * count + contentBytes)
+  wire.writeInt32BE(count === 0 ? 0 : 1, 0)
+  wire.writeInt32BE(1, 4)
+  wire.writeInt32BE(TYPE_OIDS[type], 8)
+  wire.writeInt32BE(count, 12)
+  wire.writeInt32BE(1, 16)
+  return count === 0 ? wire.subarray(0, 12) : wire
+}
+
+type WriteNumber = (wire: Buffer, cell: Exclude<Cell, null>, at: number) => void
+
+function numberArray(type: 'integer' | 'real', cells: readonly Cell[], write: WriteNumber): Buffer {
+  let size = 0
+  for (const cell of cells) if (cell !== null) size += 8
+  const wire = startArray(type, cells.length, size)
+  let at = ARRAY_HEADER
+  for (const cell of cells) {
+    wire.writeInt32BE(cell === null ? -1 : 8, at)
+    at += 4
+    if (cell === null) continue
+    write(wire, cell, at)
+    at += 8
+  }
+  return wire
+}
+
+function writeInteger(wire: Buffer, cell: Exclude<Cell, null>, at: number): void {
+  if (!isInteger(cell)) throw cellError('integer')
+  if (typeof cell === 'bigint') {
+    wire.writeBigInt64BE(cell, at)
+    return
+  }
+  wire.writeInt32BE(Math.floor(cell / 0x1_0000_0000), at)
+  wire.writeUInt32BE(cell >>> 0, at + 4)
+}
+
+function writeReal(wire: Buffer, cell: Exclude<Cell, null>, at: number): void {
+  if (typeof cell !== 'number' && typeof cell !== 'bigint') throw cellError('real')
+  wire.writeDoubleBE(Number(cell), at)
+}
+
+function textArray(cells: readonly Cell[]): Buffer {
+  const texts = cells.map((cell) => {
+    if (cell === null) return null
+    if (typeof cell !== 'string') throw cellError('text')
+    return toStoredText(cell)
+  })
+  let size = 0
+  for (const text of texts) if (text !== null) size += Buffer.byteLength(text)
+  const wire = startArray('text', cells.length, size)
+  let at = ARRAY_HEADER
+  for (const text of texts) {
+    const length = text === null ? -1 : wire.write(text, at + 4)
+    wire.writeInt32BE(length, at)
+    at += 4 + Math.max(length, 0)
+  }
+  return wire
+}
+
+function bytesArray(cells: readonly Cell[]): Buffer {
+  let size = 0
+  for (const cell of cells) {
+    if (cell === null) continue
+    if (!(cell instanceof Uint8Array)) throw cellError('bytes')
+    size += cell.length
+  }
+  const wire = startArray('bytes', cells.length, size)
+  let at = ARRAY_HEADER
+  for (const cell of cells) {
+    const bytes = cell instanceof Uint8Array ? cell : undefined
+    wire.writeInt32BE(bytes?.length ?? -1, at)
+    at += 4
+    if (bytes === undefined) continue
+    wire.set(bytes, at)
+    at += bytes.length
+  }
+  return wire
+}

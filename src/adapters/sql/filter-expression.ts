@@ -1,0 +1,87 @@
+/** Turns a filter into a WHERE expression, and into the key and values under which its compiled statement is found again. */
+import { type Expression, type SqlBool, sql } from 'kysely'
+import type { Filter } from '../../core/ports/storage.ts'
+import { unreachable } from '../../core/util/unreachable.ts'
+import type { SqlManners } from './sql-manners.ts'
+import { columnType, type TableShape } from './table-shapes.ts'
+
+/** Filters that differ only in values have equal keys; `values` stand in the order in which the expression binds them. */
+export interface FilterForm {
+  readonly key: string
+  readonly values: readonly unknown[]
+}
+
+/** Hands out positions 0, 1, 2 … as parameters; statements are compiled over positions, not values. */
+export interface Slots {
+  next(): number
+}
+
+export function createSlots(): Slots {
+  let used = 0
+  return { next: () => used++ }
+}
+
+/** The key and bound values of a filter. */
+export function filterForm(manners: SqlManners, shape: TableShape, filter: Filter): FilterForm {
+  const values: unknown[] = []
+  return { key: formKey(manners, shape, filter, values), values }
+}
+
+function formKey(manners: SqlManners, shape: TableShape, filter: Filter, values: unknown[]): string {
+  switch (filter.kind) {
+    case 'every':
+      return '*'
+    case 'and':
+    case 'or': {
+      let key = filter.kind === 'and' ? '&(' : '|('
+      for (const part of filter.filters) key += formKey(manners, shape, part, values)
+      return `${key})`
+    }
+    case 'not':
+      return `!${formKey(manners, shape, filter.filter, values)}`
+    case 'compare':
+      values.push(manners.bindCell(columnType(shape, filter.column), filter.value))
+      return `${filter.operator}"${filter.column}"`
+    case 'in':
+      values.push(manners.bindList(columnType(shape, filter.column), filter.values))
+      return `@"${filter.column}"`
+    case 'isNull':
+      return `0"${filter.column}"`
+    default:
+      return unreachable(filter)
+  }
+}
+
+/** The WHERE expression of a filter, each value replaced by its slot. */
+export function filterExpression(manners: SqlManners, shape: TableShape, filter: Filter, slots: Slots): Expression<SqlBool> {
+  const build = (part: Filter): Expression<SqlBool> => filterExpression(manners, shape, part, slots)
+  switch (filter.kind) {
+    case 'every':
+      return sql<SqlBool>`(1 = 1)`
+    case 'and':
+      return filter.filters.length === 0 ? sql<SqlBool>`(1 = 1)` : joined(filter.filters.map(build), 'and')
+    case 'or':
+      return filter.filters.length === 0 ? sql<SqlBool>`(1 = 0)` : joined(filter.filters.map(build), 'or')
+    case 'not':
+      return sql<SqlBool>`(not ${build(filter.filter)})`
+    case 'compare':
+      return sql<SqlBool>`(${sql.id(filter.column)} ${sql.raw(filter.operator)} ${sql.val(slots.next())})`
+    case 'in': {
+      const type = columnType(shape, filter.column)
+      return manners.inList(sql.id(filter.column), type, sql.val(slots.next()))
+    }
+    case 'isNull':
+      columnType(shape, filter.column)
+      return sql<SqlBool>`(${sql.id(filter.column)} is null)`
+    default:
+      return unreachable(filter)
+  }
+}
+
+/** Joins in halves: engines bound the depth of an expression, and a list of a thousand must not be a thousand deep. */
+function joined(parts: readonly Expression<SqlBool>[], word: 'and' | 'or'): Expression<SqlBool> {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return only
+  const middle = parts.length >> 1
+  return sql<SqlBool>`(${joined(parts.slice(0, middle), word)} ${sql.raw(word)} ${joined(parts.slice(middle), word)})`
+}

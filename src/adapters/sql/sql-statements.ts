@@ -1,0 +1,166 @@
+/** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
+import { type Compilable, type Expression, type SqlBool, sql } from 'kysely'
+import type { Filter, Measure, Page } from '../../core/ports/storage.ts'
+import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
+import { measureError } from './sql-errors.ts'
+import type { SqlManners } from './sql-manners.ts'
+import { columnType, type TableShape } from './table-shapes.ts'
+
+/** One compiled statement. The object is the same for every call of one shape, so a shell may hang its prepared form on it. */
+export interface SqlStatement {
+  readonly text: string
+}
+
+/** A compiled statement and the values of this call. */
+export interface BoundStatement {
+  readonly statement: SqlStatement
+  readonly parameters: readonly unknown[]
+}
+
+export interface SqlStatements {
+  /** `select` every column of the table, in the order of `shape.columns`. */
+  find(shape: TableShape, filter: Filter, page: Page): BoundStatement
+  /** `select` all parts of all measures, in order: see `SqlManners.measureParts`. */
+  measure(shape: TableShape, filter: Filter, measures: readonly Measure[]): BoundStatement
+  /** `delete … returning id`. */
+  deleteWhere(shape: TableShape, filter: Filter): BoundStatement
+  /** `update … set <columns>, version = version + 1 where id and version`; bind the columns in order, then id, then version. */
+  update(shape: TableShape, columns: readonly string[]): SqlStatement
+  /** Any statement of the shell's own, compiled once under its key. Every parameter in it must be a slot. */
+  once(key: string, build: (slots: Slots) => Compilable): SqlStatement
+}
+
+/** Shapes kept at most. Filters come from callers, so their number has no natural end. */
+const MOST_STATEMENTS = 1000
+
+export function createSqlStatements(manners: SqlManners): SqlStatements {
+  const kept = new Map<string, SqlStatement>()
+
+  function once(key: string, build: (slots: Slots) => Compilable): SqlStatement {
+    const found = kept.get(key)
+    if (found !== undefined) return found
+    const statement = { text: compileInOrder(build) }
+    const oldest = kept.size >= MOST_STATEMENTS ? kept.keys().next().value : undefined
+    if (oldest !== undefined) kept.delete(oldest)
+    kept.set(key, statement)
+    return statement
+  }
+
+  return {
+    once,
+    find(shape, filter, page) {
+      const form = filterForm(manners, shape, filter)
+      const key = `find ${tableKey(shape)} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
+      const parameters = [...form.values]
+      if (page.after !== undefined) parameters.push(manners.bindCell('integer', page.after))
+      parameters.push(page.limit)
+      if (page.skip) parameters.push(page.skip)
+      return { statement: once(key, (slots) => buildFind(manners, { shape, filter, page }, slots)), parameters }
+    },
+    measure(shape, filter, measures) {
+      const form = filterForm(manners, shape, filter)
+      const key = `measure ${tableKey(shape)} ${measures.map(measureKey).join()} ${form.key}`
+      const statement = once(key, (slots) => buildMeasure(manners, { shape, filter, measures }, slots))
+      return { statement, parameters: form.values }
+    },
+    deleteWhere(shape, filter) {
+      const form = filterForm(manners, shape, filter)
+      const statement = once(`delete ${tableKey(shape)} ${form.key}`, (slots) =>
+        manners.compiler
+          .deleteFrom(aliased(manners, shape))
+          .where(filterExpression(manners, shape, filter, slots))
+          .returning('id'),
+      )
+      return { statement, parameters: form.values }
+    },
+    update(shape, columns) {
+      return once(`update ${tableKey(shape)} ${columns.map(quoted).join()}`, (slots) =>
+        buildUpdate(manners, shape, columns, slots),
+      )
+    },
+  }
+}
+
+/** A table that grew a column selects more than before, so its width is part of the key. */
+export function tableKey(shape: TableShape): string {
+  return `${quoted(shape.name)}${shape.columns.length}`
+}
+
+function quoted(name: string): string {
+  return `"${name}"`
+}
+
+function measureKey(measure: Measure): string {
+  return measure.column === undefined ? measure.kind : `${measure.kind}${quoted(measure.column)}`
+}
+
+/** Kysely parses bare table names for dots and aliases; an aliased identifier is taken as it is. */
+export function aliased(manners: SqlManners, shape: TableShape) {
+  return manners.tableName(shape.name).as('t')
+}
+
+function buildFind(
+  manners: SqlManners,
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly page: Page },
+  slots: Slots,
+): Compilable {
+  const { shape, filter, page } = asked
+  let query = manners.compiler.selectFrom(aliased(manners, shape)).select(selectColumns(manners, shape))
+  if (filter.kind !== 'every') query = query.where(filterExpression(manners, shape, filter, slots))
+  if (page.after !== undefined) {
+    query = query.where(sql<SqlBool>`${sql.id('id')} ${sql.raw(page.order === 'up' ? '>' : '<')} ${sql.val(slots.next())}`)
+  }
+  query = query.orderBy('id', page.order === 'up' ? 'asc' : 'desc').limit(slots.next())
+  return page.skip ? query.offset(slots.next()) : query
+}
+
+/** Every column of a table as the engine should be asked for it, in the order of `shape.columns`. */
+export function selectColumns(manners: SqlManners, shape: TableShape) {
+  return shape.columns.map((column) => {
+    const plain = sql.id(column.name)
+    const own = column.name === 'id' || column.name === 'version'
+    return sql`${own ? plain : manners.readColumn(plain, column.type)}`.as(column.name)
+  })
+}
+
+function buildMeasure(
+  manners: SqlManners,
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Measure[] },
+  slots: Slots,
+): Compilable {
+  const { shape, filter, measures } = asked
+  const parts: Expression<unknown>[] = []
+  for (const { kind, column } of measures) {
+    const type = column === undefined ? undefined : columnType(shape, column)
+    const numeric = type === 'integer' || type === 'real'
+    if (kind !== 'count' && (type === undefined || (!numeric && (kind === 'sum' || kind === 'avg')))) {
+      throw measureError(shape.name, column, kind)
+    }
+    parts.push(...manners.measureParts(kind, column === undefined ? undefined : sql.id(column), type))
+  }
+  return manners.compiler
+    .selectFrom(aliased(manners, shape))
+    .select(parts.map((part, index) => sql`${part}`.as(`m${index}`)))
+    .where(filterExpression(manners, shape, filter, slots))
+}
+
+function buildUpdate(manners: SqlManners, shape: TableShape, columns: readonly string[], slots: Slots): Compilable {
+  const set: Record<string, Expression<unknown>> = {}
+  for (const column of columns) {
+    columnType(shape, column)
+    set[column] = sql.val(slots.next())
+  }
+  set.version = sql`${sql.id('version')} + 1`
+  return manners.compiler
+    .updateTable(aliased(manners, shape))
+    .set(set)
+    .where(sql<SqlBool>`${sql.id('id')} = ${sql.val(slots.next())}`)
+    .where(sql<SqlBool>`${sql.id('version')} = ${sql.val(slots.next())}`)
+}
+
+/** Compiles over slots and proves that the text binds them in the order they were handed out. */
+function compileInOrder(build: (slots: Slots) => Compilable): string {
+  const { sql: text, parameters } = build(createSlots()).compile()
+  if (parameters.some((slot, index) => slot !== index)) throw new Error('a compiled statement binds its slots out of order')
+  return text
+}

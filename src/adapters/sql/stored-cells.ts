@@ -1,0 +1,14 @@
+/** Small conversions between what drivers answer and the cells of the port. */
+
+/** An integer in any of the shapes drivers give it in: a number when it is safe, else a bigint. */
+export function toIntegerCell(value: number | bigint | string): number | bigint {
+  if (typeof value === 'number') return value
+  const exact = typeof value === 'bigint' ? value : BigInt(value)
+  const near = Number(exact)
+  return Number.isSafeInteger(near) ? near : exact
+}
+
+/** The same bytes without the driver's class around them: a view, not a copy. */
+export function toPlainBytes(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,44 @@
+/** The registry of prepared tables: what each is called, which columns it has and of what type. */
+import type { PhysicalColumn, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import { unknownColumnError, unpreparedError } from './sql-errors.ts'
+
+/** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
+export interface TableShape {
+  readonly name: string
+  readonly table: PhysicalTable
+  readonly columns: readonly PhysicalColumn[]
+  readonly types: ReadonlyMap<string, PhysicalType>
+}
+
+export interface TableShapes {
+  /** Records tables that now stand; a table prepared again replaces its earlier shape. */
+  add(tables: readonly PhysicalTable[]): void
+  /** The shape of a prepared table; throws `internal` for any other name. */
+  of(name: string): TableShape
+}
+
+export function createTableShapes(): TableShapes {
+  const shapes = new Map<string, TableShape>()
+  return {
+    add(tables) {
+      for (const table of tables) shapes.set(table.name, toTableShape(table))
+    },
+    of(name) {
+      const shape = shapes.get(name)
+      if (shape === undefined) throw unpreparedError(name)
+      return shape
+    },
+  }
+}
+
+export function toTableShape(table: PhysicalTable): TableShape {
+  const columns: PhysicalColumn[] = [{ name: 'id', type: 'integer' }, { name: 'version', type: 'integer' }, ...table.columns]
+  return { name: table.name, table, columns, types: new Map(columns.map((column) => [column.name, column.type])) }
+}
+
+/** The type of a column; throws `internal` when the table has none of that name. */
+export function columnType(shape: TableShape, column: string): PhysicalType {
+  const type = shape.types.get(column)
+  if (type === undefined) throw unknownColumnError(shape.name, column)
+  return type
+}

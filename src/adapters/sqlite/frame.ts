@@ -1,0 +1,135 @@
+/** The storage that lives inside one transaction: it ends with it, and its nested transactions are savepoints. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { VaultError } from '../../core/errors.ts'
+import type { Storage } from '../../core/ports/storage.ts'
+import { endedError, unavailableError } from '../sql/sql-errors.ts'
+import { type Engine, portOver } from './port-over.ts'
+import { BLOCK_SIZE, type BlockChain, handUp, type IdBlocks } from './row-ids.ts'
+import { keepSavepoint, type Lane, openSavepoint, type Steps, type TableWork, undoSavepoint } from './table-work.ts'
+
+/** One transaction or savepoint: what it stands in, the ids it took, and whose turn it is on its lane. */
+export interface Frame {
+  readonly engine: Engine
+  readonly parent: Frame | undefined
+  readonly blocks: IdBlocks
+  /** Blocks of the group of writers a root frame runs in. */
+  groupBlocks: BlockChain
+  /** Ids to take from the counter at once: a whole block where we commit, the bare need where the application does. */
+  readonly blockSize: number
+  /** Ends when whatever runs on this frame now has ended. */
+  turn: Promise<void> | undefined
+  ended: boolean
+}
+
+/** The innermost frame the running code was called from: how a call that would wait for itself is told from one that may wait. */
+const currentFrame = new AsyncLocalStorage<Frame>()
+
+export function createFrame(engine: Engine, parent: Frame | undefined, blockSize = parent?.blockSize ?? BLOCK_SIZE): Frame {
+  return { engine, parent, blocks: new Map(), groupBlocks: [], blockSize, turn: undefined, ended: false }
+}
+
+/** True when the running code was called from inside a transaction of this engine that has not ended. */
+export function isInsideTransaction(engine: Engine): boolean {
+  for (let frame = currentFrame.getStore(); frame !== undefined; frame = frame.parent) {
+    if (frame.engine === engine && !frame.ended) return true
+  }
+  return false
+}
+
+/** Binds work to the caller's own asynchronous context, with the frame as the innermost one. */
+export function inCallersContext<T>(frame: Frame, work: (storage: Storage) => Promise<T>): (storage: Storage) => Promise<T> {
+  const enter = currentFrame.run(frame, () => AsyncLocalStorage.snapshot())
+  return (storage) => enter(work, storage)
+}
+
+/** Runs work on the frame's storage, waits for every call it forgot to await, and hands the frame's ids up. */
+export async function runInFrame<T>(frame: Frame, lane: Lane, work: (storage: Storage) => Promise<T>): Promise<T> {
+  try {
+    return await work(storageInFrame(frame, lane))
+  } finally {
+    frame.ended = true
+    while (frame.turn !== undefined) await frame.turn
+  }
+}
+
+/** The port inside a frame. */
+export function storageInFrame(frame: Frame, lane: Lane): Storage {
+  const { engine } = frame
+  const run = <T>(work: TableWork<T>): Promise<T> => inTurn(frame, lane, () => lane.run(work))
+  return portOver(engine, {
+    read: run,
+    write: run,
+    async reserveIds(shape, count) {
+      return run({ shape, begin: () => engine.ids.reserve(shape, { count, blockSize: frame.blockSize }, chainOf(frame)) })
+    },
+    transaction(work) {
+      const child = createFrame(engine, frame)
+      const bound = inCallersContext(child, work)
+      return inTurn(frame, lane, () => runInSavepoint(child, lane, bound))
+    },
+  })
+}
+
+async function runInSavepoint<T>(frame: Frame, lane: Lane, work: (storage: Storage) => Promise<T>): Promise<T> {
+  await lane.run(bare(openSavepoint))
+  try {
+    const result = await runInFrame(frame, lane, work)
+    assertStands(lane)
+    await lane.run(bare(keepSavepoint))
+    if (frame.parent !== undefined) handUp(frame.blocks, frame.parent.blocks)
+    return result
+  } catch (error) {
+    if (lane.stands()) await undoQuietly(lane)
+    throw error
+  }
+}
+
+async function undoQuietly(lane: Lane): Promise<void> {
+  try {
+    await lane.run(bare(undoSavepoint))
+  } catch {
+    // The engine undid the whole transaction by itself; the error being rethrown says why.
+  }
+}
+
+/** Steps as work that concerns no table. */
+export function bare(begin: () => Steps<void>): TableWork<void> {
+  return { shape: undefined, begin }
+}
+
+/** Block chain from the process down to this frame. */
+function chainOf(frame: Frame): BlockChain {
+  const chain: IdBlocks[] = []
+  for (let at: Frame | undefined = frame; at !== undefined; at = at.parent) chain.unshift(...at.groupBlocks, at.blocks)
+  return [frame.engine.ids.committed, ...chain]
+}
+
+/** Runs a task when nothing else runs on the frame, in the order of calling: savepoints must not interleave. */
+async function inTurn<T>(frame: Frame, lane: Lane, task: () => T | Promise<T>): Promise<T> {
+  if (frame.ended) throw endedError()
+  assertStands(lane)
+  const before = frame.turn
+  if (before !== undefined) assertOutsideChild(frame)
+  const result = before === undefined ? task() : before.then(task)
+  if (!(result instanceof Promise)) return result
+  const turn = result.then(ignore, ignore).then(() => {
+    if (frame.turn === turn) frame.turn = undefined
+  })
+  frame.turn = turn
+  return result
+}
+
+function ignore(): void {}
+
+/** Code inside a nested transaction that calls the outer storage would wait for its own end. */
+function assertOutsideChild(frame: Frame): void {
+  for (let at = currentFrame.getStore()?.parent; at !== undefined; at = at.parent) {
+    if (at === frame && currentFrame.getStore()?.ended === false) {
+      throw new VaultError('internal', 'Inside a nested transaction use the storage it was given, not the one around it.')
+    }
+  }
+}
+
+function assertStands(lane: Lane): void {
+  if (!lane.stands()) throw unavailableError('SQLite has ended this transaction; nothing of it was kept.')
+}

@@ -1,0 +1,98 @@
+/** Opens the two connections of one SQLite file and sets how durably they write. */
+import { realpathSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { VaultError } from '../../core/errors.ts'
+import { unavailableError } from '../sql/sql-errors.ts'
+import { toEngineFault } from './engine-faults.ts'
+
+/** `full`: every commit reaches the disk before it is acknowledged. `normal`: power loss may take the last ones. */
+export type Synchronous = 'full' | 'normal'
+
+/** How SQLite numbers them. */
+const LEVELS: Readonly<Record<Synchronous, number>> = { full: 2, normal: 1 }
+
+/** While opening, another process may be switching the file to WAL or recovering it; nothing else runs yet. */
+const OPENING_TIMEOUT_MILLISECONDS = 2000
+/** In service SQLite sleeps inside the call, so it may hardly wait; the queue does. */
+const TIMEOUT_MILLISECONDS = 4
+/** Random index keys touch many pages: seldom checkpoints and a large cache keep them together. */
+const CHECKPOINT_PAGES = 16_000
+const CACHE_KIBIBYTES = 65_536
+
+export interface OpenDatabase {
+  readonly filename: string
+  readonly writer: Database.Database
+  readonly reader: Database.Database
+  /** Throws unless commits are as durable as asked for. */
+  assertDurable(): void
+  close(): void
+}
+
+export function openDatabase(filename: string, synchronous: Synchronous): OpenDatabase {
+  if (filename === ':memory:' || filename.trim() === '') {
+    throw new VaultError(
+      'invalid_request',
+      'sqliteStorage() needs the name of a file; for a vault in memory use strongroom/memory.',
+    )
+  }
+  let writer: Database.Database | undefined
+  let reader: Database.Database | undefined
+  try {
+    writer = open(filename)
+    setUpWriter(writer, synchronous)
+    reader = open(filename)
+    reader.pragma('query_only = on')
+    for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${TIMEOUT_MILLISECONDS}`)
+    return opened(filename, { writer, reader }, synchronous)
+  } catch (error) {
+    reader?.close()
+    writer?.close()
+    if (error instanceof TypeError) throw unavailableError('The folder of the SQLite file does not exist; make it first.')
+    throw toEngineFault(error, undefined)
+  }
+}
+
+function open(filename: string): Database.Database {
+  const connection = new Database(filename, { timeout: OPENING_TIMEOUT_MILLISECONDS })
+  connection.pragma(`cache_size = -${CACHE_KIBIBYTES}`)
+  // What a statement may have to undo is kept in memory: on disk it costs more than the statement.
+  connection.pragma('temp_store = memory')
+  return connection
+}
+
+function setUpWriter(writer: Database.Database, synchronous: Synchronous): void {
+  if (writer.pragma('journal_mode = wal', { simple: true }) !== 'wal') {
+    throw unavailableError('The SQLite file cannot be switched to WAL mode; it must be on a local disk.')
+  }
+  // The driver's build lowers `synchronous` when a WAL file is first read; reading first and setting afterwards holds.
+  writer.prepare('select count(*) from sqlite_schema').get()
+  writer.pragma(`synchronous = ${synchronous}`)
+  writer.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+}
+
+function opened(
+  filename: string,
+  { writer, reader }: { readonly writer: Database.Database; readonly reader: Database.Database },
+  synchronous: Synchronous,
+): OpenDatabase {
+  const assertDurable = (): void => {
+    if (writer.pragma('synchronous', { simple: true }) === LEVELS[synchronous]) return
+    throw unavailableError(`SQLite does not keep synchronous = ${synchronous}; commits would not be as durable as promised.`)
+  }
+  assertDurable()
+  return {
+    filename: realpathSync(filename),
+    writer,
+    reader,
+    assertDurable,
+    close() {
+      try {
+        writer.pragma('optimize')
+      } catch {
+        // Statistics only: another process holds the file and may refresh them in its turn.
+      }
+      reader.close()
+      writer.close()
+    },
+  }
+}

@@ -1,0 +1,129 @@
+/** Gives out row ids in blocks from a counter table, so that no id is given twice by this process or by two. */
+import { sql } from 'kysely'
+import { idsExhaustedError } from '../sql/sql-errors.ts'
+import type { SqlStatement } from '../sql/sql-statements.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import { ID_COUNTERS } from './prepare-work.ts'
+import { sqliteManners } from './sqlite-manners.ts'
+import { change, type RawRow, rows, type Steps } from './table-work.ts'
+
+/** Highest id a pointer token can carry. Source: semantics, "Ids". */
+const HIGHEST_ID = 2 ** 48 - 1
+/** Ids a process takes from the counter at once. What is left of a block when the process ends is a gap. */
+export const BLOCK_SIZE = 1000
+
+/** Ids from `next` up to, but without, `end`. */
+export interface IdBlock {
+  readonly next: number
+  readonly end: number
+}
+
+/**
+ * Blocks by table. A block belongs to the savepoint, transaction or process whose counter change it came from: undone
+ * with it, handed up when it is kept. Only a committed block reaches the process, so two processes never own one.
+ */
+export type IdBlocks = Map<string, IdBlock>
+
+/** Blocks from the process down to the innermost savepoint. */
+export type BlockChain = readonly IdBlocks[]
+
+export interface RowIds {
+  /** Blocks whose counter change is committed. */
+  readonly committed: IdBlocks
+  /** Ids from blocks at hand alone, or undefined if they do not suffice. Changes nothing then. */
+  atHand(table: string, count: number, chain: BlockChain): number[] | undefined
+  /** Ids from blocks at hand and then from the counter; what is left of a new block goes to the last of the chain. */
+  reserve(shape: TableShape, request: { readonly count: number; readonly blockSize: number }, chain: BlockChain): Steps<number[]>
+}
+
+export function createRowIds(): RowIds {
+  const committed: IdBlocks = new Map()
+  // An undone transaction takes its counter change with it, but ids it gave out may still be in somebody's hands.
+  const highest = new Map<string, number>()
+
+  function take(table: string, count: number, chain: BlockChain): number[] {
+    const ids: number[] = []
+    for (const blocks of chain) {
+      const block = blocks.get(table)
+      if (block === undefined) continue
+      const end = Math.min(block.end, block.next + count - ids.length)
+      for (let id = block.next; id < end; id++) ids.push(id)
+      if (end === block.end) blocks.delete(table)
+      else blocks.set(table, { next: end, end: block.end })
+    }
+    return ids.sort((left, right) => left - right)
+  }
+
+  function note(table: string, ids: number[]): number[] {
+    const last = ids.at(-1) ?? 0
+    if (last > (highest.get(table) ?? 0)) highest.set(table, last)
+    return ids
+  }
+
+  return {
+    committed,
+    atHand(table, count, chain) {
+      const held = chain.reduce((sum, blocks) => sum + blockLength(blocks.get(table)), 0)
+      return held >= count ? note(table, take(table, count, chain)) : undefined
+    },
+    *reserve(shape, { count, blockSize }, chain) {
+      const ids = take(shape.name, count, chain)
+      const missing = count - ids.length
+      if (missing > 0) {
+        const floor = (highest.get(shape.name) ?? 0) + 1
+        const block = yield* advance(shape, { floor, missing, size: Math.max(missing, blockSize) })
+        const last: IdBlocks = chain.at(-1) ?? new Map()
+        last.set(shape.name, block)
+        ids.push(...take(shape.name, missing, [last]))
+      }
+      return note(shape.name, ids)
+    },
+  }
+}
+
+function blockLength(block: IdBlock | undefined): number {
+  return block === undefined ? 0 : block.end - block.next
+}
+
+/** Hands the blocks of a kept savepoint or a committed transaction to its owner; where both hold one, the newer stays. */
+export function handUp(from: IdBlocks, to: IdBlocks): void {
+  for (const [table, block] of from) to.set(table, block)
+  from.clear()
+}
+
+const ADVANCE: SqlStatement = {
+  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and max("next", ?) + ? <= ${HIGHEST_ID + 1} returning "next"`,
+}
+
+/** Moves the counter; near the end of all ids it takes no more than is needed. */
+function* advance(
+  shape: TableShape,
+  wanted: { readonly floor: number; readonly missing: number; readonly size: number },
+): Steps<IdBlock> {
+  for (const size of [wanted.size, wanted.size, wanted.missing]) {
+    const { floor } = wanted
+    const [row] = yield* rows(ADVANCE, [floor, size, shape.name, floor, size], ['next'])
+    if (row !== undefined) return toBlock(row, size)
+    yield* change(beginStatement(shape), [shape.name])
+  }
+  throw idsExhaustedError(shape.name)
+}
+
+function toBlock(row: RawRow, size: number): IdBlock {
+  const end = Number(row[0])
+  return { next: end - size, end }
+}
+
+const beginStatements = new Map<string, SqlStatement>()
+
+/** Begins a counter beyond every id the table holds already; does nothing where it has begun. */
+function beginStatement(shape: TableShape): SqlStatement {
+  const found = beginStatements.get(shape.name)
+  if (found !== undefined) return found
+  const text = sql`insert into ${sql.id(ID_COUNTERS)} ("id", "version", "name", "next")
+    select (select coalesce(max("id"), 0) + 1 from ${sql.id(ID_COUNTERS)}), 1, column1, (select coalesce(max("id"), 0) + 1 from ${sql.id(shape.name)})
+    from (values (${sql.val(0)})) where true on conflict ("name") do nothing`
+  const statement = { text: text.compile(sqliteManners.compiler).sql }
+  beginStatements.set(shape.name, statement)
+  return statement
+}

@@ -1,0 +1,277 @@
+/** The work behind the port's methods on rows: which statements run, what is bound, and what their rows become. */
+import { sql } from 'kysely'
+import { isVaultError, type VaultError } from '../../core/errors.ts'
+import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
+import { conflictError, strippedCause, unknownColumnError } from '../sql/sql-errors.ts'
+import { aliased, createSqlStatements, type SqlStatement, selectColumns, tableKey } from '../sql/sql-statements.ts'
+import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
+import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import { isOverflowFault } from './engine-faults.ts'
+import { spellOutRealLists } from './spell-out-real-lists.ts'
+import { sqliteManners, wideSqliteManners } from './sqlite-manners.ts'
+import { abandonTransaction, allOrNone, change, type RawRow, rows, type Steps, type TableWork } from './table-work.ts'
+
+/** Rows one INSERT carries: more rows a statement gained nothing where this was measured. */
+const ROWS_AT_ONCE = 25
+/** Parameters one statement binds at most; SQLite's own limit is 32,766. */
+const MOST_PARAMETERS = 30_000
+
+const statements = createSqlStatements(sqliteManners)
+const wideStatements = createSqlStatements(wideSqliteManners)
+
+export interface RowWork {
+  insert(table: string, newRows: readonly NewRow[]): TableWork<void>
+  get(table: string, ids: readonly number[]): TableWork<readonly (Row | undefined)[]>
+  find(table: string, filter: Filter, page: Page): TableWork<readonly Row[]>
+  update(table: string, patches: readonly Patch[]): TableWork<readonly boolean[]>
+  delete(table: string, doomed: Doomed): TableWork<readonly number[]>
+  measure(table: string, filter: Filter, measures: readonly Measure[]): TableWork<readonly Cell[]>
+}
+
+export function createRowWork(shapes: TableShapes): RowWork {
+  const on = <T>(table: string, begin: (shape: TableShape) => Steps<T>): TableWork<T> => {
+    const shape = shapes.of(table)
+    return { shape, begin: () => begin(shape) }
+  }
+  return {
+    insert: (table, newRows) => on(table, (shape) => insertRows(shape, newRows)),
+    get: (table, ids) => on(table, (shape) => getRows(shape, ids)),
+    find: (table, filter, page) => on(table, (shape) => findRows(shape, spellOutRealLists(shape, filter), page)),
+    update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
+    delete: (table, doomed) => on(table, (shape) => deleteRows(shape, doomed)),
+    measure: (table, filter, measures) => on(table, (shape) => measureRows(shape, spellOutRealLists(shape, filter), measures)),
+  }
+}
+
+function* insertRows(shape: TableShape, newRows: readonly NewRow[]): Steps<void> {
+  const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(MOST_PARAMETERS / shape.columns.length)))
+  let done = 0
+  try {
+    while (done < newRows.length) {
+      const slice = newRows.slice(done, done + atOnce)
+      yield* insertSlice(shape, slice, done)
+      done += slice.length
+    }
+  } catch (error) {
+    const fault = isVaultError(error, 'conflict') ? yield* findFault({ shape, newRows, atOnce }, done, error) : { error, done }
+    yield* takeBack(shape, newRows.slice(0, fault.done))
+    throw fault.error
+  }
+}
+
+/** SQLite undid the statement that met a conflict and does not say which row it was. One by one, the row at fault names itself. */
+function* findFault(
+  { shape, newRows, atOnce }: { readonly shape: TableShape; readonly newRows: readonly NewRow[]; readonly atOnce: number },
+  start: number,
+  conflict: VaultError,
+): Steps<{ readonly error: unknown; readonly done: number }> {
+  let done = start
+  try {
+    for (const row of newRows.slice(start, start + atOnce)) {
+      yield* insertSlice(shape, [row], done)
+      done++
+    }
+  } catch (error) {
+    return { error, done }
+  }
+  return { error: conflict, done }
+}
+
+/**
+ * Deletes what was inserted before a row failed. A savepoint would do the same and cost every insert that succeeds a copy
+ * of each index page it touches. Where even this fails nothing of the transaction may be kept.
+ */
+function* takeBack(shape: TableShape, inserted: readonly NewRow[]): Steps<void> {
+  try {
+    yield* deleteRows(shape, { ids: inserted.map((row) => row.id) })
+  } catch {
+    yield* abandonTransaction()
+  }
+}
+
+function* insertSlice(shape: TableShape, slice: readonly NewRow[], start: number): Steps<void> {
+  const parameters: unknown[] = []
+  for (const row of slice) pushCells(shape, row, parameters)
+  try {
+    yield* change(insertStatement(shape, slice.length), parameters)
+  } catch (error) {
+    throw slice.length === 1 ? atPosition(error, start) : error
+  }
+}
+
+/** Appends the cells of a row in the order of the table's columns. */
+function pushCells(shape: TableShape, row: NewRow, parameters: unknown[]): void {
+  let named = 0
+  for (const { name, type } of shape.columns) {
+    const cell = row[name]
+    if (cell === undefined) {
+      parameters.push(name === 'version' ? 1 : null)
+    } else {
+      named++
+      parameters.push(sqliteManners.bindCell(type, cell))
+    }
+  }
+  let given = 0
+  for (const _ in row) given++
+  if (given !== named) refuseUnknown(shape, row)
+}
+
+function refuseUnknown(shape: TableShape, cells: Readonly<Record<string, unknown>>): void {
+  for (const column of Object.keys(cells)) if (!shape.types.has(column)) throw unknownColumnError(shape.name, column)
+}
+
+function atPosition(error: unknown, index: number): unknown {
+  if (!isVaultError(error, 'conflict')) return error
+  const { table = '', columns = [] } = error.facts
+  return conflictError(table, columns, index, error.cause instanceof Error ? error.cause : strippedCause('SQLite', undefined))
+}
+
+function insertStatement(shape: TableShape, count: number): SqlStatement {
+  return statements.once(`insert ${tableKey(shape)} ${count}`, (slots) => {
+    const names = sql.join(shape.columns.map((column) => sql.id(column.name)))
+    const tuple = () => sql`(${sql.join(shape.columns.map(() => sql.val(slots.next())))})`
+    const text = sql`insert into ${sqliteManners.tableName(shape.name)} (${names}) values ${sql.join(Array.from({ length: count }, tuple))}`
+    return { compile: () => text.compile(sqliteManners.compiler) }
+  })
+}
+
+function* getRows(shape: TableShape, ids: readonly number[]): Steps<readonly (Row | undefined)[]> {
+  if (ids.length === 0) return []
+  const names = columnNames(shape)
+  const [first] = ids
+  if (ids.length === 1 && first !== undefined) {
+    const [found] = yield* rows(pointStatement(shape), [first], names)
+    return [found === undefined ? undefined : toRow(shape, found)]
+  }
+  const found = yield* rows(listStatement(shape), [JSON.stringify(ids)], names)
+  return found.map((raw) => (raw[0] === null ? undefined : toRow(shape, raw)))
+}
+
+function pointStatement(shape: TableShape): SqlStatement {
+  return statements.once(`get ${tableKey(shape)}`, (slots) =>
+    sqliteManners.compiler
+      .selectFrom(aliased(sqliteManners, shape))
+      .select(selectColumns(sqliteManners, shape))
+      .where(sql<boolean>`${sql.id('id')} = ${sql.val(slots.next())}`),
+  )
+}
+
+/** A left join walks its left side in order, so rows come as the ids stand in the list. */
+function listStatement(shape: TableShape): SqlStatement {
+  return statements.once(`get ${tableKey(shape)} list`, (slots) =>
+    sqliteManners.compiler
+      .selectFrom(sql<{ value: unknown }>`(select value as wanted from json_each(${sql.val(slots.next())}))`.as('w'))
+      .leftJoin(aliased(sqliteManners, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', 'wanted')}`))
+      .select(selectColumns(sqliteManners, shape)),
+  )
+}
+
+function* findRows(shape: TableShape, filter: Filter, page: Page): Steps<readonly Row[]> {
+  const { statement, parameters } = statements.find(shape, filter, page)
+  const found = yield* rows(statement, parameters, columnNames(shape))
+  return found.map((raw) => toRow(shape, raw))
+}
+
+function* updateRows(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
+  if (patches.length === 0) return []
+  return patches.length === 1 ? yield* applyPatches(shape, patches) : yield* allOrNone(applyPatches(shape, patches))
+}
+
+function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
+  const applied: boolean[] = []
+  for (const [index, patch] of patches.entries()) {
+    const columns = Object.keys(patch.set)
+    const statement = statements.update(shape, columns)
+    const parameters = columns.map((column) => bindNamed(shape, column, patch.set[column] ?? null))
+    parameters.push(patch.id, patch.version)
+    try {
+      applied.push((yield* change(statement, parameters)) === 1)
+    } catch (error) {
+      throw atPosition(error, index)
+    }
+  }
+  return applied
+}
+
+function bindNamed(shape: TableShape, column: string, cell: Cell): unknown {
+  return sqliteManners.bindCell(shape.types.get(column) ?? 'bytes', cell)
+}
+
+function* deleteRows(shape: TableShape, doomed: Doomed): Steps<readonly number[]> {
+  if ('ids' in doomed && doomed.ids.length === 0) return []
+  const filter: Filter =
+    'ids' in doomed ? { kind: 'in', column: 'id', values: doomed.ids } : spellOutRealLists(shape, doomed.filter)
+  const { statement, parameters } = statements.deleteWhere(shape, filter)
+  const gone = yield* rows(statement, parameters, ['id'])
+  return gone.map(([id]) => Number(id)).sort((left, right) => left - right)
+}
+
+function* measureRows(shape: TableShape, filter: Filter, measures: readonly Measure[]): Steps<readonly Cell[]> {
+  if (measures.length === 0) return []
+  try {
+    return yield* measureWith(statements, 1, { shape, filter, measures })
+  } catch (error) {
+    if (!isOverflowFault(error)) throw error
+    return yield* measureWith(wideStatements, 2, { shape, filter, measures })
+  }
+}
+
+function* measureWith(
+  by: typeof statements,
+  sumParts: 1 | 2,
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Measure[] },
+): Steps<readonly Cell[]> {
+  const { statement, parameters } = by.measure(asked.shape, asked.filter, asked.measures)
+  const types = asked.measures.map(({ column }) => (column === undefined ? undefined : asked.shape.types.get(column)))
+  const widths = asked.measures.map(({ kind }, index) => measureWidth(kind, types[index], sumParts))
+  const names = Array.from({ length: widths.reduce((sum, width) => sum + width, 0) }, (_, index) => `m${index}`)
+  const [raw = []] = yield* rows(statement, parameters, names)
+  let at = 0
+  return asked.measures.map(({ kind }, index) => {
+    const parts = raw.slice(at, at + (widths[index] ?? 0))
+    at += widths[index] ?? 0
+    return toMeasure(kind, types[index], parts)
+  })
+}
+
+function measureWidth(kind: Measure['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {
+  if (type !== 'integer') return 1
+  return kind === 'sum' ? sumParts : kind === 'avg' ? sumParts + 1 : 1
+}
+
+function toMeasure(kind: Measure['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {
+  if (type !== 'integer' || (kind !== 'sum' && kind !== 'avg'))
+    return toCell(kind === 'count' ? 'integer' : (type ?? 'integer'), parts[0])
+  if (parts[0] === null) return null
+  const summed = kind === 'sum' ? parts : parts.slice(0, -1)
+  const [high, low] = summed.map((part) => BigInt(String(part)))
+  const total = low === undefined ? (high ?? 0n) : ((high ?? 0n) << 32n) + low
+  return kind === 'sum' ? toIntegerCell(total) : Number(total) / Number(parts.at(-1))
+}
+
+const namesOfShape = new WeakMap<TableShape, readonly string[]>()
+
+function columnNames(shape: TableShape): readonly string[] {
+  const found = namesOfShape.get(shape)
+  if (found !== undefined) return found
+  const names = shape.columns.map((column) => column.name)
+  namesOfShape.set(shape, names)
+  return names
+}
+
+function toRow(shape: TableShape, raw: RawRow): Row {
+  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
+  const { columns } = shape
+  for (let at = 2; at < columns.length; at++) {
+    const column = columns[at]
+    if (column !== undefined) row[column.name] = toCell(column.type, raw[at])
+  }
+  return row
+}
+
+/** What the driver answered, as the cell it stands for. STRICT tables make the type of the column certain. */
+function toCell(type: PhysicalType, raw: unknown): Cell {
+  if (raw instanceof Uint8Array) return toPlainBytes(raw)
+  if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)
+  return raw === null || raw === undefined ? null : (raw as Cell)
+}

@@ -1,0 +1,21 @@
+/** A storage conflict in the words of the schema: which column, never which value. */
+import { isVaultError, VaultError } from '../errors.ts'
+import type { Table } from '../schema/layout.ts'
+
+/** A unique conflict named by table, column and record; any other error as it is. */
+export function explainConflict(error: unknown, table: Table, verb: string): unknown {
+  if (!isVaultError(error, 'conflict')) return error
+  const column = conflictColumn(error, table)
+  const { index } = error.facts
+  const which = index === undefined ? '' : ` (record ${index})`
+  return new VaultError(
+    'conflict',
+    `${verb} failed. Another record of table ${table.name} already holds this value of unique column ${column ?? 'id'}${which}. Send another value, or upsert.`,
+    { table: table.name, ...(column === undefined ? {} : { column }), ...(index === undefined ? {} : { index }) },
+  )
+}
+
+/** The column whose uniqueness a storage conflict is about. */
+export function conflictColumn(error: VaultError, table: Table): string | undefined {
+  return table.byPhysical.get(error.facts.columns?.[0] ?? '')?.name
+}

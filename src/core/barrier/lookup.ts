@@ -1,0 +1,11 @@
+/** What to ask storage for when records are looked up by the value of a column. */
+
+import type { KeyRing } from '../ports/keys.ts'
+import type { Cell } from '../ports/storage.ts'
+import type { Column } from '../schema/layout.ts'
+import { digestValues } from './digest-values.ts'
+
+/** The cell of `column.lookup` that each value is found under; none of the values is null. */
+export function lookupCells(ring: KeyRing, column: Column, values: readonly unknown[]): Exclude<Cell, null>[] {
+  return column.digest === undefined ? values.map((value) => column.type.toCell(value)) : digestValues(ring, column, values)
+}

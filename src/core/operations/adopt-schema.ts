@@ -1,0 +1,155 @@
+/** Takes up the schema a vault is opened with: adds what is new, refuses what would lose or weaken, fills new digests. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { digestValues } from '../barrier/digest-values.ts'
+import { openRows } from '../barrier/reveal.ts'
+import { isVaultError, VaultError } from '../errors.ts'
+import type { Patch, Row, Storage } from '../ports/storage.ts'
+import type { Allotment } from '../schema/allotment.ts'
+import { allotSchema } from '../schema/allotment.ts'
+import type { SchemaDefinition } from '../schema/column.ts'
+import type { Column, Layout, Table } from '../schema/layout.ts'
+import { layoutSchema } from '../schema/layout.ts'
+import type { Catalog } from './open-catalog.ts'
+
+/** Rows read at a time while digests are filled. */
+const SLICE = 500
+
+/** The live tables of the schema. Throws `rule_broken` naming the column when it may not be taken up; undefined when another process changed the catalog meanwhile. */
+export async function adoptSchema(
+  storage: Storage,
+  barrier: Barrier,
+  catalog: Catalog,
+  definition: SchemaDefinition,
+): Promise<Layout | undefined> {
+  const known = catalog.allotment
+  const allotment = allotSchema(definition, known)
+  const layout = layoutSchema(allotment)
+  const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, known, allotment))
+  for (const { table, column, isNew } of grown) {
+    if (isNew) await assertMayAdd(storage, table, column)
+    else if (column.unique) await assertNoDuplicates(storage, barrier, table, column)
+  }
+  await storage.prepare([...layout.tables.values()].map((table) => table.physical))
+  for (const { table, column, isNew } of grown) if (!isNew) await fillDigests(storage, barrier, table, column)
+  if (JSON.stringify(allotment) === JSON.stringify(known)) return layout
+  return (await catalog.remember(storage, allotment)) ? layout : undefined
+}
+
+interface Grown {
+  readonly table: Table
+  readonly column: Column
+  /** False for a column that stood before and now keeps a digest. */
+  readonly isNew: boolean
+}
+
+/** Columns added to tables that stood before, and columns of theirs that now keep a digest. */
+function grownColumns(table: Table, known: Allotment, wanted: Allotment): Grown[] {
+  const old = known.tables[table.name]
+  if (old === undefined) return []
+  const before = layoutSchema({ ...wanted, tables: { [table.name]: old } }).tables.get(table.name)
+  return table.columns.flatMap((column): Grown[] => {
+    const was = before?.byName.get(column.name)
+    if (was === undefined) return [{ table, column, isNew: true }]
+    return column.digest !== undefined && was.digest === undefined ? [{ table, column, isNew: false }] : []
+  })
+}
+
+/** A required column cannot be added to records that lack it. */
+async function assertMayAdd(storage: Storage, table: Table, column: Column): Promise<void> {
+  if (!column.required) return
+  const [row] = await storage.find(table.physical.name, { kind: 'every' }, { order: 'up', limit: 1 })
+  if (row !== undefined)
+    throw refused(table, column, 'is required and new, and there are records without it. Add it as not required first')
+}
+
+async function assertNoDuplicates(storage: Storage, barrier: Barrier, table: Table, column: Column): Promise<void> {
+  const seen = new Set<string>()
+  await eachSlice(storage, table, async (rows) => {
+    for (const digest of digestsOf(barrier, table, column, rows)) {
+      if (digest === undefined) continue
+      const text = String(digest)
+      if (seen.has(text)) throw refused(table, column, 'was made unique, and records share values in it. Make them differ first')
+      seen.add(text)
+    }
+  })
+}
+
+/** Gives every row its digest. A row that changes meanwhile is read again. */
+async function fillDigests(storage: Storage, barrier: Barrier, table: Table, column: Column): Promise<void> {
+  const name = column.digest ?? ''
+  // Digests of an earlier try that broke off may be stale; they go first, so that none of them clashes with a fresh one.
+  await eachSlice(storage, table, (rows) =>
+    patchSlice(storage, table, rows, (slice) => slice.map((row) => patchOf(row, name, undefined))),
+  )
+  await eachSlice(storage, table, (rows) =>
+    patchSlice(storage, table, rows, (slice) => {
+      const digests = digestsOf(barrier, table, column, slice)
+      return slice.map((row, index) => patchOf(row, name, digests[index]))
+    }),
+  ).catch((error: unknown) => {
+    throw isVaultError(error, 'conflict')
+      ? refused(table, column, 'was made unique, and records share values in it. Make them differ first')
+      : error
+  })
+}
+
+function patchOf(row: Row, name: string, digest: Uint8Array | undefined): Patch {
+  return { id: row.id, version: row.version, set: { [name]: digest ?? null } }
+}
+
+/** Patches a slice, reading again whatever changed between reading and writing. */
+async function patchSlice(
+  storage: Storage,
+  table: Table,
+  rows: readonly Row[],
+  patchesFor: (rows: readonly Row[]) => Patch[],
+): Promise<void> {
+  let pending = rows
+  while (pending.length > 0) {
+    const matched = await storage.update(table.physical.name, patchesFor(pending))
+    const missed = pending.filter((_, index) => matched[index] !== true)
+    const again = await storage.get(
+      table.physical.name,
+      missed.map((row) => row.id),
+    )
+    pending = again.filter((row) => row !== undefined)
+  }
+}
+
+/** The digest of each row's value, undefined for null. */
+function digestsOf(barrier: Barrier, table: Table, column: Column, rows: readonly Row[]): (Uint8Array | undefined)[] {
+  const cursor = openRows(barrier, table, rows)
+  const values = rows.map((_, index) => {
+    cursor.to(index)
+    return cursor.value(column)
+  })
+  const digests = digestValues(
+    barrier.ring,
+    column,
+    values.filter((value) => value !== null),
+  )
+  let next = 0
+  return values.map((value) => (value === null ? undefined : digests[next++]))
+}
+
+async function eachSlice(storage: Storage, table: Table, work: (rows: readonly Row[]) => Promise<void>): Promise<void> {
+  let after = 0
+  for (;;) {
+    const rows = await storage.find(table.physical.name, { kind: 'every' }, { order: 'up', after, limit: SLICE })
+    const last = rows[rows.length - 1]
+    if (last === undefined) return
+    await work(rows)
+    after = last.id
+  }
+}
+
+function refused(table: Table, column: Column, what: string): VaultError {
+  return new VaultError(
+    'rule_broken',
+    `The vault was not opened, and nothing was changed: column ${column.name} of table ${table.name} ${what}.`,
+    {
+      table: table.name,
+      column: column.name,
+    },
+  )
+}

@@ -1,0 +1,108 @@
+/** What every operation is handed, and the few checks all of them begin with. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { VaultError } from '../errors.ts'
+import { MOST_NAMED_IN_ERROR } from '../limits.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Storage } from '../ports/storage.ts'
+import type { Layout, Table } from '../schema/layout.ts'
+import { quotedName } from '../schema/names.ts'
+
+/** Bounds a host may set. */
+export interface Limits {
+  /** Records, ids or tokens in one request. Default 1,000. */
+  readonly records: number
+  /** Records on one page of a read. Default 1,000. */
+  readonly page: number
+}
+
+/** One caller's hold on the vault: everything an operation may touch. */
+export interface OperationContext {
+  readonly storage: Storage
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly layout: Layout
+  readonly limits: Limits
+  readonly caller: Caller
+}
+
+/** The table of this name. Throws `not_found`, or `invalid_request` where the specification documents no 404. */
+export function tableOf(
+  context: OperationContext,
+  name: unknown,
+  verb: string,
+  code: 'not_found' | 'invalid_request' = 'not_found',
+): Table {
+  const table = typeof name === 'string' ? context.layout.tables.get(name) : undefined
+  if (table === undefined) {
+    throw new VaultError(code, `${verb} failed. Table ${quotedName(name)} does not exist. Specify a table of the schema.`, {
+      table: quotedName(name),
+      grpcCode: 5,
+    })
+  }
+  return table
+}
+
+/** Refuses what is no list, an empty list, and one past the limit. */
+export function assertList(
+  context: OperationContext,
+  list: unknown,
+  verb: string,
+  what: string,
+): asserts list is readonly unknown[] {
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new VaultError('invalid_request', `${verb} failed. Give a list of at least one of: ${what}.`)
+  }
+  if (list.length > context.limits.records) {
+    throw new VaultError(
+      'invalid_request',
+      `${verb} failed. ${list.length} ${what} were given, ${context.limits.records} are the most one request may hold.`,
+      {
+        grpcCode: 8,
+      },
+    )
+  }
+}
+
+/** Refuses options of another shape than declared: unknown members are misspelt ones. */
+export function assertOptions<T extends object>(
+  options: unknown,
+  verb: string,
+  known: readonly (keyof T & string)[],
+): asserts options is T {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new VaultError('invalid_request', `${verb} failed. Its options must be an object.`)
+  }
+  for (const name of Object.keys(options)) {
+    if (!(known as readonly string[]).includes(name)) {
+      throw new VaultError(
+        'invalid_request',
+        `${verb} failed. Option ${quotedName(name)} is unknown; it takes ${known.join(', ')}.`,
+      )
+    }
+  }
+}
+
+/** Refuses a flag that is neither true nor false. */
+export function flagOf(value: unknown, verb: string, name: string): boolean {
+  if (value === undefined) return false
+  if (typeof value !== 'boolean') throw new VaultError('invalid_request', `${verb} failed. Option ${name} must be true or false.`)
+  return value
+}
+
+/** The answer to ids that name no record: the same whether they never did, no longer do, or belong elsewhere. */
+export function recordsNotFound(table: Table, verb: string, ids: readonly string[], missing: readonly number[]): VaultError {
+  const indexes = missing.slice(0, MOST_NAMED_IN_ERROR)
+  const named = indexes.flatMap((index) => (isUuid(ids[index]) ? [ids[index] ?? ''] : []))
+  const sentence = `${verb} failed. ${missing.length === 1 ? 'A record' : `${missing.length} records`} of table ${table.name} could not be found`
+  return new VaultError('not_found', `${sentence}, at position ${indexes.join(', ')}. Check the ids.`, {
+    table: table.name,
+    indexes,
+    ids: named,
+  })
+}
+
+/** Only what has the shape of an id is repeated in an error: anything else may be a value sent in the wrong place. */
+function isUuid(text: string | undefined): boolean {
+  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}

@@ -1,0 +1,126 @@
+/** Checks a schema, from builders or from plain JSON, and freezes it. */
+import { z } from 'zod'
+import { VaultError } from '../errors.ts'
+import { compileMask } from '../redaction/masks.ts'
+import { tokenKinds } from '../tokens/token-kinds.ts'
+import { columnTypes } from '../values/column-types.ts'
+import { normalisers } from '../values/normalisers.ts'
+import { compileRules } from '../values/value-rules.ts'
+import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
+import { nameFault, quotedName } from './names.ts'
+
+/** A checked schema; `tables` is the plain JSON it was made of. */
+export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
+  readonly tables: S
+}
+
+const maskShape = z.union([
+  z.strictObject({ preset: z.enum(['keepFirst', 'keepLast']), count: z.int().min(1).max(1000) }),
+  z.strictObject({ preset: z.enum(['email', 'ssn', 'card']) }),
+  z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
+])
+
+const common = {
+  required: z.boolean().optional(),
+  unique: z.boolean().optional(),
+  encrypted: z.boolean().optional(),
+  index: z.boolean().optional(),
+  searchable: z.boolean().optional(),
+  redaction: z.enum(['PLAIN_TEXT', 'MASKED', 'REDACTED']).optional(),
+  mask: maskShape.optional(),
+  token: z.enum(keysOf(tokenKinds)).optional(),
+}
+
+const textual = {
+  pattern: z.string().min(1).max(1000).optional(),
+  maxLength: z.int().min(1).optional(),
+  oneOf: z.array(z.string()).min(1).max(1000).readonly().optional(),
+  normalise: z
+    .array(z.enum(keysOf(normalisers)))
+    .readonly()
+    .optional(),
+}
+
+const otherTypes = keysOf(columnTypes).filter((name) => name !== 'STRING' && name !== 'INTEGER')
+
+const columnShape = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('STRING'), ...common, ...textual }),
+  z.strictObject({ type: z.literal('INTEGER'), ...common, oneOf: z.array(z.int()).min(1).max(1000).readonly().optional() }),
+  z.strictObject({ type: z.enum(otherTypes), ...common }),
+])
+
+/**
+ * Checks a schema and answers it frozen, with the types of its columns inferred. Takes what the `column` builders
+ * make, or the same as plain JSON. Throws `VaultError('invalid_request')` naming table, column and fault.
+ */
+export function defineSchema<const S extends SchemaDefinition>(tables: S): Schema<S> {
+  if (!isPlainObject(tables) || Object.keys(tables).length === 0) {
+    throw new VaultError('invalid_request', 'Schema refused. Give an object of tables by name, at least one.')
+  }
+  for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
+  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)) })
+}
+
+function assertTable(name: string, table: TableDefinition): void {
+  const fault = nameFault(name)
+  if (fault !== undefined) throw refused(`The name of table ${quotedName(name)} ${fault}.`, name)
+  if (!isPlainObject(table) || Object.keys(table).length === 0)
+    throw refused(`Table ${name} needs an object of columns by name, at least one.`, name)
+  for (const [columnName, definition] of Object.entries(table)) assertColumn(name, columnName, definition)
+}
+
+function assertColumn(table: string, name: string, definition: ColumnDefinition): void {
+  const where = `Column ${quotedName(name)} of table ${table}`
+  const fault = nameFault(name)
+  if (fault !== undefined) throw refused(`The name of column ${quotedName(name)} of table ${table} ${fault}.`, table, name)
+  const parsed = columnShape.safeParse(definition)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    const option = issue?.path.map(String).join('.') ?? ''
+    throw refused(`${where}${option === '' ? '' : `, option ${option}`}: ${issue?.message ?? 'is not a column'}.`, table, name)
+  }
+  const clash = optionClash(definition)
+  if (clash !== undefined) throw refused(`${where}: ${clash}.`, table, name)
+  try {
+    if (definition.mask !== undefined) compileMask(definition.mask)
+    compileRules(definition)
+  } catch {
+    throw refused(`${where}: its mask or pattern is no regular expression of RE2 syntax.`, table, name)
+  }
+}
+
+/** Options that contradict each other, each with what to write instead. */
+function optionClash(definition: ColumnDefinition): string | undefined {
+  const plain = definition.encrypted === false
+  if (plain && definition.searchable === true) return 'searchable is for encrypted columns; give a plain column index: true'
+  if (!plain && definition.index === true) return 'index is for plain columns; give an encrypted column searchable: true'
+  if (plain && 'normalise' in definition && definition.normalise !== undefined) {
+    return 'normalise works on the digest of an encrypted column; leave it out or encrypt the column'
+  }
+  return undefined
+}
+
+function refused(sentence: string, table: string, column?: string): VaultError {
+  const facts = { table: quotedName(table), ...(column === undefined ? {} : { column: quotedName(column) }) }
+  return new VaultError('invalid_request', `Schema refused. ${sentence}`, facts)
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function keysOf<K extends string>(record: Readonly<Record<K, unknown>>): [K, ...K[]] {
+  return Object.keys(record) as [K, ...K[]] // Object.keys widens to string; the record's own type says which.
+}
+
+function structuredCopy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T // What columnShape accepted is plain JSON.
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) deepFreeze(member)
+    Object.freeze(value)
+  }
+  return value
+}

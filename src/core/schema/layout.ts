@@ -1,0 +1,157 @@
+/** From a schema and its ordinals to live tables: what each column does, and the physical table behind it. */
+import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
+import type { Level } from '../redaction/levels.ts'
+import { compileMask } from '../redaction/masks.ts'
+import type { TokenKind } from '../tokens/token-kind.ts'
+import { tokenKinds } from '../tokens/token-kinds.ts'
+import type { AnyColumnType } from '../values/column-types.ts'
+import { columnTypes } from '../values/column-types.ts'
+import type { Normaliser } from '../values/normalisers.ts'
+import type { ValueRule } from '../values/value-rules.ts'
+import { compileRules } from '../values/value-rules.ts'
+import type { Allotment, AllottedColumn, AllottedTable } from './allotment.ts'
+
+/** One column at work. */
+export interface Column {
+  readonly name: string
+  /** Place in `Table.columns`, and so in every list of a record's values. */
+  readonly position: number
+  /** Place in sealed bodies. */
+  readonly ordinal: number
+  /** Address in pointers. */
+  readonly space: number
+  readonly type: AnyColumnType
+  readonly required: boolean
+  readonly unique: boolean
+  /** The level that DEFAULT means. */
+  readonly level: Level
+  readonly mask: ((shown: string) => string) | undefined
+  readonly token: TokenKind | undefined
+  /** Place in `Table.tokenized`; -1 where the column has no tokens. */
+  readonly tokenPosition: number
+  readonly normalise: readonly Normaliser[]
+  readonly check: ValueRule | undefined
+  /** Names the digest key; equal for columns whose digests may be compared. */
+  readonly scope: string
+  /** Physical column of the plain value; undefined where the value is sealed. */
+  readonly plain: string | undefined
+  /** Physical column of the digest; undefined where none is kept. */
+  readonly digest: string | undefined
+  /** Physical column that equality can be looked up by; undefined where there is none. */
+  readonly lookup: string | undefined
+}
+
+/** One column as one caller sees it, decided before anything is read. */
+export interface ColumnView {
+  readonly column: Column
+  readonly level: Level
+}
+
+/** One table at work. */
+export interface Table {
+  readonly name: string
+  readonly space: number
+  readonly columns: readonly Column[]
+  readonly byName: ReadonlyMap<string, Column>
+  readonly byPhysical: ReadonlyMap<string, Column>
+  /** One more than the highest ordinal: the size of a list indexed by ordinal. */
+  readonly ordinals: number
+  readonly tokenized: readonly Column[]
+  readonly digested: readonly Column[]
+  readonly plain: readonly Column[]
+  readonly physical: PhysicalTable
+}
+
+/** The live tables of a vault, by name and by the spaces that pointers name. */
+export interface Layout {
+  readonly tables: ReadonlyMap<string, Table>
+  /** Token spaces: which column a pointer token belongs to. */
+  readonly tokenSpaces: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
+}
+
+/** Physical column of every record table that holds the sealed body. */
+export const BODY = 'body'
+
+/** Longest part of a name that a physical name repeats: Postgres cuts names at 63 bytes. */
+const NAME_PART = 48
+
+/** Builds the live tables. */
+export function layoutSchema(allotment: Allotment): Layout {
+  const tables = new Map<string, Table>()
+  const tokenSpaces = new Map<number, { table: Table; column: Column }>()
+  for (const [name, allotted] of Object.entries(allotment.tables)) {
+    const table = layoutTable(name, allotted)
+    tables.set(name, table)
+    for (const column of table.tokenized) tokenSpaces.set(column.space, { table, column })
+  }
+  return { tables, tokenSpaces }
+}
+
+function layoutTable(name: string, allotted: AllottedTable): Table {
+  let tokens = 0
+  const columns = Object.entries(allotted.columns).map(([column, one], position) =>
+    layoutColumn(column, one, { position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
+  )
+  const digested = columns.filter((column) => column.digest !== undefined)
+  const plain = columns.filter((column) => column.plain !== undefined)
+  const physical = layoutPhysical(`records_${allotted.space}_${name.slice(0, NAME_PART)}`, columns, allotted)
+  const byPhysical = new Map<string, Column>()
+  for (const column of columns) {
+    if (column.plain !== undefined) byPhysical.set(column.plain, column)
+    if (column.digest !== undefined) byPhysical.set(column.digest, column)
+  }
+  return {
+    name,
+    space: allotted.space,
+    columns,
+    byName: new Map(columns.map((column) => [column.name, column])),
+    byPhysical,
+    ordinals: 1 + Math.max(...columns.map((column) => column.ordinal)),
+    tokenized: columns.filter((column) => column.token !== undefined),
+    digested,
+    plain,
+    physical,
+  }
+}
+
+function layoutColumn(
+  name: string,
+  { space, ordinal, definition }: AllottedColumn,
+  places: { readonly position: number; readonly tokenPosition: number },
+): Column {
+  const sealed = definition.encrypted !== false
+  const unique = definition.unique === true
+  const part = `${space}_${name.slice(0, NAME_PART)}`
+  const plain = sealed ? undefined : `plain_${part}`
+  const digest = sealed && (unique || definition.searchable === true) ? `digest_${part}` : undefined
+  return {
+    name,
+    ...places,
+    ordinal,
+    space,
+    type: columnTypes[definition.type],
+    required: definition.required === true,
+    unique,
+    level: definition.redaction ?? 'REDACTED',
+    mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
+    token: definition.token === undefined ? undefined : tokenKinds[definition.token],
+    normalise: definition.type === 'STRING' ? (definition.normalise ?? []) : [],
+    check: compileRules(definition),
+    scope: `column/${space}`,
+    plain,
+    digest,
+    lookup: digest ?? (unique || definition.index === true ? plain : undefined),
+  }
+}
+
+function layoutPhysical(name: string, columns: readonly Column[], allotted: AllottedTable): PhysicalTable {
+  const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
+  const indexes: PhysicalIndex[] = []
+  for (const column of columns) {
+    if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes' })
+    if (column.plain !== undefined) physical.push({ name: column.plain, type: column.type.physical })
+    const indexed = column.unique || column.digest !== undefined || allotted.columns[column.name]?.definition.index === true
+    if (indexed) indexes.push({ columns: [column.digest ?? column.plain ?? BODY], unique: column.unique })
+  }
+  return { name, columns: physical, indexes }
+}

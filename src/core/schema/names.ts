@@ -1,0 +1,31 @@
+/** Which names tables and columns may have, and how an error may repeat a name it was given. */
+import { LONGEST_NAME } from '../limits.ts'
+
+/** Words the query language reserves; a name that is one could never be queried. */
+const RESERVED = new Set(
+  `all and as asc between by case cross desc distinct else end except exists false from full group having ilike in inner
+  intersect is join left like limit natural not null offset on or order outer right select then true union using when where with`.split(
+    /\s+/,
+  ),
+)
+
+/** Names JavaScript objects answer to by themselves. */
+const INHERITED = new Set(['constructor', 'prototype'])
+
+const SHAPE = /^[a-z][a-z0-9_]*$/
+
+/** Why this is no name for a table or column, or undefined when it is one. */
+export function nameFault(name: string): string | undefined {
+  if (!SHAPE.test(name)) return 'must be lower-case letters, digits and _, beginning with a letter'
+  if (name.length > LONGEST_NAME) return `must have at most ${LONGEST_NAME} characters`
+  if (RESERVED.has(name)) return 'is a reserved word of the query language'
+  if (INHERITED.has(name)) return 'is reserved'
+  return undefined
+}
+
+/** A name a caller sent, fit for an error message: repeated when it looks like a name, else only described, for it may be a value in the wrong place. */
+export function quotedName(name: unknown): string {
+  return typeof name === 'string' && name.length <= LONGEST_NAME && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+    ? name
+    : '(not a valid name)'
+}

@@ -1,0 +1,20 @@
+/** Seals a list of bodies, each to its own row. */
+import type { KeyRing } from '../ports/keys.ts'
+import type { Slab } from '../util/slab.ts'
+import type { Address } from './context.ts'
+import { writeContexts } from './context.ts'
+import { writeHeader } from './envelope.ts'
+
+/** Purpose of the keys that seal records. */
+export const RECORD = 'record'
+
+/** One sealed body for each plaintext, bound to the row of the same place in `ids`. */
+export function sealBodies(ring: KeyRing, address: Address, ids: readonly number[], plaintexts: Slab): Slab {
+  const version = ring.newestVersion
+  return ring.seal(
+    RECORD,
+    writeHeader(version),
+    plaintexts,
+    writeContexts(address, ids, () => version),
+  )
+}

@@ -1,0 +1,16 @@
+/** Where the default engines are plugged into core: the one file that knows both. */
+import { keyEngine } from './adapters/keys/key-engine.ts'
+import { systemClock } from './adapters/system/system-clock.ts'
+import { systemEntropy } from './adapters/system/system-entropy.ts'
+import type { SchemaDefinition } from './core/schema/column.ts'
+import type { Vault, VaultOptions } from './core/vault.ts'
+import { openVault } from './core/vault.ts'
+
+/**
+ * Opens a vault, founding it when the storage is empty. Throws `VaultError`: `invalid_request` when an option is wrong;
+ * `rule_broken` when the storage belongs to another vault, the key is another one, or the schema would lose or weaken
+ * something stored. Then nothing was written.
+ */
+export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
+  return openVault({ clock: systemClock, entropy: systemEntropy, ...options, engine: keyEngine })
+}

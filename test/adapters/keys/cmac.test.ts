@@ -1,0 +1,73 @@
+/** AES-256-CMAC by lanes and by chain: published vectors, and equality with an independent implementation. */
+import { cmac } from '@noble/ciphers/aes.js'
+import { expect, test } from 'vitest'
+import { createCmac } from '../../../src/adapters/keys/cmac.ts'
+import { toSlab } from '../../../src/core/util/slab.ts'
+import { hex, readVectors, toHex } from './read-vectors.ts'
+import { seededBytes } from './seeded-bytes.ts'
+
+const vectors = readVectors<{ source: string; key: string; cases: readonly { message: string; mac: string }[] }>('aes-256-cmac')
+const SEED = 'cmac law 1'
+
+function digests(key: Uint8Array, inputs: readonly Uint8Array[]): string[] {
+  const out = createCmac(key).digest(toSlab(inputs))
+  return inputs.map((_, i) => toHex(out.subarray(i * 16, i * 16 + 16)))
+}
+
+/** The independent implementation. */
+function judge(key: Uint8Array, input: Uint8Array): string {
+  return toHex(cmac(input, key))
+}
+
+test('the published AES-256 examples come out, together and one by one', () => {
+  const messages = vectors.cases.map((one) => hex(one.message))
+  const macs = vectors.cases.map((one) => one.mac)
+  expect(digests(hex(vectors.key), messages)).toEqual(macs)
+  expect(messages.map((message) => digests(hex(vectors.key), [message])[0])).toEqual(macs)
+})
+
+test('a list of all lengths from 0 to 300 equals the independent implementation, forwards and backwards', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const inputs = Array.from({ length: 301 }, (_, length) => luck.bytes(length))
+  const expected = inputs.map((input) => judge(key, input))
+  expect(digests(key, inputs)).toEqual(expected)
+  expect(digests(key, inputs.toReversed())).toEqual(expected.toReversed())
+})
+
+test('random lists of random lengths equal the independent implementation, and one key serves them all', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const mac = createCmac(key)
+  for (let round = 0; round < 60; round++) {
+    const longest = [20, 100, 600][round % 3] ?? 20
+    const inputs = Array.from({ length: luck.below(30) }, () => luck.bytes(luck.below(longest)))
+    const expected = inputs.map((input) => judge(key, input)).join('')
+    expect(toHex(mac.digest(toSlab(inputs))), `seed ${SEED}, round ${round}`).toBe(expected)
+  }
+})
+
+test('inputs around the size of a chain piece, and of a megabyte, equal the independent implementation', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const inputs = [32_752, 32_767, 32_768, 32_769, 65_536, 65_537, 1 << 20].map((length) => luck.bytes(length))
+  const mixed = inputs.flatMap((input) => [luck.bytes(5), input])
+  expect(digests(key, mixed)).toEqual(mixed.map((input) => judge(key, input)))
+})
+
+test('a list longer than the lanes of one run is cut and keeps its order', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const inputs = Array.from({ length: 5000 }, (_, i) => luck.bytes(i % 37))
+  const all = digests(key, inputs)
+  for (const at of [0, 2047, 2048, 4095, 4096, 4999]) expect(all[at]).toBe(judge(key, inputs[at] ?? new Uint8Array()))
+  expect(digests(key, [])).toEqual([])
+})
+
+test('a slab whose items do not begin at zero in its buffer is read from the right place', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const long = luck.bytes(1000)
+  const short = [luck.bytes(16), luck.bytes(3), luck.bytes(0), luck.bytes(33)]
+  expect(digests(key, [long, ...short])).toEqual([long, ...short].map((input) => judge(key, input)))
+})

@@ -1,0 +1,45 @@
+/** Derivation of keys: HKDF as RFC 5869 defines it, with the labels that are written down. */
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
+import { hex, readVectors, toHex } from './read-vectors.ts'
+
+interface HkdfVector {
+  readonly ikm: string
+  readonly salt: string
+  readonly info: string
+  readonly length: number
+  readonly okm: string
+}
+
+const vectors = readVectors<{ source: string; cases: readonly HkdfVector[] }>('hkdf-sha-256').cases
+
+/** HKDF written from the text of the RFC. */
+function hkdf(ikm: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Buffer {
+  const pseudorandom = createHmac('sha256', salt.length === 0 ? new Uint8Array(32) : salt)
+    .update(ikm)
+    .digest()
+  let last = Buffer.alloc(0)
+  let out = Buffer.alloc(0)
+  for (let counter = 1; out.length < length; counter++) {
+    last = createHmac('sha256', pseudorandom).update(last).update(info).update(Uint8Array.of(counter)).digest()
+    out = Buffer.concat([out, last])
+  }
+  return out.subarray(0, length)
+}
+
+test('the HKDF that judges here gives the published vectors', () => {
+  for (const { ikm, salt, info, length, okm } of vectors) expect(toHex(hkdf(hex(ikm), hex(salt), hex(info), length))).toBe(okm)
+})
+
+test('each use has its written label, under the vault id as salt', () => {
+  const root = new Uint8Array(32).fill(9)
+  const judged = (label: string): string => toHex(hkdf(root, Buffer.from('vault ü'), Buffer.from(label), 32))
+  expect(toHex(deriveKey(root, 'vault ü', { kind: 'seal', version: 3, purpose: 'records' }))).toBe(
+    judged('strongroom/v1/seal/3/records'),
+  )
+  expect(toHex(deriveKey(root, 'vault ü', { kind: 'digest', scope: 'cards.number' }))).toBe(
+    judged('strongroom/v1/digest/cards.number'),
+  )
+  expect(toHex(deriveKey(root, 'vault ü', { kind: 'pointer' }))).toBe(judged('strongroom/v1/pointer'))
+})

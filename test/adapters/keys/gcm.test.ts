@@ -1,0 +1,159 @@
+/** AES-256-GCM, batched and plain: published vectors, and equality with the platform's own cipher. */
+import { createCipheriv } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { openPlain, sealPlain } from '../../../src/adapters/keys/gcm-plain.ts'
+import { createGcmKey } from '../../../src/adapters/keys/xaes-key.ts'
+import { type GcmCase, openCases, sealCases } from './gcm-cases.ts'
+import { hex, readVectors, toHex } from './read-vectors.ts'
+import { seededBytes } from './seeded-bytes.ts'
+
+interface GcmVector {
+  readonly name: string
+  readonly key: string
+  readonly iv: string
+  readonly aad: string
+  readonly message: string
+  readonly ciphertext: string
+  readonly tag: string
+}
+
+const published = readVectors<{ source: string; cases: readonly GcmVector[] }>('aes-256-gcm').cases
+const forged = readVectors<Omit<GcmVector, 'name'> & { source: string; forgedTags: readonly string[] }>('aes-256-gcm-forged-tags')
+const SEED = 'gcm law 1'
+
+function toCase(vector: Omit<GcmVector, 'name'>): GcmCase {
+  return { iv: hex(vector.iv), context: hex(vector.aad), message: hex(vector.message) }
+}
+
+/** What the platform makes of a case: `ciphertext | tag`. */
+function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', secret, iv)
+  cipher.setAAD(context)
+  return Buffer.concat([cipher.update(message), cipher.final(), cipher.getAuthTag()])
+}
+
+for (const vector of published) {
+  test(`the engine seals and opens the published case ${vector.name}`, () => {
+    const [sealed] = sealCases(hex(vector.key), [toCase(vector)])
+    expect(toHex(sealed ?? new Uint8Array())).toBe(vector.ciphertext + vector.tag)
+    const [opened] = openCases(hex(vector.key), [toCase(vector)], [hex(vector.ciphertext + vector.tag)])
+    expect(toHex(opened ?? new Uint8Array(1))).toBe(vector.message)
+  })
+
+  test(`the plain path seals and opens the published case ${vector.name}`, () => {
+    const key = createGcmKey(hex(vector.key))
+    const out = new Uint8Array(hex(vector.message).length + 16)
+    sealPlain(key, hex(vector.iv), hex(vector.message), hex(vector.aad), out, 0)
+    expect(toHex(out)).toBe(vector.ciphertext + vector.tag)
+    const opened = openPlain(key, hex(vector.iv + vector.ciphertext + vector.tag), hex(vector.aad))
+    expect(toHex(opened ?? new Uint8Array(1))).toBe(vector.message)
+  })
+}
+
+test('both ways of opening refuse every published forged tag and accept the true one', () => {
+  const { key, iv, ciphertext, message } = forged
+  const tags = [...forged.forgedTags, forged.tag]
+  const cases = tags.map(() => toCase(forged))
+  const opened = openCases(
+    hex(key),
+    cases,
+    tags.map((tag) => hex(ciphertext + tag)),
+  )
+  const plain = tags.map((tag) => openPlain(createGcmKey(hex(key)), hex(iv + ciphertext + tag), new Uint8Array()))
+  for (const results of [opened, plain]) {
+    expect(results.slice(0, -1).every((result) => result === undefined)).toBe(true)
+    expect(toHex(results.at(-1) ?? new Uint8Array())).toBe(message)
+  }
+})
+
+test('the engine gives the bytes of the platform for every length from 0 to 1,000, 20,000 cases', () => {
+  const luck = seededBytes(SEED)
+  for (let round = 0; round < 20; round++) {
+    const secret = luck.bytes(32)
+    const cases: GcmCase[] = []
+    for (let length = 0; length <= 1000; length++) {
+      cases.push({ iv: luck.bytes(12), context: luck.bytes(32), message: luck.bytes(length) })
+    }
+    // Lengths in another order each round, so that every length meets other neighbours.
+    cases.sort((left, right) => (left.iv[round % 12] ?? 0) - (right.iv[round % 12] ?? 0))
+    const sealed = sealCases(secret, cases)
+    const wrong = cases.findIndex((one, i) => !platformSeal(secret, one).equals(sealed[i] ?? new Uint8Array()))
+    expect(wrong, `seed ${SEED}, round ${round}: index of the first difference`).toBe(-1)
+    const opened = openCases(secret, cases, sealed)
+    const lost = cases.findIndex((one, i) => !Buffer.from(one.message).equals(opened[i] ?? new Uint8Array(2000)))
+    expect(lost, `seed ${SEED}, round ${round}: index of the first that did not open`).toBe(-1)
+  }
+})
+
+test('associated data of every length from 0 to 100 is hashed as the platform hashes it', () => {
+  const luck = seededBytes(SEED)
+  const secret = luck.bytes(32)
+  for (let length = 0; length <= 100; length++) {
+    const cases = Array.from({ length: 3 }, () => ({
+      iv: luck.bytes(12),
+      context: luck.bytes(length),
+      message: luck.bytes(luck.below(60)),
+    }))
+    expect(sealCases(secret, cases).map(toHex)).toEqual(cases.map((one) => toHex(platformSeal(secret, one))))
+  }
+})
+
+test('any flipped bit of IV, ciphertext, tag or context is refused and the neighbours still open', () => {
+  const luck = seededBytes(SEED)
+  const secret = luck.bytes(32)
+  const cases: GcmCase[] = Array.from({ length: 3 }, () => ({
+    iv: luck.bytes(12),
+    context: luck.bytes(32),
+    message: luck.bytes(37),
+  }))
+  const sealed = sealCases(secret, cases)
+  const flip = (bytes: Uint8Array, bit: number): Uint8Array =>
+    bytes.map((byte, i) => (i === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte))
+  const refused = (changed: readonly GcmCase[], bodies: readonly Uint8Array[]): void => {
+    const opened = openCases(secret, changed, bodies)
+    expect(opened[1]).toBeUndefined()
+    expect([opened[0], opened[2]].map((bytes) => toHex(bytes ?? new Uint8Array()))).toEqual([
+      toHex(cases[0]?.message ?? new Uint8Array()),
+      toHex(cases[2]?.message ?? new Uint8Array()),
+    ])
+  }
+  const middle = (change: (one: GcmCase) => GcmCase): GcmCase[] => cases.map((one, i) => (i === 1 ? change(one) : one))
+  for (let bit = 0; bit < 53 * 8; bit++)
+    refused(
+      cases,
+      sealed.map((body, i) => (i === 1 ? flip(body, bit) : body)),
+    )
+  for (let bit = 0; bit < 32 * 8; bit++)
+    refused(
+      middle((one) => ({ ...one, context: flip(one.context, bit) })),
+      sealed,
+    )
+  for (let bit = 0; bit < 12 * 8; bit++)
+    refused(
+      middle((one) => ({ ...one, iv: flip(one.iv, bit) })),
+      sealed,
+    )
+})
+
+test('lists longer than the engine takes at once are cut and come back whole', () => {
+  const luck = seededBytes(SEED)
+  const secret = luck.bytes(32)
+  const many = Array.from({ length: 9000 }, () => ({
+    iv: luck.bytes(12),
+    context: luck.bytes(32),
+    message: luck.bytes(luck.below(40)),
+  }))
+  const large = Array.from({ length: 40 }, () => ({ iv: luck.bytes(12), context: luck.bytes(32), message: luck.bytes(100_000) }))
+  for (const cases of [many, large]) {
+    const sealed = sealCases(secret, cases)
+    for (const at of [0, 4095, 4096, cases.length - 1].filter((index) => index < cases.length)) {
+      const one = cases[at]
+      expect(one && toHex(platformSeal(secret, one)) === toHex(sealed[at] ?? new Uint8Array()), `item ${at}`).toBe(true)
+    }
+    expect(
+      openCases(secret, cases, sealed).every(
+        (bytes, i) => bytes && Buffer.from(bytes).equals(cases[i]?.message ?? new Uint8Array()),
+      ),
+    ).toBe(true)
+  }
+})

@@ -1,0 +1,235 @@
+/** The key ring as core uses it: sealing and opening lists, rotation, digests and pointers that never rotate. */
+import { gcm } from '@noble/ciphers/aes.js'
+import { expect, test } from 'vitest'
+import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
+import { REGION, useEngine } from '../../../src/adapters/keys/engine.ts'
+import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { LONGEST_BATCHED } from '../../../src/adapters/keys/sealer.ts'
+import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
+import { VaultError } from '../../../src/core/errors.ts'
+import type { KeyRing, Opened } from '../../../src/core/ports/keys.ts'
+import { type Slab, slabItem, slabStart, toSlab } from '../../../src/core/util/slab.ts'
+import { toHex } from './read-vectors.ts'
+import { seededBytes } from './seeded-bytes.ts'
+
+const SEED = 'key ring 1'
+const HEADER = Uint8Array.from([1, 0, 1])
+const luck = seededBytes(SEED)
+const roots = [1, 2, 3].map((version) => ({ version, secret: luck.bytes(32) }))
+
+function ringOf(...versions: readonly number[]): KeyRing {
+  return keyEngine.createRing(
+    'vault',
+    roots.filter((root) => versions.includes(root.version)),
+  )
+}
+
+function items(slab: Slab): string[] {
+  return Array.from({ length: slab.count }, (_, i) => toHex(slabItem(slab, i)))
+}
+
+function versionsOf(count: number, version: number): Uint16Array {
+  return new Uint16Array(count).fill(version)
+}
+
+function flagsOf(opened: Opened): number[] {
+  return Array.from(opened.opened)
+}
+
+/** Lengths around every border: empty, blocks, the engine's longest, and long ones between short ones. */
+const LENGTHS = [0, 1, 15, 16, 17, 100, LONGEST_BATCHED, LONGEST_BATCHED + 1, 5, 40_000, 0, 300, 1_000_000, 64]
+
+test('what was sealed opens in the same order, short and long together, under headers of any length', () => {
+  const ring = ringOf(1)
+  const messages = LENGTHS.map((length) => luck.bytes(length))
+  const contexts = luck.bytes(32 * messages.length)
+  for (const headerBytes of [0, 1, 3, 12, 372, 373, 385, 1000]) {
+    const header = luck.bytes(headerBytes)
+    const bodies = ring.seal('records', header, toSlab(messages), contexts)
+    expect(bodies.count).toBe(messages.length)
+    for (const [i, message] of messages.entries()) {
+      const body = slabItem(bodies, i)
+      expect(body.length).toBe(headerBytes + 24 + message.length + 16)
+      expect(toHex(body.subarray(0, headerBytes))).toBe(toHex(header))
+    }
+    const opened = ring.open('records', headerBytes, versionsOf(messages.length, 1), bodies, contexts)
+    expect(flagsOf(opened)).toEqual(messages.map(() => 1))
+    expect(items(opened.plaintexts)).toEqual(messages.map(toHex))
+  }
+})
+
+test('a body is XAES-256-GCM as an independent implementation of its AES-GCM computes it', () => {
+  const message = luck.bytes(77)
+  const context = luck.bytes(32)
+  const body = slabItem(ringOf(1).seal('records', HEADER, toSlab([message]), context), 0)
+  const sealing = deriveKey(roots[0]?.secret ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
+  const secret = Uint8Array.from(createXaesKey(sealing).derive(body, 3).secret.export())
+  expect(toHex(gcm(secret, body.slice(15, 27), context).encrypt(message))).toBe(toHex(body.subarray(27)))
+})
+
+test('one changed bit anywhere behind the header refuses its body alone, whatever its size', () => {
+  const ring = ringOf(1)
+  const messages = [luck.bytes(20), luck.bytes(50), luck.bytes(3000), luck.bytes(9), luck.bytes(2000)]
+  const contexts = luck.bytes(32 * messages.length)
+  const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
+  for (let round = 0; round < 400; round++) {
+    const victim = luck.below(messages.length)
+    const changed = Uint8Array.from(bodies.bytes)
+    const start = slabStart(bodies, victim)
+    const at = start + 3 + luck.below((bodies.ends[victim] ?? 0) - start - 3)
+    changed[at] = (changed[at] ?? 0) ^ (1 << luck.below(8))
+    const opened = ring.open('records', 3, versionsOf(5, 1), { ...bodies, bytes: changed }, contexts)
+    expect(flagsOf(opened), `seed ${SEED}, round ${round}`).toEqual(messages.map((_, i) => (i === victim ? 0 : 1)))
+    expect(items(opened.plaintexts)).toEqual(messages.map((message, i) => (i === victim ? '' : toHex(message))))
+  }
+})
+
+test('another context, purpose, version, vault or ring opens nothing', () => {
+  const ring = ringOf(1, 2)
+  const messages = [luck.bytes(30), luck.bytes(3000)]
+  const contexts = luck.bytes(64)
+  const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
+  const swapped = Uint8Array.from([...contexts.subarray(32), ...contexts.subarray(0, 32)])
+  const other = keyEngine.createRing('other vault', roots)
+  const refused = [
+    ring.open('records', 3, versionsOf(2, 2), bodies, swapped),
+    ring.open('files', 3, versionsOf(2, 2), bodies, contexts),
+    ring.open('records', 3, versionsOf(2, 1), bodies, contexts),
+    ring.open('records', 3, versionsOf(2, 7), bodies, contexts),
+    ring.open('records', 3, versionsOf(2, 0), bodies, contexts),
+    ring.open('records', 2, versionsOf(2, 2), bodies, contexts),
+    other.open('records', 3, versionsOf(2, 2), bodies, contexts),
+    ringOf(1).open('records', 3, versionsOf(2, 2), bodies, contexts),
+  ]
+  for (const opened of refused) {
+    expect(flagsOf(opened)).toEqual([0, 0])
+    expect(opened.plaintexts.bytes.length).toBe(0)
+    expect(Array.from(opened.plaintexts.ends)).toEqual([0, 0])
+  }
+  expect(flagsOf(ring.open('records', 3, versionsOf(2, 2), bodies, contexts))).toEqual([1, 1])
+})
+
+test('bodies too short to be bodies are refused beside good ones', () => {
+  const ring = ringOf(1)
+  const context = luck.bytes(32)
+  const good = slabItem(ring.seal('records', HEADER, toSlab([luck.bytes(5)]), context), 0)
+  const bodies = [new Uint8Array(0), good, good.subarray(0, 42), good.subarray(0, 43), good, new Uint8Array(43)]
+  const contexts = Uint8Array.from(bodies.flatMap(() => [...context]))
+  const opened = ring.open('records', 3, versionsOf(bodies.length, 1), toSlab(bodies), contexts)
+  expect(flagsOf(opened)).toEqual([0, 1, 0, 0, 1, 0])
+  expect(items(opened.plaintexts).map((text) => text.length)).toEqual([0, 10, 0, 0, 10, 0])
+})
+
+test('bodies of many versions and many processes, mixed, open in their own places', () => {
+  const writers = [1, 2, 3].flatMap((newest) => Array.from({ length: 100 }, () => ringOf(...[1, 2, 3].slice(0, newest))))
+  const messages = Array.from({ length: 2000 }, () => luck.bytes(luck.below(60)))
+  const contexts = luck.bytes(32 * messages.length)
+  const versions = new Uint16Array(messages.length)
+  const bodies = messages.map((message, i) => {
+    const writer = writers[luck.below(writers.length)] ?? ringOf(1)
+    versions[i] = writer.newestVersion
+    return slabItem(writer.seal('records', HEADER, toSlab([message]), contexts.subarray(i * 32, i * 32 + 32)), 0)
+  })
+  const opened = ringOf(1, 2, 3).open('records', 3, versions, toSlab(bodies), contexts)
+  expect(opened.opened.every((flag) => flag === 1)).toBe(true)
+  expect(items(opened.plaintexts)).toEqual(messages.map(toHex))
+})
+
+test('nonces of a process share the first half and never repeat', () => {
+  const ring = ringOf(1)
+  const bodies = ring.seal(
+    'records',
+    HEADER,
+    toSlab(Array.from({ length: 5000 }, () => new Uint8Array(1))),
+    new Uint8Array(5000 * 32),
+  )
+  const nonces = items(bodies).map((body) => body.slice(6, 54))
+  expect(new Set(nonces.map((nonce) => nonce.slice(0, 24))).size).toBe(1)
+  expect(new Set(nonces).size).toBe(5000)
+})
+
+test('new bodies are sealed under the newest version, whatever the order of the roots', () => {
+  const ring = keyEngine.createRing('vault', roots.toReversed())
+  expect(ring.newestVersion).toBe(3)
+  const bodies = ring.seal('records', HEADER, toSlab([luck.bytes(4)]), new Uint8Array(32))
+  expect(flagsOf(ring.open('records', 3, versionsOf(1, 3), bodies, new Uint8Array(32)))).toEqual([1])
+})
+
+test('digests and pointers stay the same when a root key is added, and differ by scope and vault', () => {
+  const inputs = toSlab([luck.bytes(20), luck.bytes(3)])
+  const words = Uint32Array.from([1 << 16, 7, 0, 9])
+  const [before, after] = [ringOf(1), keyEngine.createRing('vault', roots.toReversed())]
+  expect(after.digest('a', inputs)).toEqual(before.digest('a', inputs))
+  expect(after.disguise(words)).toEqual(before.disguise(words))
+  expect(before.undisguise(after.disguise(words)).words).toEqual(words)
+  const other = keyEngine.createRing('other vault', roots)
+  const distinct = [before.digest('a', inputs), before.digest('b', inputs), other.digest('a', inputs)].map(toHex)
+  expect(new Set(distinct).size).toBe(3)
+  expect(other.disguise(words)).not.toEqual(before.disguise(words))
+})
+
+test('these derivations are fixed for ever: a ring with known roots gives known digests and pointers', () => {
+  const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(1) }])
+  expect(toHex(ring.digest('cards.number', toSlab([Buffer.from('4111')])))).toBe('cb7934b84db32ac345a5121b441117c2')
+  expect(ring.disguise(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
+})
+
+test('the ring keeps its own copies: wiping the roots it was made from changes nothing', () => {
+  const secret = luck.bytes(32)
+  const ring = keyEngine.createRing('vault', [{ version: 1, secret }])
+  const expected = keyEngine.createRing('vault', [{ version: 1, secret: Uint8Array.from(secret) }]).digest('a', toSlab([secret]))
+  const input = toSlab([secret])
+  secret.fill(0)
+  expect(ring.digest('a', input)).toEqual(expected)
+})
+
+test('after sealing, opening and digesting nothing of the plaintext lies in the memory of the engine', () => {
+  const ring = ringOf(1)
+  const mark = luck.bytes(48)
+  const messages = Array.from({ length: 50 }, () => mark)
+  const contexts = luck.bytes(50 * 32)
+  const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
+  ring.open('records', 3, versionsOf(50, 1), bodies, contexts)
+  ring.digest('scope', toSlab(messages))
+  const { memory } = useEngine()
+  expect(memory.includes(Buffer.from(mark.subarray(0, 16)))).toBe(false)
+  expect(memory.subarray(REGION.hashKey, REGION.hashKey + 16).every((byte) => byte === 0)).toBe(true)
+})
+
+test('empty lists are answered with empty lists', () => {
+  const ring = ringOf(1)
+  const none = toSlab([])
+  expect(ring.seal('records', HEADER, none, new Uint8Array(0)).count).toBe(0)
+  expect(ring.open('records', 3, new Uint16Array(0), none, new Uint8Array(0)).plaintexts.count).toBe(0)
+  expect(ring.digest('a', none).length).toBe(0)
+  expect(ring.disguise(new Uint32Array(0))).toEqual([])
+  expect(ring.undisguise([]).words.length).toBe(0)
+})
+
+test('contexts or versions that do not fit the list are a fault of the caller and nothing is sealed', () => {
+  const ring = ringOf(1)
+  expect(() => ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(31))).toThrow(VaultError)
+  const body = ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(32))
+  expect(() => ring.open('records', 3, new Uint16Array(0), body, new Uint8Array(32))).toThrow(/version/)
+  expect(() => ring.open('records', 3, versionsOf(1, 1), body, new Uint8Array(64))).toThrow(/context/)
+})
+
+test('root keys that cannot be right are refused with a sentence that holds no key', () => {
+  const secret = new Uint8Array(32).fill(0xab)
+  const wrong = [
+    [],
+    [{ version: 0, secret }],
+    [{ version: 65_536, secret }],
+    [{ version: 1.5, secret }],
+    [{ version: 1, secret: secret.subarray(1) }],
+    [
+      { version: 1, secret },
+      { version: 1, secret },
+    ],
+  ]
+  for (const list of wrong) {
+    const make = (): KeyRing => keyEngine.createRing('vault', list)
+    expect(make).toThrow(VaultError)
+    expect(make).not.toThrow(/abab|171/)
+  }
+})

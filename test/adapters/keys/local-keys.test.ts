@@ -1,0 +1,158 @@
+/** Local key-encryption keys: the file, its rights, races for it, and wrapping. */
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/index.ts'
+import { isVaultError } from '../../../src/core/errors.ts'
+
+const SECRET = Buffer.alloc(32, 7)
+const CONTEXT = Buffer.from('vault v1, root 1')
+const run = promisify(execFile)
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'strongroom-keys-'))
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+/** The VaultError a promise ends in. */
+async function failureOf(work: Promise<unknown>): Promise<{ code: string; message: string }> {
+  const error = await work.then(() => undefined).catch((caught: unknown) => caught)
+  if (!isVaultError(error)) throw new Error('expected a VaultError')
+  return error
+}
+
+test('the file is made on the first wrap with mode 0600 and opens what it wrapped, also through another provider', async () => {
+  const file = join(folder, 'deep', 'er', 'first.key')
+  const wrapped = await localKeys({ file }).wrap(SECRET, CONTEXT)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(await readFile(file, 'latin1')).toMatch(/^strongroom key, version 1\n[A-Za-z0-9+/]{43}=\n$/)
+  expect(wrapped.keyId).toMatch(/^[0-9a-f]{16}$/)
+  expect(wrapped.bytes.length).toBe(24 + 32 + 16)
+  expect(Buffer.from(wrapped.bytes).includes(SECRET)).toBe(false)
+  expect(Buffer.from(await localKeys({ file }).unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+})
+
+test('wrapping twice gives different bytes under the same key id', async () => {
+  const keys = localKeys({ secret: SECRET.toString('base64') })
+  const [one, two] = await Promise.all([keys.wrap(SECRET, CONTEXT), keys.wrap(SECRET, CONTEXT)])
+  expect(one.keyId).toBe(two.keyId)
+  expect(Buffer.from(one.bytes).equals(two.bytes)).toBe(false)
+})
+
+test('making a provider or failing to unwrap makes no file', async () => {
+  const file = join(folder, 'never.key')
+  const failure = await failureOf(localKeys({ file }).unwrap({ keyId: '0'.repeat(16), bytes: new Uint8Array(72) }, CONTEXT))
+  expect(failure.code).toBe('rule_broken')
+  expect(failure.message).toContain('could not be unlocked')
+  expect(failure.message).toContain(file)
+  await expect(stat(file)).rejects.toThrow()
+})
+
+test('providers that make the file at once agree on one key and leave no draft behind', async () => {
+  const file = join(folder, 'race', 'shared.key')
+  const wrapped = await Promise.all(Array.from({ length: 20 }, () => localKeys({ file }).wrap(SECRET, CONTEXT)))
+  expect(new Set(wrapped.map(({ keyId }) => keyId)).size).toBe(1)
+  for (const one of wrapped) expect(Buffer.from(await localKeys({ file }).unwrap(one, CONTEXT)).equals(SECRET)).toBe(true)
+  expect(await readdir(join(folder, 'race'))).toEqual(['shared.key'])
+})
+
+test('processes that make the file at once agree on one key', async () => {
+  const file = join(folder, 'processes.key')
+  const door = new URL('../../../src/adapters/keys/index.ts', import.meta.url).href
+  const script = `import { localKeys } from ${JSON.stringify(door)}
+    const { keyId } = await localKeys({ file: process.argv[1] }).wrap(new Uint8Array(32), new Uint8Array(1))
+    console.log(keyId)`
+  const runs = await Promise.all(
+    Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, file])),
+  )
+  const ids = runs.map(({ stdout }) => stdout.trim())
+  expect(ids[0]).toMatch(/^[0-9a-f]{16}$/)
+  expect(new Set(ids).size).toBe(1)
+})
+
+test.skipIf(process.platform === 'win32')('a file that others may read is refused, with the command that mends it', async () => {
+  const file = join(folder, 'open.key')
+  await localKeys({ file }).wrap(SECRET, CONTEXT)
+  for (const mode of [0o640, 0o604, 0o620, 0o601]) {
+    await chmod(file, mode)
+    const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+    expect(failure.code).toBe('rule_broken')
+    expect(failure.message).toContain('chmod 600')
+  }
+  await chmod(file, 0o400)
+  expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).keyId).toMatch(/^[0-9a-f]{16}$/)
+})
+
+test('a file that is no key file, or was cut short, is refused and never replaced', async () => {
+  const file = join(folder, 'damaged.key')
+  const good = `strongroom key, version 1\n${SECRET.toString('base64')}\n`
+  for (const text of ['', 'hello\n', good.slice(0, 40), good.replace('1\n', '2\n'), `${good.slice(0, 60)}!`, 'x'.repeat(5000)]) {
+    await writeFile(file, text, { mode: 0o600 })
+    const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+    expect(failure.code).toBe('rule_broken')
+    expect(failure.message).not.toContain(SECRET.toString('base64').slice(0, 8))
+    expect(await readFile(file, 'utf8')).toBe(text)
+  }
+  await writeFile(file, good.replaceAll('\n', '\r\n'), { mode: 0o600 })
+  expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).bytes.length).toBe(72)
+})
+
+test('a place where no file can be made is an error that names it', async () => {
+  const blocker = join(folder, 'blocker')
+  await writeFile(blocker, '')
+  const failure = await failureOf(localKeys({ file: join(blocker, 'x.key') }).wrap(SECRET, CONTEXT))
+  expect(failure.code).toBe('rule_broken')
+  expect(failure.message).toContain(blocker)
+})
+
+test('another key, a changed byte or another context does not unlock', async () => {
+  const mine = localKeys({ secret: SECRET.toString('base64') })
+  const other = localKeys({ secret: Buffer.alloc(32, 8).toString('base64') })
+  const wrapped = await mine.wrap(SECRET, CONTEXT)
+  const attempts = [
+    other.unwrap(wrapped, CONTEXT),
+    other.unwrap({ ...wrapped, keyId: (await other.wrap(SECRET, CONTEXT)).keyId }, CONTEXT),
+    mine.unwrap(wrapped, Buffer.from('vault v2')),
+    mine.unwrap({ ...wrapped, bytes: wrapped.bytes.subarray(1) }, CONTEXT),
+    mine.unwrap({ ...wrapped, bytes: new Uint8Array(39) }, CONTEXT),
+    mine.unwrap({ ...wrapped, bytes: wrapped.bytes.map((byte, i) => (i === 30 ? byte ^ 1 : byte)) }, CONTEXT),
+  ]
+  for (const attempt of attempts) {
+    const failure = await failureOf(attempt)
+    expect(failure.code).toBe('rule_broken')
+    expect(failure.message).toContain('The vault could not be unlocked')
+    expect(failure.message).toContain('another key')
+  }
+  expect(Buffer.from(await mine.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+})
+
+test('a secret that is not 32 bytes in base64 is refused at once and not quoted', () => {
+  const wrong = [
+    '',
+    'hunter2',
+    SECRET.toString('hex'),
+    SECRET.subarray(1).toString('base64'),
+    `${SECRET.toString('base64').slice(0, 42)}d=`,
+  ]
+  for (const secret of wrong) {
+    try {
+      localKeys({ secret })
+      expect.unreachable()
+    } catch (error) {
+      expect(isVaultError(error, 'invalid_request')).toBe(true)
+      if (secret !== '') expect(String(error)).not.toContain(secret)
+    }
+  }
+  expect(() => localKeys({ file: '' })).toThrow(/file/)
+})
+
+test('white space around the secret, as environment files leave it, does not matter', async () => {
+  const wrapped = await localKeys({ secret: ` ${SECRET.toString('base64')}\n` }).wrap(SECRET, CONTEXT)
+  const opened = await localKeys({ secret: SECRET.toString('base64') }).unwrap(wrapped, CONTEXT)
+  expect(Buffer.from(opened).equals(SECRET)).toBe(true)
+})

@@ -1,0 +1,19 @@
+/** Reads a file of published test vectors. */
+import { readFileSync } from 'node:fs'
+
+/** The parsed file; the caller states its shape. Fails when the file does not say where its vectors come from. */
+export function readVectors<Shape extends { readonly source: string }>(name: string): Shape {
+  const vectors: Shape = JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), 'utf8'))
+  if (vectors.source === '') throw new Error(`${name}.json names no source`)
+  return vectors
+}
+
+/** Bytes of a hexadecimal text. */
+export function hex(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text, 'hex'))
+}
+
+/** Hexadecimal text of bytes. */
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

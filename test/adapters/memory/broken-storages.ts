@@ -1,0 +1,116 @@
+/** Storages broken on purpose, one fault each: what the exam and the storages-agree law must notice. */
+
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { isVaultError, VaultError } from '../../../src/core/errors.ts'
+import type { Cell, Filter, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+
+/** Gives the methods that go wrong, over a storage that is right. */
+type Fault = (storage: Storage) => Partial<Storage>
+
+const mapRow = (row: Row | undefined, change: (cell: Cell) => Cell): Row | undefined =>
+  row === undefined
+    ? undefined
+    : Object.assign({ ...row }, Object.fromEntries(Object.entries(row).map(([k, v]) => [k, change(v)])))
+
+/** Faults that adapters are known to have. */
+export const FAULTS = {
+  'get loses the order asked': (storage) => ({
+    get: async (table, ids) => {
+      const rows = await storage.get(table, ids)
+      return rows.toSorted((left, right) => (left?.id ?? 0) - (right?.id ?? 0))
+    },
+  }),
+  'an insert that fails keeps its first rows': (storage) => ({
+    insert: async (table, rows) => {
+      for (const row of rows) await storage.insert(table, [row])
+    },
+  }),
+  'bytes come out as Buffer': (storage) => ({
+    get: async (table, ids) =>
+      (await storage.get(table, ids)).map((row) =>
+        mapRow(row, (cell) => (cell instanceof Uint8Array ? Buffer.from(cell) : cell)),
+      ),
+  }),
+  'patches forget to compare the version': (storage) => ({
+    update: (table, patches) =>
+      storage.transaction(async (inner) => {
+        const rows = await inner.get(
+          table,
+          patches.map((patch) => patch.id),
+        )
+        return inner.update(
+          table,
+          patches.map((patch, at) => ({ ...patch, version: rows[at]?.version ?? patch.version })),
+        )
+      }),
+  }),
+  'NUL is dropped from text': (storage) => ({
+    insert: (table, rows) =>
+      storage.insert(
+        table,
+        rows.map((row) =>
+          Object.assign(
+            { ...row },
+            Object.fromEntries(Object.entries(row).map(([k, v]) => [k, typeof v === 'string' ? v.replaceAll('\0', '') : v])),
+          ),
+        ),
+      ),
+  }),
+  'a conflict does not say where': (storage) => ({
+    insert: (table, rows) =>
+      storage.insert(table, rows).catch((error: unknown) => {
+        throw isVaultError(error, 'conflict') ? new VaultError('conflict', 'duplicate') : error
+      }),
+  }),
+  'a transaction undoes nothing': (storage) => ({ transaction: (work) => work(storage) }),
+  'an error is wrapped on its way out of a transaction': (storage) => ({
+    transaction: (work) =>
+      storage.transaction(work).catch((error: unknown) => {
+        throw new VaultError('internal', `rolled back: ${String(error)}`)
+      }),
+  }),
+  'big integers pass through floating point': (storage) => ({
+    find: async (table, filter, page) =>
+      (await storage.find(table, filter, page)).flatMap(
+        (row) => mapRow(row, (cell) => (typeof cell === 'bigint' ? Number(cell) : cell)) ?? [],
+      ),
+    get: async (table, ids) =>
+      (await storage.get(table, ids)).map((row) => mapRow(row, (cell) => (typeof cell === 'bigint' ? Number(cell) : cell))),
+  }),
+  'not forgets the unknown': (storage) => ({
+    find: (table, filter, page) => storage.find(table, twoValued(filter), page),
+  }),
+  'a page down forgets where it begins': (storage) => ({
+    find: (table, filter, { after, ...page }) =>
+      storage.find(table, filter, page.order === 'up' && after !== undefined ? { ...page, after } : page),
+  }),
+  'sums are cut to 64 bits': (storage) => ({
+    measure: async (table, filter, measures) =>
+      (await storage.measure(table, filter, measures)).map((cell) => (typeof cell === 'bigint' ? BigInt.asIntN(64, cell) : cell)),
+  }),
+} as const satisfies Record<string, Fault>
+
+export type FaultName = keyof typeof FAULTS
+
+/** Turns `not (a = 1)` into `a <> 1 or a is null`. */
+function twoValued(filter: Filter): Filter {
+  if (filter.kind === 'and' || filter.kind === 'or') return { ...filter, filters: filter.filters.map(twoValued) }
+  if (filter.kind !== 'not') return filter
+  const inner = filter.filter
+  if (inner.kind !== 'compare' && inner.kind !== 'in') return filter
+  return { kind: 'or', filters: [filter, { kind: 'isNull', column: inner.column }] }
+}
+
+/** An empty memory storage with one fault, inside its transactions too. */
+export function brokenStorage(name: FaultName): StorageHandle {
+  const handle = memoryStorage()
+  return { ...handle, ...broken(handle, FAULTS[name]) }
+}
+
+function broken(storage: Storage, fault: Fault): Storage {
+  const nested: Storage = {
+    ...storage,
+    transaction: (work) => storage.transaction((inner) => work(broken(inner, fault))),
+  }
+  return { ...nested, ...fault(nested) }
+}

@@ -1,0 +1,9 @@
+/** The memory storage passes the storage exam. */
+
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { runStorageCases } from '../../support/run-storage-cases.ts'
+
+runStorageCases('memory', () => {
+  const storage = memoryStorage()
+  return { open: async () => storage, reopen: async () => storage }
+})

@@ -1,0 +1,312 @@
+/** What only PostgreSQL makes difficult: racing set-ups, text with NUL, swallowed errors, deadlocks, savepoints, brought pools. */
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
+import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { freshDatabase } from '../../support/fresh-database.ts'
+
+const database = await freshDatabase(inject('postgresUrl'))
+afterAll(() => database.drop())
+
+const CARDS: PhysicalTable = {
+  name: 'cards',
+  columns: [
+    { name: 'body', type: 'bytes' },
+    { name: 'owner', type: 'text' },
+    { name: 'amount', type: 'integer' },
+    { name: 'rate', type: 'real' },
+  ],
+  indexes: [
+    { columns: ['owner'], unique: true },
+    { columns: ['amount'], unique: false },
+  ],
+}
+
+let schemas = 0
+const opened: StorageHandle[] = []
+afterEach(async () => {
+  for (const handle of opened.splice(0)) await handle.close()
+})
+
+function open(schema: string, options: Partial<PostgresOptions> = { connectionString: database.url }): StorageHandle {
+  const storage = postgresStorage({ schema, ...options })
+  opened.push(storage)
+  return storage
+}
+
+async function prepared(options?: Partial<PostgresOptions>): Promise<StorageHandle> {
+  const storage = open(`own_${schemas++}`, options)
+  await storage.prepare([CARDS])
+  return storage
+}
+
+async function asSuperuser<T extends object>(text: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    return (await client.query<T>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** A promise and the function that fulfils it. */
+function signal(): { readonly given: Promise<void>; give(): void } {
+  let give = (): void => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give: () => give() }
+}
+
+describe('preparing', () => {
+  it('makes twenty tables once when eight processes prepare them at the same moment', async () => {
+    const tables = Array.from({ length: 20 }, (_, i) => ({ ...CARDS, name: `t${i}` }))
+    const handles = Array.from({ length: 8 }, () => open('raced'))
+    await Promise.all(handles.map((handle) => handle.prepare(tables)))
+    for (const handle of handles) expect(await handle.get('t19', [1])).toEqual([undefined])
+    const [made] = await asSuperuser<{ count: string }>(
+      `select count(*) from pg_class where relnamespace = 'raced'::regnamespace`,
+    )
+    // each table with its sequence and three indexes
+    expect(Number(made?.count)).toBe(20 * (1 + 1 + 3))
+  })
+
+  it('runs no statement that changes anything when nothing is missing', async () => {
+    await prepared()
+    const schema = `own_${schemas - 1}`
+    const before = await asSuperuser(`select pg_current_xact_id()::text as id`)
+    await open(schema).prepare([CARDS])
+    const after = await asSuperuser<{ id: string }>(`select pg_current_xact_id()::text as id`)
+    // each question above takes one transaction id of its own, and nothing in between took one
+    expect(after).toEqual(before.map((row) => ({ id: String(Number((row as { id: string }).id) + 1) })))
+  })
+
+  it('keeps indexes apart whose names would be cut or joined alike', async () => {
+    const long = 'c'.repeat(60)
+    const columns = ['a_b', 'a', 'b', `${long}1`, `${long}2`].map((name) => ({ name, type: 'integer' }) as const)
+    const indexes = [['a_b'], ['a', 'b'], [`${long}1`], [`${long}2`]].map((names) => ({ columns: names, unique: true }))
+    const storage = open('names')
+    await storage.prepare([{ name: 't'.repeat(63), columns, indexes }])
+    await storage.prepare([{ name: 't'.repeat(63), columns, indexes }])
+    await storage.insert('t'.repeat(63), [{ id: 1, a_b: 1, a: 1, b: 1, [`${long}1`]: 1, [`${long}2`]: 1 }])
+    const conflict = storage.insert('t'.repeat(63), [{ id: 2, [`${long}2`]: 1 }])
+    await expect(conflict).rejects.toMatchObject({ code: 'conflict', facts: { columns: [`${long}2`], index: 0 } })
+  })
+
+  it('refuses a name that PostgreSQL would cut', async () => {
+    await expect(open('cut').prepare([{ ...CARDS, name: 'é'.repeat(32) }])).rejects.toMatchObject({ code: 'rule_broken' })
+  })
+
+  it('refuses a schema name that would need quoting', () => {
+    for (const schema of ['', 'A', 'a"b', 'a.b', '1a', 'a'.repeat(64)]) {
+      expect(() => postgresStorage({ connectionString: database.url, schema })).toThrow(/schema of a PostgreSQL storage/)
+    }
+  })
+
+  it('gives no id twice after a transaction that made the table was undone', async () => {
+    const storage = open('undone')
+    const work = storage.transaction(async (storage) => {
+      await storage.prepare([CARDS])
+      await storage.reserveIds('cards', 10)
+      throw new Error('undo')
+    })
+    await expect(work).rejects.toThrow('undo')
+    await storage.prepare([CARDS])
+    const given = new Set<number>()
+    for (let i = 0; i < 3; i++) for (const id of await storage.reserveIds('cards', 700)) given.add(id)
+    expect(given.size).toBe(2100)
+  })
+})
+
+describe('text', () => {
+  it('keeps NUL and its neighbour exactly, and their order and equality in filters', async () => {
+    const storage = await prepared()
+    const owners = [
+      '',
+      '\u0000',
+      '\u0000\u0000',
+      '\u0000\u0001',
+      '\u0001',
+      '\u0001\u0000',
+      '\u0001\u0001',
+      '\u0001\u0002',
+      '\u0002',
+      'a\u0000b',
+    ]
+    await storage.insert(
+      'cards',
+      owners.map((owner, i) => ({ id: i + 1, owner })),
+    )
+    const rows = await storage.get(
+      'cards',
+      owners.map((_, i) => i + 1),
+    )
+    expect(rows.map((row) => row?.owner)).toEqual(owners)
+    for (const [position, value] of owners.entries()) {
+      const page = { order: 'up', limit: 20 } as const
+      const same = await storage.find('cards', { kind: 'in', column: 'owner', values: [value] }, page)
+      const less = await storage.find('cards', { kind: 'compare', column: 'owner', operator: '<', value }, page)
+      expect(same.map((row) => row.id)).toEqual([position + 1])
+      expect(less.map((row) => row.owner)).toEqual(owners.filter((owner) => owner < value))
+    }
+    const again = storage.insert('cards', [{ id: 50 }, { id: 51, owner: '\u0000\u0001' }])
+    await expect(again).rejects.toMatchObject({ code: 'conflict', facts: { table: 'cards', columns: ['owner'], index: 1 } })
+  })
+})
+
+describe('transactions', () => {
+  it('say that nothing was stored when work swallowed a failed statement', async () => {
+    const storage = await prepared()
+    const work = storage.transaction(async (storage) => {
+      await storage.insert('cards', [{ id: 1, owner: 'a' }])
+      await storage.insert('cards', [{ id: 2, owner: 'a' }]).catch(() => {})
+    })
+    await expect(work).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('nothing was stored') })
+    expect(await storage.get('cards', [1, 2])).toEqual([undefined, undefined])
+  })
+
+  it('say so of a nested one too, and the outer one goes on', async () => {
+    const storage = await prepared()
+    await storage.transaction(async (storage) => {
+      await storage.insert('cards', [{ id: 1, owner: 'a' }])
+      const nested = storage.transaction(async (storage) => {
+        await storage.insert('cards', [{ id: 2 }])
+        await storage.insert('cards', [{ id: 3, owner: 'a' }]).catch(() => {})
+      })
+      await expect(nested).rejects.toMatchObject({ code: 'internal' })
+      await storage.insert('cards', [{ id: 4, owner: 'b' }])
+    })
+    const rows = await storage.get('cards', [1, 2, 3, 4])
+    expect(rows.map((row) => row?.owner)).toEqual(['a', undefined, undefined, 'b'])
+  })
+
+  it('keep nested ones apart that run at once, and statements beside them', async () => {
+    const storage = await prepared()
+    await storage.transaction(async (storage) => {
+      const nested = (id: number) =>
+        storage.transaction(async (storage) => {
+          await storage.insert('cards', [{ id }])
+          await storage.transaction((storage) => storage.insert('cards', [{ id: id + 10 }]))
+          if (id % 2 === 0) throw new Error('undo this one')
+        })
+      const outcomes = await Promise.allSettled([
+        nested(1),
+        nested(2),
+        storage.insert('cards', [{ id: 9 }]),
+        nested(3),
+        nested(4),
+      ])
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected'])
+    })
+    const rows = await storage.find('cards', { kind: 'every' }, { order: 'up', limit: 20 })
+    expect(rows.map((row) => row.id)).toEqual([1, 3, 9, 11, 13])
+  })
+
+  it('run again after a deadlock until both have happened', async () => {
+    const storage = await prepared()
+    await storage.insert('cards', [
+      { id: 1, amount: 0 },
+      { id: 2, amount: 0 },
+    ])
+    let runs = 0
+    const firsts = [signal(), signal()]
+    const both = Promise.all(firsts.map(({ given }) => given))
+    const raise = (own: number, order: readonly number[]) =>
+      storage.transaction(async (storage) => {
+        runs++
+        for (const id of order) {
+          const [row] = await storage.get('cards', [id])
+          const patch = { id, version: row?.version ?? 0, set: { amount: Number(row?.amount) + 1 } }
+          if (!(await storage.update('cards', [patch]))[0]) throw new Error('changed between reading and writing')
+          firsts[own]?.give()
+          await both
+        }
+      })
+    const outcomes = await Promise.allSettled([raise(0, [1, 2]), raise(1, [2, 1])])
+    // the one that was undone runs again, and finds each row as the other left it
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    expect(runs).toBeGreaterThan(2)
+    expect((await storage.get('cards', [1, 2])).map((row) => row?.amount)).toEqual([2, 2])
+  })
+
+  it('answer what a row-by-row reading of the patches answers when they hand a unique value on', async () => {
+    const storage = await prepared()
+    await storage.insert('cards', [
+      { id: 1, owner: 'a' },
+      { id: 2, owner: 'b' },
+    ])
+    const handOn = [
+      { id: 2, version: 1, set: { owner: 'c' } },
+      { id: 1, version: 1, set: { owner: 'b' } },
+    ]
+    expect(await storage.update('cards', handOn)).toEqual([true, true])
+    const early = [
+      { id: 2, version: 2, set: { owner: 'b' } },
+      { id: 1, version: 2, set: { owner: 'd' } },
+    ]
+    await expect(storage.update('cards', early)).rejects.toMatchObject({
+      code: 'conflict',
+      facts: { columns: ['owner'], index: 0 },
+    })
+    expect((await storage.get('cards', [1, 2])).map((row) => row?.owner)).toEqual(['b', 'c'])
+  })
+})
+
+describe('pools', () => {
+  it('need no session: without named statements nothing is prepared on the server', async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+    const storage = await prepared({ pool, namedStatements: false })
+    await storage.insert('cards', [{ id: 1 }])
+    await storage.transaction((storage) => storage.insert('cards', [{ id: 2 }, { id: 3 }]))
+    expect((await storage.get('cards', [1, 2, 3])).map((row) => row?.version)).toEqual([1, 1, 1])
+    expect((await pool.query('select name from pg_prepared_statements')).rows).toEqual([])
+    const named = open(`own_${schemas - 1}`, { pool })
+    await named.prepare([CARDS])
+    await named.get('cards', [1])
+    expect((await pool.query('select name from pg_prepared_statements')).rows).toHaveLength(1)
+    await pool.end()
+  })
+
+  it('may bring type parsers of any kind, which are neither used nor changed', async () => {
+    const odd = { getTypeParser: () => () => 'odd' }
+    const pool = new pg.Pool({ connectionString: database.url, types: odd })
+    const storage = await prepared({ pool })
+    const row = { id: 1, body: Uint8Array.of(0, 255, 7), owner: 'o', amount: 2n ** 62n, rate: 0.1 }
+    await storage.insert('cards', [row])
+    const [read] = await storage.get('cards', [1])
+    expect(read).toEqual({ ...row, version: 1 })
+    expect(Object.getPrototypeOf(read?.body)).toBe(Uint8Array.prototype)
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 'odd' }])
+    await pool.end()
+  })
+
+  it('are left open when they were brought, and refuse work after close either way', async () => {
+    const pool = new pg.Pool({ connectionString: database.url })
+    for (const options of [{ pool }, { connectionString: database.url }]) {
+      const storage = await prepared(options)
+      await storage.close()
+      await storage.close()
+      await expect(storage.get('cards', [1])).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('closed'),
+      })
+    }
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+
+  it('keep their connections when a statement only broke a rule', async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+    const storage = await prepared({ pool })
+    const backend = async () => (await pool.query('select pg_backend_pid() as id')).rows
+    const before = await backend()
+    await storage.insert('cards', [{ id: 1 }])
+    await expect(storage.insert('cards', [{ id: 1 }])).rejects.toMatchObject({ code: 'conflict', facts: { columns: ['id'] } })
+    await expect(storage.transaction((storage) => storage.insert('cards', [{ id: 1 }]))).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    expect(await backend()).toEqual(before)
+    await pool.end()
+  })
+})

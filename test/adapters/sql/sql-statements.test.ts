@@ -1,0 +1,126 @@
+/** The shared SQL body: statements are compiled once per shape, bind every value, and quote every name. */
+import { SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { createCompiler, type SqlManners } from '../../../src/adapters/sql/sql-manners.ts'
+import { createSqlStatements } from '../../../src/adapters/sql/sql-statements.ts'
+import { createTableShapes, toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
+import type { Filter } from '../../../src/core/ports/storage.ts'
+
+const manners: SqlManners = {
+  compiler: createCompiler(
+    () => new SqliteAdapter(),
+    () => new SqliteQueryCompiler(),
+  ),
+  tableName: (name) => sql.id('vault', name),
+  inList: (column, _, list) => sql<boolean>`${column} in list(${list})`,
+  bindList: (_, values) => values.join(),
+  bindCell: (_, cell) => cell,
+  readColumn: (column, type) => (type === 'integer' ? sql`wide(${column})` : column),
+  measureParts: (kind, column) => [column === undefined ? sql`count(*)` : sql`${sql.raw(kind)}(${column})`],
+}
+
+const shape = toTableShape({
+  name: 'odd.na"me as x',
+  columns: [
+    { name: 'a.b', type: 'text' },
+    { name: 'n', type: 'integer' },
+  ],
+  indexes: [],
+})
+
+const filterOf = (text: string, numbers: readonly number[]): Filter => ({
+  kind: 'and',
+  filters: [
+    { kind: 'compare', column: 'a.b', operator: '<>', value: text },
+    { kind: 'not', filter: { kind: 'in', column: 'n', values: numbers } },
+    { kind: 'or', filters: [{ kind: 'isNull', column: 'n' }, { kind: 'every' }] },
+  ],
+})
+
+describe('shared statements', () => {
+  it('compile once for all calls of one shape and bind the values of each in order', () => {
+    const statements = createSqlStatements(manners)
+    const first = statements.find(shape, filterOf('x', [1, 2]), { order: 'down', after: 9, skip: 3, limit: 5 })
+    const second = statements.find(shape, filterOf('y', [4]), { order: 'down', after: 7, skip: 1, limit: 6 })
+    expect(second.statement).toBe(first.statement)
+    expect(first.parameters).toEqual(['x', '1,2', 9, 5, 3])
+    expect(second.parameters).toEqual(['y', '4', 7, 6, 1])
+    expect(first.statement.text).toBe(
+      'select "id" as "id", "version" as "version", "a.b" as "a.b", wide("n") as "n" from "vault"."odd.na""me as x" as "t" ' +
+        'where (("a.b" <> ?) and ((not "n" in list(?)) and (("n" is null) or (1 = 1)))) and "id" < ? order by "id" desc limit ? offset ?',
+    )
+  })
+
+  it('differ for every part of a shape', () => {
+    const statements = createSqlStatements(manners)
+    const filters: Filter[] = [
+      { kind: 'every' },
+      { kind: 'and', filters: [] },
+      { kind: 'or', filters: [] },
+      { kind: 'isNull', column: 'n' },
+      { kind: 'not', filter: { kind: 'isNull', column: 'n' } },
+      { kind: 'compare', column: 'n', operator: '=', value: 1 },
+      { kind: 'compare', column: 'n', operator: '<', value: 1 },
+      { kind: 'in', column: 'n', values: [1] },
+    ]
+    const pages = [
+      { order: 'up', limit: 1 },
+      { order: 'down', limit: 1 },
+      { order: 'up', limit: 1, after: 1 },
+      { order: 'up', limit: 1, skip: 1 },
+    ] as const
+    const made = filters.flatMap((filter) => pages.map((page) => statements.find(shape, filter, page).statement))
+    expect(new Set(made).size).toBe(filters.length * pages.length)
+    expect(new Set(made.map((statement) => statement.text)).size).toBe(made.length)
+  })
+
+  it('delete, update and measure through bound values only', () => {
+    const statements = createSqlStatements(manners)
+    const doomed = statements.deleteWhere(shape, { kind: 'compare', column: 'n', operator: '>', value: 4 })
+    expect(doomed).toMatchObject({ parameters: [4] })
+    expect(doomed.statement.text).toBe('delete from "vault"."odd.na""me as x" as "t" where ("n" > ?) returning "id"')
+    expect(statements.update(shape, ['a.b', 'n']).text).toBe(
+      'update "vault"."odd.na""me as x" as "t" set "a.b" = ?, "n" = ?, "version" = "version" + 1 where "id" = ? and "version" = ?',
+    )
+    expect(statements.measure(shape, { kind: 'every' }, [{ kind: 'count' }, { kind: 'max', column: 'n' }]).statement.text).toBe(
+      'select count(*) as "m0", max("n") as "m1" from "vault"."odd.na""me as x" as "t" where (1 = 1)',
+    )
+  })
+
+  it('join a list of ten thousand conditions without nesting ten thousand deep', () => {
+    const filters = Array.from({ length: 10_000 }, (_, value): Filter => ({ kind: 'compare', column: 'n', operator: '=', value }))
+    const { statement } = createSqlStatements(manners).find(shape, { kind: 'or', filters }, { order: 'up', limit: 1 })
+    let depth = 0
+    let deepest = 0
+    for (const sign of statement.text) {
+      depth += sign === '(' ? 1 : sign === ')' ? -1 : 0
+      deepest = Math.max(deepest, depth)
+    }
+    expect(deepest).toBeLessThan(20)
+  })
+
+  it('forget the oldest shapes when callers bring ever new ones', () => {
+    const statements = createSqlStatements(manners)
+    const nth = (n: number) => statements.once(`n${n}`, () => ({ compile: () => sql`select 1`.compile(manners.compiler) }))
+    const [first, last] = [nth(0), nth(999)]
+    for (let n = 1; n < 1500; n++) nth(n)
+    expect(nth(999)).toBe(last)
+    expect(nth(0)).not.toBe(first)
+  })
+
+  it('refuse tables, columns and measures that do not exist', () => {
+    const statements = createSqlStatements(manners)
+    const page = { order: 'up', limit: 1 } as const
+    expect(() => createTableShapes().of('nowhere')).toThrow(/nowhere was not prepared/)
+    for (const filter of [
+      { kind: 'isNull', column: 'no' },
+      { kind: 'compare', column: 'no', operator: '=', value: 1 },
+      { kind: 'in', column: 'no', values: [] },
+    ] as const) {
+      expect(() => statements.find(shape, filter, page)).toThrow(/no column no/)
+    }
+    expect(() => statements.update(shape, ['no'])).toThrow(/no column no/)
+    expect(() => statements.measure(shape, { kind: 'every' }, [{ kind: 'sum', column: 'a.b' }])).toThrow(/sum/)
+    expect(() => statements.measure(shape, { kind: 'every' }, [{ kind: 'min' }])).toThrow(/min/)
+  })
+})

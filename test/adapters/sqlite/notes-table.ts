@@ -1,0 +1,15 @@
+/** The one table the SQLite tests work on. */
+import type { PhysicalTable } from '../../../src/core/ports/storage.ts'
+
+export const NOTES: PhysicalTable = {
+  name: 'notes',
+  columns: [
+    { name: 'label', type: 'text' },
+    { name: 'amount', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['label'], unique: true }],
+}
+
+export const EVERY = { kind: 'every' } as const
+export const ALL = { order: 'up', limit: 100_000 } as const

@@ -1,0 +1,209 @@
+/** The storage inside transactions the application opened itself, through the driver and through Kysely. */
+import Database from 'better-sqlite3'
+import { CamelCasePlugin, Kysely, SqliteDialect, type Transaction } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import type { NewRow, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { ALL, EVERY, NOTES } from './notes-table.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+interface Host {
+  readonly name: string
+  /** Runs work in a transaction of the host's own, with a row of its own beside it. */
+  transaction(work: (host: unknown) => Promise<void>): Promise<void>
+  ownRows(): number
+  close(): Promise<void>
+}
+
+const nextFile = temporaryFolder()
+const OWN_TABLE = 'create table if not exists orders (total integer)'
+const OWN_ROW = 'insert into orders values (1)'
+
+function driverHost(filename: string): Host {
+  const database = new Database(filename)
+  database.exec(OWN_TABLE)
+  // A host may read its own integers as bigint; ours must not become so.
+  database.defaultSafeIntegers(true)
+  return {
+    name: 'better-sqlite3',
+    async transaction(work) {
+      database.exec('begin immediate')
+      try {
+        database.exec(OWN_ROW)
+        await work(database)
+        database.exec('commit')
+      } catch (error) {
+        database.exec('rollback')
+        throw error
+      }
+    },
+    ownRows: () => Number(database.prepare('select count(*) from orders').pluck().get()),
+    async close() {
+      database.close()
+    },
+  }
+}
+
+function kyselyHost(filename: string): Host {
+  const database = new Database(filename)
+  database.exec(OWN_TABLE)
+  const kysely = new Kysely<{ orders: { total: number } }>({
+    dialect: new SqliteDialect({ database }),
+    plugins: [new CamelCasePlugin()],
+  })
+  return {
+    name: 'Kysely',
+    transaction: (work) =>
+      kysely.transaction().execute(async (transaction: Transaction<{ orders: { total: number } }>) => {
+        await transaction.insertInto('orders').values({ total: 1 }).execute()
+        await work(transaction)
+      }),
+    ownRows: () => Number(database.prepare('select count(*) from orders').pluck().get()),
+    close: () => kysely.destroy(),
+  }
+}
+
+for (const createHost of [driverHost, kyselyHost]) {
+  describe(`joining a transaction of ${createHost.name}`, () => {
+    async function joined(body: (storage: StorageHandle, host: Host) => Promise<void>): Promise<void> {
+      const filename = nextFile()
+      const storage = sqliteStorage({ filename })
+      await storage.prepare([NOTES])
+      const host = createHost(filename)
+      try {
+        await body(storage, host)
+      } finally {
+        await host.close()
+        await storage.close()
+      }
+    }
+
+    const row = (id: number, label: string): NewRow => ({ id, label, amount: 2n ** 62n + 1n, body: new Uint8Array([1, 0, 255]) })
+
+    it('commits with the host, and every cell comes back as it does outside', async () => {
+      await joined(async (storage, host) => {
+        let inside: unknown
+        await host.transaction(async (transaction) => {
+          const inner = storage.joinTransaction(transaction)
+          const [id = 0] = await inner.reserveIds('notes', 1)
+          await inner.insert('notes', [row(id, 'with the host')])
+          inside = await inner.get('notes', [id, 99])
+          expect(await storage.find('notes', EVERY, ALL)).toEqual([])
+        })
+        const outside = await storage.find('notes', EVERY, ALL)
+        expect(outside).toEqual([{ ...row(1, 'with the host'), version: 1 }])
+        expect(inside).toEqual([outside[0], undefined])
+        expect(Object.getPrototypeOf(outside[0]?.body)).toBe(Uint8Array.prototype)
+        expect(host.ownRows()).toBe(1)
+      })
+    })
+
+    it('is undone with the host', async () => {
+      await joined(async (storage, host) => {
+        const undo = new Error('undo')
+        const ending = host.transaction(async (transaction) => {
+          await storage.joinTransaction(transaction).insert('notes', [row(1, 'undone')])
+          throw undo
+        })
+        await expect(ending).rejects.toBe(undo)
+        expect(await storage.find('notes', EVERY, ALL)).toEqual([])
+        expect(host.ownRows()).toBe(0)
+      })
+    })
+
+    it('knows every method of the port', async () => {
+      await joined(async (storage, host) => {
+        await host.transaction(async (transaction) => {
+          const inner = storage.joinTransaction(transaction)
+          await inner.prepare([NOTES, { ...NOTES, name: 'more_notes' }])
+          await inner.insert(
+            'more_notes',
+            Array.from({ length: 60 }, (_, n) => ({ id: n + 1, label: `l${n}`, amount: n })),
+          )
+          expect(
+            await inner.update('more_notes', [
+              { id: 1, version: 1, set: { amount: 9 } },
+              { id: 1, version: 1, set: {} },
+            ]),
+          ).toEqual([true, false])
+          expect(await inner.delete('more_notes', { ids: [60, 59, 700] })).toEqual([59, 60])
+          const measures = [{ kind: 'count' }, { kind: 'sum', column: 'amount' }, { kind: 'avg', column: 'amount' }] as const
+          expect(await inner.measure('more_notes', EVERY, measures)).toEqual([58, 1662, 1662 / 58])
+          expect(await inner.find('more_notes', { kind: 'in', column: 'label', values: ['l3', 'l4'] }, ALL)).toHaveLength(2)
+          const clash = Array.from({ length: 30 }, (_, n) => ({ id: 100 + n, label: n === 27 ? 'l5' : `m${n}` }))
+          await expect(inner.insert('more_notes', clash)).rejects.toMatchObject({
+            code: 'conflict',
+            facts: { columns: ['label'], index: 27 },
+          })
+          expect(await inner.measure('more_notes', EVERY, [{ kind: 'count' }])).toEqual([58])
+        })
+        expect(await storage.find('more_notes', EVERY, ALL).catch((error: { code: string }) => error.code)).toHaveLength(58)
+      })
+    })
+
+    it('nests by savepoints, whose failure leaves the host untouched', async () => {
+      await joined(async (storage, host) => {
+        await host.transaction(async (transaction) => {
+          const inner = storage.joinTransaction(transaction)
+          const fails = (nested: Storage) => nested.insert('notes', [row(1, 'a')]).then(() => Promise.reject(new Error('undo')))
+          const keeps = (nested: Storage) => nested.insert('notes', [row(2, 'b')])
+          const endings = await Promise.allSettled([
+            inner.transaction(fails),
+            inner.transaction(keeps),
+            inner.insert('notes', [row(3, 'c')]),
+          ])
+          expect(endings.map((ending) => ending.status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+        })
+        expect((await storage.find('notes', EVERY, ALL)).map((found) => found.label)).toEqual(['b', 'c'])
+      })
+    })
+
+    it('gives no id twice, whether the host commits or not', async () => {
+      await joined(async (storage, host) => {
+        const given: number[] = [...(await storage.reserveIds('notes', 995))]
+        for (const fails of [true, false, true]) {
+          const ending = host.transaction(async (transaction) => {
+            given.push(...(await storage.joinTransaction(transaction).reserveIds('notes', 20)))
+            if (fails) throw new Error('undo')
+          })
+          await ending.catch(() => undefined)
+        }
+        given.push(...(await storage.reserveIds('notes', 1500)))
+        expect(new Set(given).size).toBe(given.length)
+      })
+    })
+  })
+}
+
+describe('what cannot be joined', () => {
+  it('is refused with a sentence that says what can', async () => {
+    const filename = nextFile()
+    const storage = sqliteStorage({ filename })
+    const idle = new Database(filename)
+    const elsewhere = new Database(nextFile())
+    elsewhere.exec('begin')
+    for (const host of [undefined, null, {}, 'begin', new Kysely({ dialect: new SqliteDialect({ database: idle }) })]) {
+      expect(() => storage.joinTransaction(host)).toThrow(/better-sqlite3 Database that is inside a transaction, or a Kysely/)
+    }
+    expect(() => storage.joinTransaction(idle)).toThrow(/not inside a transaction/)
+    expect(() => storage.joinTransaction(elsewhere)).toThrow(/another file/)
+    idle.close()
+    elsewhere.close()
+    await storage.close()
+  })
+
+  it('is noticed when the host ended its transaction before us', async () => {
+    const filename = nextFile()
+    const storage = sqliteStorage({ filename })
+    await storage.prepare([NOTES])
+    const host = new Database(filename)
+    host.exec('begin immediate')
+    const inner = storage.joinTransaction(host)
+    await inner.insert('notes', [{ id: 1 }])
+    host.exec('rollback')
+    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toThrow(/ended/)
+    expect(await storage.find('notes', EVERY, ALL)).toEqual([])
+    host.close()
+    await storage.close()
+  })
+})

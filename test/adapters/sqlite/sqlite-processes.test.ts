@@ -1,0 +1,81 @@
+/** Several processes on one SQLite file, a foreign lock on it, and a disk without room. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { ALL, EVERY, NOTES } from './notes-table.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const nextFile = temporaryFolder()
+const run = promisify(execFile)
+
+const script = (name: string): string => join(import.meta.dirname, name)
+
+describe('two processes on one file', () => {
+  it('lose nothing and never share an id, also when both make the tables', async () => {
+    const filename = nextFile()
+    const written = await Promise.all(
+      ['left', 'right'].map(async (name) => {
+        const { stdout } = await run(process.execPath, [script('writing-process.ts'), filename, name, '600'])
+        return JSON.parse(stdout) as number[]
+      }),
+    )
+    const ids = written.flat()
+    expect(ids).toHaveLength(1200)
+    expect(new Set(ids).size).toBe(1200)
+    const storage = sqliteStorage({ filename })
+    await storage.prepare([NOTES])
+    const found = await storage.find('notes', EVERY, ALL)
+    expect(found.map((row) => row.id)).toEqual(ids.sort((left, right) => left - right))
+    expect(new Set(found.map((row) => row.label)).size).toBe(1200)
+    await storage.close()
+  })
+})
+
+describe('a lock held by a foreign connection', () => {
+  it('lets the event loop turn while writers wait, and lets them through when it goes', async () => {
+    const filename = nextFile()
+    const storage = sqliteStorage({ filename })
+    await storage.prepare([NOTES])
+    const foreign = new Database(filename)
+    foreign.exec('begin immediate')
+    let settled = false
+    const writing = storage.insert('notes', [{ id: 1, label: 'patient' }]).then(() => {
+      settled = true
+    })
+    let longest = 0
+    let ticks = 0
+    for (let last = performance.now(); ticks < 100; ticks++) {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+      expect(await storage.get('notes', [1])).toEqual([undefined])
+    }
+    expect(settled).toBe(false)
+    expect(longest).toBeLessThan(250)
+    foreign.exec('rollback')
+    foreign.close()
+    await writing
+    expect(await storage.find('notes', EVERY, ALL)).toMatchObject([{ label: 'patient' }])
+    await storage.close()
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a disk without room', () => {
+  it('fails writers as unavailable, keeps what was acknowledged, and goes on reading', async () => {
+    const filename = nextFile()
+    const limited = `ulimit -f 4000; exec "${process.execPath}" "${script('filling-process.ts')}" "${filename}"`
+    const { stdout } = await run('/bin/sh', ['-c', limited])
+    const { acknowledged, found, codes } = JSON.parse(stdout) as { acknowledged: number[]; found: number[]; codes: string[] }
+    expect(acknowledged.length).toBeGreaterThan(8)
+    expect(found).toEqual(acknowledged)
+    expect(new Set(codes)).toEqual(new Set(['unavailable']))
+    const storage = sqliteStorage({ filename })
+    await storage.prepare([NOTES])
+    expect((await storage.find('notes', EVERY, ALL)).map((row) => row.id)).toEqual(acknowledged)
+    await storage.insert('notes', [{ id: 100_000 }])
+    await storage.close()
+  })
+})

@@ -1,0 +1,343 @@
+/** What the SQLite storage promises beyond the exam: shared commits, durability, ids that never repeat, clear ends. */
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { openDatabase } from '../../../src/adapters/sqlite/open-database.ts'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { ALL, EVERY, NOTES } from './notes-table.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const nextFile = temporaryFolder()
+
+async function withStorage(body: (storage: StorageHandle, filename: string) => Promise<void>): Promise<void> {
+  const filename = nextFile()
+  const storage = sqliteStorage({ filename })
+  try {
+    await storage.prepare([NOTES])
+    await body(storage, filename)
+  } finally {
+    await storage.close()
+  }
+}
+
+/** How often the file was committed to, as another connection counts it. */
+function commitCounter(filename: string): { changed(): boolean; close(): void } {
+  const watcher = new Database(filename)
+  let before = watcher.pragma('data_version', { simple: true })
+  return {
+    changed() {
+      const after = watcher.pragma('data_version', { simple: true })
+      const changed = after !== before
+      before = after
+      return changed
+    },
+    close: () => watcher.close(),
+  }
+}
+
+async function labels(storage: Storage): Promise<unknown[]> {
+  return (await storage.find('notes', EVERY, ALL)).map((row) => row.label)
+}
+
+describe('group commit', () => {
+  it('undoes the transactions that fail and keeps the others that share their commit', async () => {
+    await withStorage(async (storage) => {
+      const own = new Error('mine')
+      const writers = Array.from({ length: 40 }, (_, n) =>
+        storage.transaction(async (inner) => {
+          const [id = 0] = await inner.reserveIds('notes', 1)
+          await inner.insert('notes', [{ id, label: `note ${n}` }])
+          if (n % 3 === 0) throw own
+          return n
+        }),
+      )
+      const endings = await Promise.allSettled(writers)
+      endings.forEach((ending, n) => {
+        expect(ending).toEqual(n % 3 === 0 ? { status: 'rejected', reason: own } : { status: 'fulfilled', value: n })
+      })
+      const kept = Array.from({ length: 40 }, (_, n) => n).filter((n) => n % 3 !== 0)
+      expect((await labels(storage)).sort()).toEqual(kept.map((n) => `note ${n}`).sort())
+    })
+  })
+
+  it('shows nothing of a group to others before all of it is committed, and acknowledges nobody before', async () => {
+    await withStorage(async (storage, filename) => {
+      const counter = commitCounter(filename)
+      let acknowledged = 0
+      let last: Promise<void> | undefined
+      const writers = Array.from({ length: 5 }, (_, n) => {
+        const writer = storage.transaction(async (inner) => {
+          await inner.insert('notes', [{ id: n + 1, label: `note ${n}` }])
+          expect([acknowledged, counter.changed(), await labels(storage)]).toEqual([0, false, []])
+        })
+        last = writer
+        return writer.then(() => {
+          acknowledged++
+        })
+      })
+      await last
+      expect(counter.changed()).toBe(true)
+      await Promise.all(writers)
+      expect(acknowledged).toBe(5)
+      counter.close()
+    })
+  })
+
+  it('rejects single inserts that conflict inside a group and keeps their neighbours', async () => {
+    await withStorage(async (storage) => {
+      const endings = await Promise.allSettled(
+        ['a', 'b', 'a', 'c'].map((label, n) => storage.insert('notes', [{ id: n + 1, label }])),
+      )
+      expect(endings.map((ending) => ending.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+      expect(endings[2]).toMatchObject({ reason: { code: 'conflict', facts: { table: 'notes', columns: ['label'], index: 0 } } })
+      expect(await labels(storage)).toEqual(['a', 'b', 'c'])
+    })
+  })
+
+  it('takes back all rows of a long insert when the last one conflicts, and names its position only', async () => {
+    await withStorage(async (storage) => {
+      await storage.insert('notes', [{ id: 5000, label: 'secret-label' }])
+      const rows = Array.from({ length: 90 }, (_, n) => ({ id: n + 1, label: n === 88 ? 'secret-label' : `note ${n}` }))
+      await storage.transaction(async (inner) => {
+        await inner.insert('notes', [{ id: 6000, label: 'kept' }])
+        const conflict = await inner.insert('notes', rows).catch((error: unknown) => error)
+        expect(conflict).toMatchObject({ code: 'conflict', facts: { columns: ['label'], index: 88 } })
+        expect(JSON.stringify([String(conflict), conflict, String((conflict as Error).cause)])).not.toContain('secret')
+      })
+      expect(await labels(storage)).toEqual(['secret-label', 'kept'])
+    })
+  })
+})
+
+describe('durability', () => {
+  it('commits with synchronous = FULL in WAL mode unless NORMAL is asked for', async () => {
+    const database = openDatabase(nextFile(), 'full')
+    database.writer.exec('create table t (x); insert into t values (1)')
+    expect(database.writer.pragma('synchronous', { simple: true })).toBe(2)
+    expect(database.writer.pragma('journal_mode', { simple: true })).toBe('wal')
+    expect(() => database.assertDurable()).not.toThrow()
+    database.writer.pragma('synchronous = normal')
+    expect(() => database.assertDurable()).toThrow(/synchronous = full/)
+    database.close()
+    const relaxed = openDatabase(nextFile(), 'normal')
+    expect(relaxed.writer.pragma('synchronous', { simple: true })).toBe(1)
+    relaxed.close()
+  })
+
+  it('finds everything again in a file that was closed', async () => {
+    const filename = nextFile()
+    const first = sqliteStorage({ filename })
+    await first.prepare([NOTES])
+    const [id = 0] = await first.reserveIds('notes', 1)
+    await first.insert('notes', [{ id, label: 'kept', body: new Uint8Array([0, 255]) }])
+    await first.close()
+    const second = sqliteStorage({ filename })
+    await second.prepare([NOTES])
+    expect(await second.get('notes', [id])).toEqual([
+      { id, version: 1, label: 'kept', amount: null, body: new Uint8Array([0, 255]) },
+    ])
+    expect((await second.reserveIds('notes', 1))[0]).toBeGreaterThan(id)
+    await second.close()
+  })
+
+  it('refuses names that stand for a database in memory', () => {
+    for (const filename of [':memory:', '', ' ']) {
+      expect(() => sqliteStorage({ filename })).toThrow(/strongroom\/memory/)
+    }
+  })
+
+  it('says so when the folder does not exist or the file is no database', async () => {
+    expect(() => sqliteStorage({ filename: `${nextFile()}/missing/vault.db` })).toThrow(
+      expect.objectContaining({ code: 'unavailable' }),
+    )
+    expect(() => sqliteStorage({ filename: import.meta.filename })).toThrow(expect.objectContaining({ code: 'unavailable' }))
+  })
+})
+
+describe('reserved ids', () => {
+  it('are not given twice when the transaction or savepoint that took them is undone', async () => {
+    await withStorage(async (storage) => {
+      const given: number[] = []
+      const take = async (inner: Storage, count: number) => {
+        given.push(...(await inner.reserveIds('notes', count)))
+      }
+      const undo = new Error('undo')
+      await storage.transaction(async (inner) => take(inner, 3))
+      await expect(storage.transaction(async (inner) => take(inner, 2500).then(() => Promise.reject(undo)))).rejects.toBe(undo)
+      await storage.transaction(async (inner) => {
+        await expect(inner.transaction(async (nested) => take(nested, 1500).then(() => Promise.reject(undo)))).rejects.toBe(undo)
+        await take(inner, 1200)
+      })
+      await take(storage, 5000)
+      expect(new Set(given).size).toBe(given.length)
+    })
+  })
+
+  it('taken in an undone savepoint do not leave its block to a second handle as well', async () => {
+    await withStorage(async (storage, filename) => {
+      const other = sqliteStorage({ filename })
+      await other.prepare([NOTES])
+      const ours: number[] = []
+      await storage.transaction(async (inner) => {
+        await inner
+          .transaction(async (nested) => {
+            await nested.reserveIds('notes', 10)
+            throw new Error('undo')
+          })
+          .catch(() => undefined)
+        ours.push(...(await inner.reserveIds('notes', 10)))
+      })
+      const theirs = await other.reserveIds('notes', 2000)
+      ours.push(...(await storage.reserveIds('notes', 2000)))
+      expect(theirs.filter((id) => ours.includes(id))).toEqual([])
+      await other.close()
+    })
+  })
+
+  it('begin beyond rows that were inserted with ids of their own', async () => {
+    await withStorage(async (storage) => {
+      await storage.insert('notes', [{ id: 777 }])
+      expect(await storage.reserveIds('notes', 2)).toEqual([778, 779])
+    })
+  })
+
+  it('end at 2^48 - 1 with a clear error', async () => {
+    await withStorage(async (storage) => {
+      await storage.insert('notes', [{ id: 2 ** 48 - 3 }])
+      expect(await storage.reserveIds('notes', 2)).toEqual([2 ** 48 - 2, 2 ** 48 - 1])
+      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'unavailable', grpcCode: 8 })
+    })
+  })
+})
+
+describe('the storage inside a transaction', () => {
+  it('is refused once its transaction has ended', async () => {
+    await withStorage(async (storage) => {
+      let escaped: Storage | undefined
+      await storage.transaction(async (inner) => {
+        escaped = inner
+      })
+      await expect(escaped?.insert('notes', [{ id: 1 }])).rejects.toMatchObject({ code: 'internal' })
+      await expect(escaped?.get('notes', [1])).rejects.toThrow(/has ended/)
+      expect(await labels(storage)).toEqual([])
+    })
+  })
+
+  it('lets the outer one read what was committed and refuses its writes instead of waiting for ever', async () => {
+    await withStorage(async (storage) => {
+      await storage.transaction(async (inner) => {
+        await inner.insert('notes', [{ id: 1, label: 'inner' }])
+        expect(await storage.get('notes', [1])).toEqual([undefined])
+        await expect(storage.insert('notes', [{ id: 2 }])).rejects.toMatchObject({ code: 'internal' })
+        await expect(storage.transaction(async () => undefined)).rejects.toThrow(/Inside a transaction/)
+      })
+      await storage.insert('notes', [{ id: 2, label: 'after' }])
+      expect(await labels(storage)).toEqual(['inner', 'after'])
+    })
+  })
+
+  it('keeps savepoints apart that are begun at the same time', async () => {
+    await withStorage(async (storage) => {
+      await storage.transaction(async (inner) => {
+        const nested = (label: string, id: number, fails: boolean) =>
+          inner.transaction(async (innermost) => {
+            await innermost.insert('notes', [{ id, label }])
+            await new Promise((resolve) => setImmediate(resolve))
+            if (fails) throw new Error(label)
+          })
+        const endings = await Promise.allSettled([
+          nested('a', 1, true),
+          nested('b', 2, false),
+          inner.insert('notes', [{ id: 4, label: 'd' }]),
+          nested('c', 3, true),
+        ])
+        expect(endings.map((ending) => ending.status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'rejected'])
+      })
+      expect(await labels(storage)).toEqual(['b', 'd'])
+    })
+  })
+
+  it('refuses the storage around a nested transaction inside that one', async () => {
+    await withStorage(async (storage) => {
+      await storage.transaction(async (inner) => {
+        await inner.transaction(async () => {
+          await expect(inner.insert('notes', [{ id: 1 }])).rejects.toThrow(/nested transaction/)
+        })
+      })
+    })
+  })
+
+  it('waits for nested transactions nobody awaited', async () => {
+    await withStorage(async (storage) => {
+      await storage.transaction(async (inner) => {
+        void inner.transaction(async (nested) => {
+          await new Promise((resolve) => setImmediate(resolve))
+          await nested.insert('notes', [{ id: 1, label: 'late' }])
+        })
+      })
+      expect(await labels(storage)).toEqual(['late'])
+    })
+  })
+})
+
+describe('closing', () => {
+  it('lets waiting writers finish and refuses what comes later', async () => {
+    const filename = nextFile()
+    const storage = sqliteStorage({ filename })
+    await storage.prepare([NOTES])
+    const writing = storage.insert('notes', [{ id: 1, label: 'in time' }])
+    const closing = storage.close()
+    await expect(storage.insert('notes', [{ id: 2 }])).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(storage.get('notes', [1])).rejects.toMatchObject({ code: 'unavailable' })
+    await writing
+    await closing
+    await storage.close()
+    const again = new Database(filename)
+    expect(again.prepare('select label from notes').pluck().all()).toEqual(['in time'])
+    again.close()
+  })
+})
+
+describe('preparing', () => {
+  it('names the column that would change its type, and changes nothing', async () => {
+    await withStorage(async (storage) => {
+      const retyped = {
+        ...NOTES,
+        columns: [
+          { name: 'extra', type: 'text' as const },
+          { name: 'amount', type: 'text' as const },
+        ],
+      }
+      await expect(storage.prepare([retyped])).rejects.toMatchObject({
+        code: 'rule_broken',
+        facts: { table: 'notes', column: 'amount' },
+      })
+      await storage.insert('notes', [{ id: 1, amount: 5 }])
+      expect(Object.keys((await storage.find('notes', EVERY, ALL))[0] ?? {})).not.toContain('extra')
+    })
+  })
+
+  it('adds columns to rows that stand, and every handle in the process may go on', async () => {
+    await withStorage(async (storage, filename) => {
+      const older = sqliteStorage({ filename })
+      await older.prepare([NOTES])
+      await storage.insert('notes', [{ id: 1, label: 'old' }])
+      await storage.prepare([{ ...NOTES, columns: [...NOTES.columns, { name: 'rank', type: 'real' }] }])
+      await storage.insert('notes', [{ id: 2, label: 'new', rank: 0.5 }])
+      expect(await storage.find('notes', EVERY, ALL)).toMatchObject([{ rank: null }, { rank: 0.5 }])
+      expect(await older.get('notes', [2])).toEqual([{ id: 2, version: 1, label: 'new', amount: null, body: null }])
+      await older.close()
+    })
+  })
+
+  it('names the column whose values repeat when it shall become unique', async () => {
+    await withStorage(async (storage) => {
+      await storage.insert('notes', [
+        { id: 1, amount: 7 },
+        { id: 2, amount: 7 },
+      ])
+      const stricter = { ...NOTES, indexes: [{ columns: ['amount'], unique: true }] }
+      await expect(storage.prepare([stricter])).rejects.toMatchObject({ code: 'rule_broken', facts: { column: 'amount' } })
+    })
+  })
+})

@@ -1,0 +1,185 @@
+/** Every bad input gets its own clear answer, loses nothing, and pollutes nothing. */
+import { expect, test } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { OWNER, openPeople } from '../../support/test-vault.ts'
+
+const SECRET_LOOKING = '555-44-3333'
+
+async function session() {
+  const vault = await openPeople(memoryStorage())
+  return vault.as(OWNER)
+}
+
+/** JavaScript callers have no compiler: these tests are them. */
+type Untyped = Record<
+  'insert' | 'get' | 'getOne' | 'update' | 'delete' | 'deleteOne' | 'detokenize',
+  (...given: unknown[]) => Promise<unknown>
+>
+
+async function untyped(): Promise<Untyped> {
+  const typed: unknown = await session()
+  return typed as Untyped
+}
+
+const good = { name: 'Ann' }
+
+const badInserts: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
+  ['an unknown table', ['nobody', [{ fields: good }]], { code: 'invalid_request', grpcCode: 5 }],
+  ['a table that is no text', [{}, [{ fields: good }]], { code: 'invalid_request', grpcCode: 5 }],
+  ['an inherited name as a table', ['__proto__', [{ fields: good }]], { code: 'invalid_request' }],
+  ['no records', ['people', []], { code: 'invalid_request' }],
+  ['records that are no list', ['people', { fields: good }], { code: 'invalid_request' }],
+  ['a missing list', ['people'], { code: 'invalid_request' }],
+  ['too many records', ['people', new Array(1001).fill({ fields: good })], { code: 'invalid_request', grpcCode: 8 }],
+  ['a record that is null', ['people', [null]], { code: 'invalid_request' }],
+  ['a record without fields', ['people', [{}]], { code: 'invalid_request' }],
+  ['fields that are a list', ['people', [{ fields: ['Ann'] }]], { code: 'invalid_request' }],
+  ['fields that are text', ['people', [{ fields: 'Ann' }]], { code: 'invalid_request' }],
+  ['an unknown column', ['people', [{ fields: { ...good, [SECRET_LOOKING]: 1 } }]], { code: 'invalid_request' }],
+  [
+    '__proto__ as a column',
+    ['people', [{ fields: JSON.parse('{"name":"Ann","__proto__":{"polluted":1}}') }]],
+    { code: 'invalid_request' },
+  ],
+  ['constructor as a column', ['people', [{ fields: { ...good, constructor: 'x' } }]], { code: 'invalid_request' }],
+  ['a required column missing', ['people', [{ fields: { country: 'SE' } }]], { code: 'rule_broken' }],
+  ['a required column null', ['people', [{ fields: { name: null } }]], { code: 'rule_broken' }],
+  ['a number for text', ['people', [{ fields: { name: 5 } }]], { code: 'rule_broken' }],
+  ['text past maxLength', ['people', [{ fields: { name: 'x'.repeat(41) } }]], { code: 'rule_broken' }],
+  ['text off its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'rule_broken' }],
+  ['text beside its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'rule_broken' }],
+  ['a lone surrogate', ['people', [{ fields: { name: 'a\ud800b' } }]], { code: 'rule_broken' }],
+  ['a lone surrogate deep in JSON', ['people', [{ fields: { ...good, notes: { a: ['\udc00'] } } }]], { code: 'rule_broken' }],
+  ['1.5 as an integer', ['people', [{ fields: { ...good, salary: 1.5 } }]], { code: 'rule_broken' }],
+  ['a number past 2^53', ['people', [{ fields: { ...good, salary: 2 ** 53 } }]], { code: 'rule_broken' }],
+  ['an integer past 64 bits', ['people', [{ fields: { ...good, salary: '9223372036854775808' } }]], { code: 'rule_broken' }],
+  ['an infinite float', ['people', [{ fields: { ...good, score: Number.POSITIVE_INFINITY } }]], { code: 'rule_broken' }],
+  ['no float', ['people', [{ fields: { ...good, score: Number.NaN } }]], { code: 'rule_broken' }],
+  ['"true" as a boolean', ['people', [{ fields: { ...good, active: 'true' } }]], { code: 'rule_broken' }],
+  ['a day that is none', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'rule_broken' }],
+  ['a date-time without its offset', ['people', [{ fields: { ...good, seen: '2026-01-01T00:00:00' } }]], { code: 'rule_broken' }],
+  ['a scalar for a list', ['people', [{ fields: { ...good, tags: 'x' } }]], { code: 'rule_broken' }],
+  [
+    'JSON deeper than 64',
+    ['people', [{ fields: { ...good, notes: JSON.parse('['.repeat(65) + ']'.repeat(65)) } }]],
+    { code: 'rule_broken' },
+  ],
+  [
+    'a unique text past 2,500 characters',
+    ['people', [{ fields: { ...good, email: 'x'.repeat(2501) } }]],
+    { code: 'rule_broken' },
+  ],
+  ['an unknown option', ['people', [{ fields: good }], { tokenisation: true }], { code: 'invalid_request' }],
+  ['options that are no object', ['people', [{ fields: good }], 'tokenization'], { code: 'invalid_request' }],
+  ['a flag that is no boolean', ['people', [{ fields: good }], { tokenization: 1 }], { code: 'invalid_request' }],
+  ['an upsert column that is not unique', ['people', [{ fields: good }], { upsert: 'name' }], { code: 'rule_broken' }],
+  ['an upsert column that does not exist', ['people', [{ fields: good }], { upsert: 'nope' }], { code: 'invalid_request' }],
+  ['an upsert without its value', ['people', [{ fields: good }], { upsert: 'email' }], { code: 'rule_broken' }],
+  [
+    'an upsert of the homogeneous',
+    ['people', [{ fields: good }], { upsert: 'email', homogeneous: true }],
+    { code: 'invalid_request' },
+  ],
+  [
+    'the homogeneous that differ',
+    ['people', [{ fields: good }, { fields: { ...good, country: 'SE' } }], { homogeneous: true }],
+    { code: 'rule_broken' },
+  ],
+]
+
+test.each(badInserts)('insert refuses %s', async (_why, args, answer) => {
+  const people = await untyped()
+  const refused = people.insert(...args)
+  await expect(refused).rejects.toMatchObject({ name: 'VaultError', ...answer })
+  const error = await refused.catch((caught: Error) => caught)
+  expect(JSON.stringify(error) + String((error as Error).message)).not.toContain(SECRET_LOOKING)
+  expect(await people.get('people')).toEqual({ records: [] })
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+})
+
+const id = '00000000-0000-4000-8000-000000000000'
+
+const badReads: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
+  ['an unknown table', ['nobody', {}], { code: 'not_found' }],
+  ['an unknown level', ['people', { redaction: 'plain_text' }], { code: 'invalid_request' }],
+  ['an unknown field', ['people', { fields: ['nope'] }], { code: 'invalid_request' }],
+  ['no fields', ['people', { fields: [] }], { code: 'invalid_request' }],
+  ['fields that are text', ['people', { fields: 'name' }], { code: 'invalid_request' }],
+  ['tokens in plain', ['people', { tokenization: true, redaction: 'PLAIN_TEXT' }], { code: 'invalid_request' }],
+  ['no ids', ['people', { ids: [] }], { code: 'invalid_request' }],
+  ['ids and a page', ['people', { ids: [id], limit: 5 }], { code: 'invalid_request' }],
+  ['ids and a look-up', ['people', { ids: [id], columnName: 'email', columnValues: ['x'] }], { code: 'invalid_request' }],
+  ['ids that are no texts', ['people', { ids: [5] }], { code: 'not_found' }],
+  ['a column without values', ['people', { columnName: 'email' }], { code: 'invalid_request' }],
+  ['values without a column', ['people', { columnValues: ['x'] }], { code: 'invalid_request' }],
+  ['a column that cannot be looked up', ['people', { columnName: 'name', columnValues: ['x'] }], { code: 'invalid_request' }],
+  ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'rule_broken' }],
+  ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'rule_broken' }],
+  ['a limit of nothing', ['people', { limit: 0 }], { code: 'invalid_request', grpcCode: 11 }],
+  ['a limit past the page', ['people', { limit: 1001 }], { code: 'invalid_request', grpcCode: 11 }],
+  ['a limit that is text', ['people', { limit: '5' }], { code: 'invalid_request', grpcCode: 11 }],
+  ['a negative offset', ['people', { offset: -1 }], { code: 'invalid_request', grpcCode: 11 }],
+  ['an order of its own', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
+]
+
+test.each(badReads)('get refuses %s', async (_why, args, answer) => {
+  const people = await untyped()
+  await expect(people.get(...args)).rejects.toMatchObject({ name: 'VaultError', ...answer })
+})
+
+test('an empty column name means none was given', async () => {
+  const people = await untyped()
+  expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
+  await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
+})
+
+test('update refuses nothing to change, unknown columns and null where a value is required', async () => {
+  const people = await untyped()
+  await expect(people.update('people', id, { fields: {} })).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.update('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.update('people', id, { fields: { nope: 1 } })).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.update('people', id, { fields: { name: null } })).rejects.toMatchObject({ code: 'rule_broken' })
+  await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('delete refuses an empty list, a star in company, and what is no list', async () => {
+  const people = await untyped()
+  await expect(people.delete('people', [])).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.delete('people', ['*', id])).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.delete('people', id)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.deleteOne('people', id)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('detokenize refuses what is no token by shape, and the longest by size', async () => {
+  const people = await untyped()
+  await expect(people.detokenize([])).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.detokenize([{}])).rejects.toMatchObject({ code: 'invalid_request', facts: { index: 0 } })
+  await expect(people.detokenize([null])).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.detokenize([{ token: id, redaction: 'masked' }])).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.detokenize([{ token: 'x'.repeat(1_000_000) }])).rejects.toMatchObject({
+    code: 'invalid_request',
+    grpcCode: 8,
+  })
+  await expect(people.detokenize([{ token: id }])).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('an id that may be a value in the wrong place is not repeated in the error', async () => {
+  const people = await session()
+  const error: unknown = await people.getOne('people', SECRET_LOOKING).catch((caught: unknown) => caught)
+  expect(JSON.stringify(error) + String(error)).not.toContain(SECRET_LOOKING)
+})
+
+test('a caller must be described as one', async () => {
+  const vault = await openPeople(memoryStorage())
+  const untypedVault: { as(caller: unknown): unknown } = vault as never
+  for (const caller of [
+    undefined,
+    null,
+    {},
+    { ...OWNER, roles: 'VAULT_OWNER' },
+    { ...OWNER, actorType: 'ROBOT' },
+    { ...OWNER, extra: 1 },
+  ]) {
+    expect(() => untypedVault.as(caller)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+  }
+})

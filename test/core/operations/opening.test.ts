@@ -1,0 +1,158 @@
+/** Opening: the right key and id, or one clear refusal and nothing written; schemas that grow, and those that would lose something. */
+import { expect, test } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import type { SchemaDefinition, Vault } from '../../../src/index.ts'
+import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { OWNER, openPeople, TEST_SECRET } from '../../support/test-vault.ts'
+import type { Place } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+/** A handle of its own on the place, so that a refused opening leaves the others alone. */
+function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', secret = TEST_SECRET): Promise<Vault<S>> {
+  return createVault({ id, schema: defineSchema(tables), storage: place.open(), keys: localKeys({ secret }) })
+}
+
+const BASE = {
+  things: {
+    name: column.string({ redaction: 'PLAIN_TEXT', token: 'random' }),
+    size: column.integer({ encrypted: false, redaction: 'PLAIN_TEXT' }),
+  },
+}
+
+onEachStorage('opening', (engine) => {
+  test('what was stored is there again after reopening, ids and tokens included', async () => {
+    const place = engine.fresh()
+    const first = await open(place, BASE)
+    const { records } = await first.as(OWNER).insert('things', [{ fields: { name: 'x', size: 1 } }], { tokenization: true })
+    const again = await open(place, BASE)
+    const read = await again.as(OWNER).getOne('things', records[0]?.id ?? '')
+    expect(read.fields).toEqual({ name: 'x', size: 1 })
+    const { records: resolved } = await again.as(OWNER).detokenize([{ token: records[0]?.tokens.name ?? '' }])
+    expect(resolved[0]?.value).toBe('x')
+  })
+
+  test('another id or another key is refused, and nothing is written', async () => {
+    const place = engine.fresh()
+    const vault = await open(place, BASE)
+    await vault.as(OWNER).insert('things', [{ fields: { name: 'x' } }])
+    const storage = place.open()
+    await storage.prepare([])
+    const before = await storage
+      .find('catalog', { kind: 'every' }, { order: 'up', limit: 100 })
+      .catch(() => 'unknown to this handle')
+    await expect(open(place, BASE, 'v2')).rejects.toMatchObject({
+      code: 'rule_broken',
+      message: expect.stringContaining('another id'),
+    })
+    const otherSecret = Buffer.alloc(32, 8).toString('base64')
+    await expect(open(place, { other: { a: column.string() } }, 'v1', otherSecret)).rejects.toMatchObject({ code: 'rule_broken' })
+    const after = await storage
+      .find('catalog', { kind: 'every' }, { order: 'up', limit: 100 })
+      .catch(() => 'unknown to this handle')
+    expect(after).toEqual(before)
+    expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(1)
+  })
+
+  test('new tables and columns are added, and old records have null in them', async () => {
+    const place = engine.fresh()
+    const { records } = await (await open(place, BASE)).as(OWNER).insert('things', [{ fields: { name: 'x', size: 1 } }])
+    const grown = await open(place, {
+      things: {
+        ...BASE.things,
+        note: column.string({ searchable: true }),
+        rank: column.integer({ encrypted: false, index: true }),
+      },
+      more: { a: column.string() },
+    })
+    const session = grown.as(OWNER)
+    const id = records[0]?.id ?? ''
+    expect((await session.getOne('things', id, { redaction: 'PLAIN_TEXT' })).fields).toEqual({
+      name: 'x',
+      size: 1,
+      note: null,
+      rank: null,
+    })
+    await session.update('things', id, { fields: { note: 'hello', rank: 3 } })
+    expect((await session.get('things', { columnName: 'note', columnValues: ['hello'] })).records.length).toBe(1)
+    await session.insert('more', [{ fields: { a: 'b' } }])
+  })
+
+  test('a process with the older schema keeps the cells it does not know', async () => {
+    const place = engine.fresh()
+    const older = await open(place, BASE)
+    const newer = await open(place, { things: { ...BASE.things, note: column.string({ redaction: 'PLAIN_TEXT' }) } })
+    const { records } = await newer.as(OWNER).insert('things', [{ fields: { name: 'x', note: 'kept' } }])
+    const id = records[0]?.id ?? ''
+    expect((await older.as(OWNER).getOne('things', id)).fields.name).toBe('x')
+    await older.as(OWNER).update('things', id, { fields: { name: 'y' } })
+    expect((await newer.as(OWNER).getOne('things', id)).fields).toMatchObject({ name: 'y', note: 'kept' })
+  })
+
+  test('a column may become searchable or unique later: stored records get their digests', async () => {
+    const place = engine.fresh()
+    const names = Array.from({ length: 1000 }, (_, i) => ({ fields: { name: `n${i}` } }))
+    const session = (await open(place, BASE)).as(OWNER)
+    await session.insert('things', names)
+    await session.insert('things', [{ fields: { name: null } }, { fields: { name: null } }])
+    const unique = { things: { ...BASE.things, name: column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }) } }
+    const grown = (await open(place, unique)).as(OWNER)
+    expect((await grown.get('things', { columnName: 'name', columnValues: ['n777'] })).records[0]?.fields.name).toBe('n777')
+    await expect(grown.insert('things', [{ fields: { name: 'n5' } }])).rejects.toMatchObject({
+      code: 'conflict',
+      facts: { column: 'name' },
+    })
+  })
+
+  test('unique over duplicates is refused, naming the column', async () => {
+    const place = engine.fresh()
+    const session = (await open(place, BASE)).as(OWNER)
+    await session.insert('things', [{ fields: { name: 'same', size: 1 } }, { fields: { name: 'same', size: 1 } }])
+    const refusedBy = (things: SchemaDefinition[string]) => open(place, { things })
+    await expect(
+      refusedBy({ ...BASE.things, name: column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }) }),
+    ).rejects.toMatchObject({
+      code: 'rule_broken',
+      facts: { table: 'things', column: 'name' },
+    })
+    await expect(refusedBy({ ...BASE.things, size: column.integer({ encrypted: false, unique: true }) })).rejects.toMatchObject({
+      code: 'rule_broken',
+    })
+    expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(2)
+  })
+
+  test('dropping, retyping, unsealing and new required columns over records are refused, naming what', async () => {
+    const place = engine.fresh()
+    await (await open(place, BASE)).as(OWNER).insert('things', [{ fields: { name: 'x' } }])
+    const { name, size } = BASE.things
+    const changes: readonly [SchemaDefinition, string][] = [
+      [{ other: { a: column.string() } }, 'things'],
+      [{ things: { name } }, 'size'],
+      [{ things: { name, size: column.string({ encrypted: false }) } }, 'size'],
+      [{ things: { name: column.string({ encrypted: false }), size } }, 'name'],
+      [{ things: { name: column.string({ redaction: 'PLAIN_TEXT' }), size } }, 'name'],
+      [{ things: { name, size, must: column.string({ required: true }) } }, 'must'],
+    ]
+    for (const [tables, named] of changes) {
+      await expect(open(place, tables)).rejects.toMatchObject({ code: 'rule_broken', message: expect.stringContaining(named) })
+    }
+    await open(place, BASE)
+  })
+
+  test('many processes founding one vault at once agree on it', async () => {
+    const place = engine.fresh()
+    const vaults = await Promise.all(Array.from({ length: 6 }, () => openPeople(place.open())))
+    const ids = await Promise.all(
+      vaults.map(
+        async (vault, i) => (await vault.as(OWNER).insert('people', [{ fields: { name: `p${i}` } }])).records[0]?.id ?? '',
+      ),
+    )
+    for (const vault of vaults) expect((await vault.as(OWNER).get('people', { ids })).records.length).toBe(6)
+  })
+})
+
+test('wrong options are refused by name', async () => {
+  const untyped: (options: unknown) => Promise<unknown> = createVault as never
+  for (const options of [undefined, {}, { id: '' }, { id: 'v1', schema: BASE, storage: {}, keys: {} }]) {
+    await expect(untyped(options)).rejects.toMatchObject({ code: 'invalid_request' })
+  }
+})

@@ -1,0 +1,57 @@
+/** Callers who race for the same record: one record, and no change lost, on every storage. */
+import { expect, test } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { OWNER, openPeople, TEST_SECRET } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const CALLERS = 64
+const ROUNDS = process.env['SOAK'] === '1' ? 1000 : 20
+
+/** Names of 64 columns. */
+const COLUMNS = Array.from({ length: CALLERS }, (_, i) => `c${i}`)
+
+onEachStorage('races', (engine) => {
+  test(`64 concurrent upserts of one key make one record, ${ROUNDS} times over`, async () => {
+    const vault = await openPeople(engine.fresh().open())
+    const people = vault.as(OWNER)
+    for (let round = 0; round < ROUNDS; round++) {
+      const email = `round${round}@acme.example`
+      const answers = await Promise.all(
+        COLUMNS.map((name) => people.insert('people', [{ fields: { name, email } }], { upsert: 'email' })),
+      )
+      expect(new Set(answers.map(({ records }) => records[0]?.id)).size).toBe(1)
+      const found = await people.get('people', { columnName: 'email', columnValues: [email] })
+      expect(found.records.length).toBe(1)
+    }
+  }, 600_000)
+
+  test(`64 concurrent updates of different columns of one record all survive, ${ROUNDS / 10} times over`, async () => {
+    const schema = defineSchema({ wide: Object.fromEntries(COLUMNS.map((name) => [name, column.string({})])) })
+    const vault = await createVault({
+      id: 'wide',
+      schema,
+      storage: engine.fresh().open(),
+      keys: localKeys({ secret: TEST_SECRET }),
+    })
+    const wide = vault.as(OWNER)
+    for (let round = 0; round < ROUNDS / 10; round++) {
+      const { records } = await wide.insert('wide', [{ fields: { c0: 'first' } }])
+      const id = records[0]?.id ?? ''
+      await Promise.all(COLUMNS.map((name) => wide.update('wide', id, { fields: { [name]: `${name} of ${round}` } })))
+      const { fields } = await wide.getOne('wide', id, { redaction: 'PLAIN_TEXT' })
+      expect(fields).toEqual(Object.fromEntries(COLUMNS.map((name) => [name, `${name} of ${round}`])))
+    }
+  }, 600_000)
+
+  test('of 64 racing inserts of one unique value one wins and the others are told why', async () => {
+    const people = (await openPeople(engine.fresh().open())).as(OWNER)
+    const outcomes = await Promise.allSettled(
+      COLUMNS.map((name) => people.insert('people', [{ fields: { name, email: 'one@acme.example' } }])),
+    )
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled').length).toBe(1)
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    for (const reason of reasons) expect(reason).toMatchObject({ code: 'conflict', facts: { column: 'email' } })
+    expect((await people.get('people')).records.length).toBe(1)
+  })
+})

@@ -1,0 +1,24 @@
+/** A reporter that ends the test run with one plain line: `412 passed, 0 failed`, and `, 3 skipped` where some were. */
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** Prints the closing line through `print` when the run has ended. */
+export function closingLine(print: (line: string) => void = console.log): Reporter {
+  return {
+    onTestRunEnd(testModules, unhandledErrors, reason) {
+      print(closingLineOf(testModules, unhandledErrors.length, reason === 'passed'))
+    },
+  }
+}
+
+/** Counts tests. A file or group that could not run counts as one failed, and so does an error outside of any test. */
+function closingLineOf(testModules: readonly TestModule[], strayErrors: number, isGreen: boolean): string {
+  const tests = testModules.flatMap((one) => [...one.children.allTests()])
+  const count = (state: 'passed' | 'failed'): number => tests.filter((test) => test.result().state === state).length
+  const groups = testModules.flatMap((one) => [one, ...one.children.allSuites()])
+  const [passed, failedTests] = [count('passed'), count('failed')]
+  const failed = failedTests + strayErrors + groups.filter((one) => one.errors().length > 0).length
+  const skipped = tests.length - passed - failedTests
+  // Whatever else turned the run red (no test found, an interruption) must not read as success.
+  const line = `${passed} passed, ${isGreen ? failed : Math.max(failed, 1)} failed`
+  return skipped === 0 ? line : `${line}, ${skipped} skipped`
+}
