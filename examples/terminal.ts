@@ -1,6 +1,6 @@
 /** Prints the examples: headings, lines, and small tables that fit a terminal. */
 
-const isColoured = process.stdout.isTTY === true || process.env['FORCE_COLOR'] === '1'
+const isColoured = process.stdout.isTTY === true || process.env.FORCE_COLOR === '1'
 
 /** A heading with a blank line before it. */
 export function heading(text: string): void {

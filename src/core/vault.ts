@@ -21,7 +21,17 @@ import type { Storage, StorageHandle } from './ports/storage.ts'
 import type { SchemaDefinition, TableDefinition } from './schema/column.ts'
 import type { Schema } from './schema/define-schema.ts'
 import { defineSchema } from './schema/define-schema.ts'
-import type { AnsweredFields, ChangedFields, ColumnName, Given, LookupColumn, NewFields, TableName, TokensOf, UniqueColumn } from './schema/infer.ts'
+import type {
+  AnsweredFields,
+  ChangedFields,
+  ColumnName,
+  Given,
+  LookupColumn,
+  NewFields,
+  TableName,
+  TokensOf,
+  UniqueColumn,
+} from './schema/infer.ts'
 import type { Layout } from './schema/layout.ts'
 
 /** What a vault is made of. */
@@ -39,7 +49,11 @@ export interface VaultOptions<S extends SchemaDefinition> {
 }
 
 /** The same, with nothing left to default. */
-export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & { readonly clock: Clock; readonly entropy: Entropy; readonly engine: KeyEngine }
+export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly engine: KeyEngine
+}
 
 /** Options of an insert, with column names checked by the compiler. */
 export interface SessionInsertOptions<T extends TableDefinition> {
@@ -137,8 +151,14 @@ const limitsShape = z.strictObject({
 const optionsShape = z.strictObject({
   id: z.string().min(1).max(128),
   schema: z.looseObject({ tables: z.unknown() }),
-  storage: z.custom((value) => typeof value === 'object' && value !== null && 'joinTransaction' in value, 'must be a storage, such as sqliteStorage({ … })'),
-  keys: z.custom((value) => typeof value === 'object' && value !== null && 'unwrap' in value, 'must be a key provider, such as localKeys({ … })'),
+  storage: z.custom(
+    (value) => typeof value === 'object' && value !== null && 'joinTransaction' in value,
+    'must be a storage, such as sqliteStorage({ … })',
+  ),
+  keys: z.custom(
+    (value) => typeof value === 'object' && value !== null && 'unwrap' in value,
+    'must be a key provider, such as localKeys({ … })',
+  ),
   clock: z.unknown(),
   entropy: z.unknown(),
   engine: z.unknown(),
@@ -153,14 +173,21 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
   const parsed = optionsShape.safeParse(options)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw new VaultError('invalid_request', `The vault was not opened. Option ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? 'is wrong'}.`)
+    throw new VaultError(
+      'invalid_request',
+      `The vault was not opened. Option ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? 'is wrong'}.`,
+    )
   }
   const limits = limitsShape.parse(options.limits ?? {})
   const { tables } = defineSchema(options.schema.tables)
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const catalog = await openCatalog(options, options.id)
     const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    const layout = await adoptSchema(options.storage, barrier, catalog, tables)
+    const layout = await adoptSchema(options.storage, barrier, {
+      known: catalog.allotment,
+      definition: tables,
+      remember: catalog.remember,
+    })
     if (layout !== undefined) return createVault({ ...options, barrier, layout, limits })
   }
   throw new VaultError('unavailable', 'The vault was not opened: its schema keeps being changed by another process. Try again.')
@@ -191,7 +218,8 @@ function createVault<S extends SchemaDefinition>(ports: Ports): Vault<S> {
 /** Operations check what they are handed; the casts here only say, to the compiler, what the schema made of their answers. */
 function createSession<S extends SchemaDefinition>(context: OperationContext): Session<S> {
   const session = {
-    insert: (table: string, records: readonly { readonly fields: unknown }[], options = {}) => insertRecords(context, table, records, options),
+    insert: (table: string, records: readonly { readonly fields: unknown }[], options = {}) =>
+      insertRecords(context, table, records, options),
     get: (table: string, options = {}) => getRecords(context, table, options),
     getOne: (table: string, id: string, options = {}) => getRecord(context, table, id, options),
     update: (table: string, id: string, change: { readonly fields: unknown }, options = {}) =>

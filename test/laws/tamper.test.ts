@@ -1,19 +1,25 @@
 /** A stored body that was changed or moved does not open: no plaintext comes out, and its siblings are unharmed. */
 import { expect, test } from 'vitest'
+import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import { systemClock } from '../../src/adapters/system/system-clock.ts'
+import { systemEntropy } from '../../src/adapters/system/system-entropy.ts'
+import type { KeyEngine } from '../../src/core/ports/keys.ts'
 import type { Row, StorageHandle } from '../../src/core/ports/storage.ts'
+import { openVault } from '../../src/core/vault.ts'
 import type { Session } from '../../src/index.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { OWNER, TEST_SECRET } from '../support/test-vault.ts'
 import { onEachStorage } from '../support/three-storages.ts'
 
-const TAMPERINGS = process.env['SOAK'] === '1' ? 1_000_000 : 1_700
+const TAMPERINGS = process.env.SOAK === '1' ? 1_000_000 : 1_700
 const SECRET = 'canary-4711'
 
 const schema = defineSchema({
-  left: { secret: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
-  right: { secret: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
+  lefts: { secret: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
+  rights: { secret: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
 })
 type Tables = (typeof schema)['tables']
 
@@ -37,20 +43,20 @@ onEachStorage('tampering', (engine) => {
   test('any bit flipped in a body, and any body cut short or emptied, is refused', async () => {
     const storage = engine.fresh().open()
     const session = await openVault(storage, 'v1')
-    const { records } = await session.insert('left', [{ fields: { secret: SECRET } }, { fields: { secret: 'sibling' } }], {
+    const { records } = await session.insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'sibling' } }], {
       tokenization: true,
     })
     const [victim, sibling] = records
-    const [row] = await storage.find('records_1_left', { kind: 'every' }, { order: 'up', limit: 1 })
-    const body = row?.['body']
+    const [row] = await storage.find('records_1_lefts', { kind: 'every' }, { order: 'up', limit: 1 })
+    const body = row?.body
     if (row === undefined || !(body instanceof Uint8Array)) throw new Error('nothing was sealed')
     const random = seededRandom('tampering')
     const rounds = engine.name === 'memory' ? TAMPERINGS : Math.ceil(TAMPERINGS / 10)
     for (let round = 0; round < rounds; round++) {
       const bad = tampered(body, round, random)
-      await putBody(storage, 'records_1_left', row.id, bad)
-      const refused = await session.getOne('left', victim?.id ?? '').catch((error: unknown) => error)
-      expect(refused).toMatchObject({ code: 'internal', grpcCode: 15, facts: { table: 'left' } })
+      await putBody(storage, 'records_1_lefts', row.id, bad)
+      const refused = await session.getOne('lefts', victim?.id ?? '').catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'internal', grpcCode: 15, facts: { table: 'lefts' } })
       expect(JSON.stringify(refused) + String(refused)).not.toContain('canary')
     }
     const both = [victim, sibling].map((record) => ({ token: record?.tokens.secret ?? '' }))
@@ -58,7 +64,11 @@ onEachStorage('tampering', (engine) => {
     expect(resolved[0]).toMatchObject({ valueType: 'NONE', value: '', error: expect.stringContaining('cannot be authenticated') })
     expect(resolved[1]).toMatchObject({ value: 'sibling' })
     await expect(session.detokenize(both)).rejects.toMatchObject({ code: 'internal', grpcCode: 15 })
-    await expect(session.update('left', victim?.id ?? '', { fields: { secret: 'new' } })).resolves.toBeDefined()
+    await expect(session.update('lefts', victim?.id ?? '', { fields: { secret: 'new' } })).rejects.toMatchObject({
+      code: 'internal',
+      grpcCode: 15,
+    })
+    await expect(session.deleteOne('lefts', victim?.id ?? '')).resolves.toBeDefined()
   }, 600_000)
 
   test('a body moved to another row, table or vault is refused there', async () => {
@@ -67,20 +77,42 @@ onEachStorage('tampering', (engine) => {
     const session = await openVault(storage, 'v1')
     const other = await openVault(elsewhere, 'v2')
     const fields = { secret: SECRET }
-    const left = await session.insert('left', [{ fields }, { fields: { secret: 'two' } }])
-    const right = await session.insert('right', [{ fields }])
-    const foreign = await other.insert('left', [{ fields }])
-    const { body } = await bodyOf(storage, 'records_1_left', 1)
+    const left = await session.insert('lefts', [{ fields }, { fields: { secret: 'two' } }])
+    const right = await session.insert('rights', [{ fields }])
+    const foreign = await other.insert('lefts', [{ fields }])
+    const { body } = await bodyOf(storage, 'records_1_lefts', 1)
     if (!(body instanceof Uint8Array)) throw new Error('nothing was sealed')
-    await putBody(storage, 'records_1_left', 2, body)
-    await putBody(storage, 'records_3_right', 1, body)
-    await putBody(elsewhere, 'records_1_left', 1, body)
+    await putBody(storage, 'records_1_lefts', 2, body)
+    await putBody(storage, 'records_3_rights', 1, body)
+    await putBody(elsewhere, 'records_1_lefts', 1, body)
     const refused = { code: 'internal', grpcCode: 15 }
-    await expect(session.getOne('left', left.records[1]?.id ?? '')).rejects.toMatchObject(refused)
-    await expect(session.getOne('right', right.records[0]?.id ?? '')).rejects.toMatchObject(refused)
-    await expect(other.getOne('left', foreign.records[0]?.id ?? '')).rejects.toMatchObject(refused)
-    expect((await session.getOne('left', left.records[0]?.id ?? '')).fields.secret).toBe(SECRET)
+    await expect(session.getOne('lefts', left.records[1]?.id ?? '')).rejects.toMatchObject(refused)
+    await expect(session.getOne('rights', right.records[0]?.id ?? '')).rejects.toMatchObject(refused)
+    await expect(other.getOne('lefts', foreign.records[0]?.id ?? '')).rejects.toMatchObject(refused)
+    expect((await session.getOne('lefts', left.records[0]?.id ?? '')).fields.secret).toBe(SECRET)
   })
+})
+
+test('negative control: were the associated data dropped, a moved body would open', async () => {
+  const storage = memoryStorage()
+  const blind: KeyEngine = {
+    createRing(vaultId, roots) {
+      const ring = keyEngine.createRing(vaultId, roots)
+      return {
+        ...ring,
+        seal: (purpose, header, plaintexts, contexts) => ring.seal(purpose, header, plaintexts, contexts.slice().fill(0)),
+        open: (purpose, headerBytes, versions, bodies, contexts) =>
+          ring.open(purpose, headerBytes, versions, bodies, contexts.slice().fill(0)),
+      }
+    },
+  }
+  const keys = localKeys({ secret: TEST_SECRET })
+  const vault = await openVault({ id: 'v1', schema, storage, keys, clock: systemClock, entropy: systemEntropy, engine: blind })
+  const { records } = await vault.as(OWNER).insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'two' } }])
+  const { body } = await bodyOf(storage, 'records_1_lefts', 1)
+  if (!(body instanceof Uint8Array)) throw new Error('nothing was sealed')
+  await putBody(storage, 'records_1_lefts', 2, body)
+  expect((await vault.as(OWNER).getOne('lefts', records[1]?.id ?? '')).fields.secret).toBe(SECRET)
 })
 
 /** One bit flipped, a tail cut off, a byte too many, or nothing left. */

@@ -85,8 +85,7 @@ export async function insert(): Promise<void> {
 export async function read(id: string): Promise<string> {
   const session = await openSession()
   const { records } = await session.get('customers', { ids: [id], redaction: 'PLAIN_TEXT', fields: ['name', 'visits'] })
-  const visits = records[0]?.fields.visits
-  holds<Same<typeof visits, number | string | null | undefined>>()
+  holds<Same<(typeof records)[number]['fields']['visits'], number | string | null>>()
   // @ts-expect-error a column that was not asked for
   records[0]?.fields.email
   await session.get('customers', { columnName: 'email', columnValues: ['a@b.example'] })

@@ -95,19 +95,17 @@ function cells(columns: readonly string[]): fc.Arbitrary<Record<string, Cell>> {
 
 const operator = fc.constantFrom('=' as const, '<>' as const, '<' as const, '>' as const)
 
-const leaf: fc.Arbitrary<Filter> = fc
-  .constantFrom(...COLUMNS)
-  .chain((column) =>
-    fc.oneof(
-      fc.record({ kind: fc.constant('compare' as const), column: fc.constant(column), operator, value: cellOf(column) }),
-      fc.record({
-        kind: fc.constant('in' as const),
-        column: fc.constant(column),
-        values: fc.array(cellOf(column), { maxLength: 4 }),
-      }),
-      fc.record({ kind: fc.constant('isNull' as const), column: fc.constant(column) }),
-    ),
-  )
+const leaf: fc.Arbitrary<Filter> = fc.constantFrom(...COLUMNS).chain((column) =>
+  fc.oneof(
+    fc.record({ kind: fc.constant('compare' as const), column: fc.constant(column), operator, value: cellOf(column) }),
+    fc.record({
+      kind: fc.constant('in' as const),
+      column: fc.constant(column),
+      values: fc.array(cellOf(column), { maxLength: 4 }),
+    }),
+    fc.record({ kind: fc.constant('isNull' as const), column: fc.constant(column) }),
+  ),
+)
 
 const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
   filter: fc.oneof(

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 /** Numbers from 0 up to 1. SEED in the environment takes the place of the seed given. */
 export function seededRandom(seed: string): () => number {
   let state = createHash('sha256')
-    .update(process.env['SEED'] ?? seed)
+    .update(process.env.SEED ?? seed)
     .digest()
     .readUInt32BE(0)
   return () => {

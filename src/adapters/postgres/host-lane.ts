@@ -3,7 +3,7 @@ import { CompiledQuery, type Transaction } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { AnyTables } from '../sql/sql-manners.ts'
 import { createInnerLane, type Lane } from './lanes.ts'
-import { createDriverLine, type DriverClient, type Line, type Order, oneByOne } from './postgres-driver.ts'
+import { type DriverClient, driverLine, type Line, type Order, oneByOne } from './postgres-driver.ts'
 import { sqlState } from './postgres-faults.ts'
 
 /** Throws `invalid_request` for anything that is no open transaction of a kind known here. */
@@ -42,7 +42,7 @@ function kyselyLine(transaction: Transaction<AnyTables>): Line {
 }
 
 function clientLine(client: DriverClient & { getTransactionStatus?(): string | null }): Line {
-  const line = createDriverLine(client)
+  const line = driverLine(client)
   let checked: Promise<void> | undefined
   return {
     async send(order) {

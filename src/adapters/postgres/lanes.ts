@@ -2,6 +2,7 @@
 import { VaultError } from '../../core/errors.ts'
 import { endedError } from '../sql/sql-errors.ts'
 import type { Line, Order, RawRow } from './postgres-driver.ts'
+import { isCollision, markCollision } from './postgres-faults.ts'
 
 export interface Lane {
   /** True inside a transaction, where waiting for others who hold connections could never end. */
@@ -17,14 +18,14 @@ export interface InnerLane {
   readonly lane: Lane
   /** Refuses every further order. */
   end(): void
-  /** True when an order failed here, so that PostgreSQL will undo everything on this level. */
-  failed(): boolean
+  /** What the first failed order here threw: PostgreSQL will then undo everything on this level. */
+  failure(): unknown
 }
 
 /** A level of nesting on one line. While a savepoint below is open, orders of this level wait: they must not be undone with it. */
 export function createInnerLane(line: Line, depth = 1): InnerLane {
   let open = true
-  let failed = false
+  let failure: unknown
   let below: Promise<void> | undefined
 
   async function run(order: Order): Promise<readonly RawRow[]> {
@@ -33,7 +34,7 @@ export function createInnerLane(line: Line, depth = 1): InnerLane {
     try {
       return (await line.send(order)).rows
     } catch (error) {
-      failed = true
+      failure ??= error
       throw error
     }
   }
@@ -58,7 +59,7 @@ export function createInnerLane(line: Line, depth = 1): InnerLane {
     end: () => {
       open = false
     },
-    failed: () => failed,
+    failure: () => failure,
   }
 }
 
@@ -70,16 +71,22 @@ async function withSavepoint<T>(line: Line, depth: number, work: (lane: Lane) =>
   post(`savepoint ${name}`)
   try {
     const result = await work(inner.lane)
-    if (inner.failed()) throw swallowedError()
+    if (inner.failure() !== undefined) throw swallowedError()
     post(`release savepoint ${name}`)
     return result
   } catch (error) {
     post(`rollback to savepoint ${name}`)
     post(`release savepoint ${name}`)
-    throw error
+    throw afterFailure(inner, error)
   } finally {
     inner.end()
   }
+}
+
+/** The error to pass on: whatever it is, a transaction that lost against another may be run again. */
+export function afterFailure(inner: InnerLane, error: unknown): unknown {
+  if (isCollision(inner.failure())) markCollision(error)
+  return error
 }
 
 /** PostgreSQL undoes a transaction in which a statement failed, even where the caller caught the error. */

@@ -1,8 +1,8 @@
 /** The lane of a pool: single orders that commit by themselves, and transactions that are run again after a collision. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { unavailableError } from '../sql/sql-errors.ts'
-import { createInnerLane, type Lane, swallowedError } from './lanes.ts'
-import { createDriverLine, type DriverPool, type Line, type Order, type PooledClient, type RawRow } from './postgres-driver.ts'
+import { afterFailure, createInnerLane, type Lane, swallowedError } from './lanes.ts'
+import { type DriverPool, driverLine, type Line, type Order, type PooledClient, type RawRow } from './postgres-driver.ts'
 import { bareCause, isCollision, isConnectionLost, toPostgresFault } from './postgres-faults.ts'
 
 /** Times work is run in all before a collision is reported. */
@@ -53,7 +53,7 @@ function ignore(): void {}
 async function runAlone(pool: DriverPool, order: Order): Promise<readonly RawRow[]> {
   const client = await takeClient(pool)
   try {
-    const { rows } = await createDriverLine(client).send(order)
+    const { rows } = await driverLine(client).send(order)
     giveBack(client, false)
     return rows
   } catch (error) {
@@ -71,10 +71,14 @@ async function runTransaction<T>(pool: DriverPool, work: (lane: Lane) => Promise
   } catch (error) {
     inner.end()
     await transaction.rollBack()
-    throw error
+    throw afterFailure(inner, error)
   }
   inner.end()
-  await transaction.commit()
+  try {
+    await transaction.commit()
+  } catch (error) {
+    throw afterFailure(inner, error)
+  }
   return result
 }
 
@@ -91,7 +95,7 @@ function createTransaction(pool: DriverPool): Transaction {
 
   async function begin() {
     const client = await takeClient(pool)
-    const line = createDriverLine(client)
+    const line = driverLine(client)
     // Not awaited: the first order follows on its heels, and COMMIT waits for its answer.
     const begin = line.send({ text: 'begin', parameters: [] })
     begin.catch(ignore)

@@ -47,8 +47,19 @@ export interface Line {
 /** Cells stay the text the server wrote: global or pool-wide type parsers are neither used nor changed. */
 const RAW_TEXT = { getTypeParser: () => (raw: string) => raw }
 
-/** A line over a client of the driver. Without pipelining the next order waits here, as the driver wants at most one at a time. */
-export function createDriverLine(client: DriverClient): Line {
+const lines = new WeakMap<DriverClient, Line>()
+
+/** The line over a client of the driver; one for each client, so that all who use it keep its order. */
+export function driverLine(client: DriverClient): Line {
+  const found = lines.get(client)
+  if (found !== undefined) return found
+  const made = createDriverLine(client)
+  lines.set(client, made)
+  return made
+}
+
+/** Without pipelining the next order waits here, as the driver wants at most one at a time. */
+function createDriverLine(client: DriverClient): Line {
   async function send(order: Order): ReturnType<Line['send']> {
     const { text, name, parameters } = order
     const query: DriverQuery = { text, values: [...parameters], rowMode: 'array', types: RAW_TEXT }

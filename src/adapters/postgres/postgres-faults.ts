@@ -30,6 +30,11 @@ export function isCollision(fault: unknown): boolean {
   return false
 }
 
+/** Says of an error of any kind that the work that threw it lost against another transaction. */
+export function markCollision(error: unknown): void {
+  if (error instanceof Error) collisions.add(error)
+}
+
 /** True when the connection cannot be used again. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
@@ -57,7 +62,7 @@ export function toPostgresFault(error: unknown, scene: Scene): VaultError {
   if (state === '23505') return uniqueFault(error, scene, cause)
   if (state === '40001' || state === '40P01') {
     const fault = unavailableError('Other transactions kept colliding with this one; try again.', cause)
-    collisions.add(fault)
+    markCollision(fault)
     return fault
   }
   return faultOfState(state, scene, cause)

@@ -17,7 +17,10 @@ import { deleteRows, findRows, getRows, insertRows, measureRows, type RowTools, 
 
 /** Connections of a pool of ours, unless the caller says otherwise. */
 const DEFAULT_CONNECTIONS = 10
+/** Longest wait for a connection of a pool of ours, in milliseconds: a server that does not answer must not hold callers for ever. */
+const CONNECTION_TIMEOUT = 30_000
 
+/** Which database a storage works on, and how it connects. */
 export interface PostgresOptions {
   /** A `pg.Pool` the application brings and ends itself. Give this or `connectionString`. */
   readonly pool?: DriverPool
@@ -73,7 +76,13 @@ function openPool(options: PostgresOptions): { readonly pool: DriverPool; end():
     throw new VaultError('invalid_request', 'A PostgreSQL storage takes either a pool or a connectionString.')
   }
   if (pool !== undefined) return { pool, end: async () => {} }
-  const own = new Pool({ connectionString, max: maxConnections ?? DEFAULT_CONNECTIONS, pipeline: true })
+  const own = new Pool({
+    connectionString,
+    max: maxConnections ?? DEFAULT_CONNECTIONS,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    keepAlive: true,
+    pipeline: true,
+  })
   // An idle connection that breaks is dropped by the pool; without a listener the report would end the process.
   own.on('error', () => {})
   return { pool: own, end: () => own.end() }

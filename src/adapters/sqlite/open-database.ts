@@ -18,11 +18,15 @@ const TIMEOUT_MILLISECONDS = 4
 /** Random index keys touch many pages: seldom checkpoints and a large cache keep them together. */
 const CHECKPOINT_PAGES = 16_000
 const CACHE_KIBIBYTES = 65_536
+/** Scans pass over pages once. */
+const SCANNER_CACHE_KIBIBYTES = 4096
 
 export interface OpenDatabase {
   readonly filename: string
   readonly writer: Database.Database
   readonly reader: Database.Database
+  /** One more connection that only reads; the caller closes it. */
+  openScanner(): Database.Database
   /** Throws unless commits are as durable as asked for. */
   assertDurable(): void
   close(): void
@@ -38,11 +42,10 @@ export function openDatabase(filename: string, synchronous: Synchronous): OpenDa
   let writer: Database.Database | undefined
   let reader: Database.Database | undefined
   try {
-    writer = open(filename)
+    writer = open(filename, CACHE_KIBIBYTES)
     setUpWriter(writer, synchronous)
-    reader = open(filename)
-    reader.pragma('query_only = on')
-    for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${TIMEOUT_MILLISECONDS}`)
+    writer.pragma(`busy_timeout = ${TIMEOUT_MILLISECONDS}`)
+    reader = openReader(filename, CACHE_KIBIBYTES)
     return opened(filename, { writer, reader }, synchronous)
   } catch (error) {
     reader?.close()
@@ -52,11 +55,18 @@ export function openDatabase(filename: string, synchronous: Synchronous): OpenDa
   }
 }
 
-function open(filename: string): Database.Database {
+function open(filename: string, cacheKibibytes: number): Database.Database {
   const connection = new Database(filename, { timeout: OPENING_TIMEOUT_MILLISECONDS })
-  connection.pragma(`cache_size = -${CACHE_KIBIBYTES}`)
+  connection.pragma(`cache_size = -${cacheKibibytes}`)
   // What a statement may have to undo is kept in memory: on disk it costs more than the statement.
   connection.pragma('temp_store = memory')
+  return connection
+}
+
+function openReader(filename: string, cacheKibibytes: number): Database.Database {
+  const connection = open(filename, cacheKibibytes)
+  connection.pragma('query_only = on')
+  connection.pragma(`busy_timeout = ${TIMEOUT_MILLISECONDS}`)
   return connection
 }
 
@@ -84,6 +94,7 @@ function opened(
     filename: realpathSync(filename),
     writer,
     reader,
+    openScanner: () => openReader(filename, SCANNER_CACHE_KIBIBYTES),
     assertDurable,
     close() {
       try {

@@ -30,8 +30,8 @@ export type BlockChain = readonly IdBlocks[]
 export interface RowIds {
   /** Blocks whose counter change is committed. */
   readonly committed: IdBlocks
-  /** Ids from blocks at hand alone, or undefined if they do not suffice. Changes nothing then. */
-  atHand(table: string, count: number, chain: BlockChain): number[] | undefined
+  /** Ids from committed blocks alone, or undefined if they do not suffice. Changes nothing then. */
+  atHand(table: string, count: number): number[] | undefined
   /** Ids from blocks at hand and then from the counter; what is left of a new block goes to the last of the chain. */
   reserve(shape: TableShape, request: { readonly count: number; readonly blockSize: number }, chain: BlockChain): Steps<number[]>
 }
@@ -41,19 +41,6 @@ export function createRowIds(): RowIds {
   // An undone transaction takes its counter change with it, but ids it gave out may still be in somebody's hands.
   const highest = new Map<string, number>()
 
-  function take(table: string, count: number, chain: BlockChain): number[] {
-    const ids: number[] = []
-    for (const blocks of chain) {
-      const block = blocks.get(table)
-      if (block === undefined) continue
-      const end = Math.min(block.end, block.next + count - ids.length)
-      for (let id = block.next; id < end; id++) ids.push(id)
-      if (end === block.end) blocks.delete(table)
-      else blocks.set(table, { next: end, end: block.end })
-    }
-    return ids.sort((left, right) => left - right)
-  }
-
   function note(table: string, ids: number[]): number[] {
     const last = ids.at(-1) ?? 0
     if (last > (highest.get(table) ?? 0)) highest.set(table, last)
@@ -62,9 +49,9 @@ export function createRowIds(): RowIds {
 
   return {
     committed,
-    atHand(table, count, chain) {
-      const held = chain.reduce((sum, blocks) => sum + blockLength(blocks.get(table)), 0)
-      return held >= count ? note(table, take(table, count, chain)) : undefined
+    atHand(table, count) {
+      const block = committed.get(table)
+      return block !== undefined && block.end - block.next >= count ? note(table, take(table, count, [committed])) : undefined
     },
     *reserve(shape, { count, blockSize }, chain) {
       const ids = take(shape.name, count, chain)
@@ -81,8 +68,18 @@ export function createRowIds(): RowIds {
   }
 }
 
-function blockLength(block: IdBlock | undefined): number {
-  return block === undefined ? 0 : block.end - block.next
+/** Takes up to `count` ids out of the blocks of a chain, lowest first. */
+function take(table: string, count: number, chain: BlockChain): number[] {
+  const ids: number[] = []
+  for (const blocks of chain) {
+    const block = blocks.get(table)
+    if (block === undefined) continue
+    const end = Math.min(block.end, block.next + count - ids.length)
+    for (let id = block.next; id < end; id++) ids.push(id)
+    if (end === block.end) blocks.delete(table)
+    else blocks.set(table, { next: end, end: block.end })
+  }
+  return ids.sort((left, right) => left - right)
 }
 
 /** Hands the blocks of a kept savepoint or a committed transaction to its owner; where both hold one, the newer stays. */

@@ -181,11 +181,11 @@ async function beginPatiently(lane: DriverLane): Promise<void> {
 }
 
 /** Tries again with growing, jittered pauses while another connection holds the file. */
-export async function retryWhileBusy<T>(attempt: () => T): Promise<T> {
+export async function retryWhileBusy<T>(attempt: () => T | Promise<T>): Promise<T> {
   const until = performance.now() + PATIENCE_MILLISECONDS
   for (let longest = 1; ; longest = Math.min(longest * 2, LONGEST_PAUSE_MILLISECONDS)) {
     try {
-      return attempt()
+      return await attempt()
     } catch (error) {
       if (!isBusyFault(error) || performance.now() >= until) throw error
     }

@@ -3,36 +3,47 @@ import type { Barrier } from '../barrier/barrier.ts'
 import { digestValues } from '../barrier/digest-values.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { isVaultError, VaultError } from '../errors.ts'
-import type { Patch, Row, Storage } from '../ports/storage.ts'
+import type { Patch, PhysicalTable, Row, Storage } from '../ports/storage.ts'
 import type { Allotment } from '../schema/allotment.ts'
 import { allotSchema } from '../schema/allotment.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { layoutSchema } from '../schema/layout.ts'
-import type { Catalog } from './open-catalog.ts'
 
 /** Rows read at a time while digests are filled. */
 const SLICE = 500
+
+/** The schema a vault had, the one it is opened with, and how the catalog takes note; false when another process was quicker. */
+export interface SchemaChange {
+  readonly known: Allotment
+  readonly definition: SchemaDefinition
+  remember(allotment: Allotment): Promise<boolean>
+}
 
 /** The live tables of the schema. Throws `rule_broken` naming the column when it may not be taken up; undefined when another process changed the catalog meanwhile. */
 export async function adoptSchema(
   storage: Storage,
   barrier: Barrier,
-  catalog: Catalog,
-  definition: SchemaDefinition,
+  { known, definition, remember }: SchemaChange,
 ): Promise<Layout | undefined> {
-  const known = catalog.allotment
   const allotment = allotSchema(definition, known)
   const layout = layoutSchema(allotment)
-  const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, known, allotment))
+  const before = layoutSchema(known)
+  // The tables as they stood, first: what the checks below read is there, and nothing is added by it.
+  await storage.prepare(physicalTables(before))
+  const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
   for (const { table, column, isNew } of grown) {
     if (isNew) await assertMayAdd(storage, table, column)
     else if (column.unique) await assertNoDuplicates(storage, barrier, table, column)
   }
-  await storage.prepare([...layout.tables.values()].map((table) => table.physical))
+  await storage.prepare(physicalTables(layout))
   for (const { table, column, isNew } of grown) if (!isNew) await fillDigests(storage, barrier, table, column)
   if (JSON.stringify(allotment) === JSON.stringify(known)) return layout
-  return (await catalog.remember(storage, allotment)) ? layout : undefined
+  return (await remember(allotment)) ? layout : undefined
+}
+
+function physicalTables(layout: Layout): PhysicalTable[] {
+  return [...layout.tables.values()].map((table) => table.physical)
 }
 
 interface Grown {
@@ -42,13 +53,11 @@ interface Grown {
   readonly isNew: boolean
 }
 
-/** Columns added to tables that stood before, and columns of theirs that now keep a digest. */
-function grownColumns(table: Table, known: Allotment, wanted: Allotment): Grown[] {
-  const old = known.tables[table.name]
-  if (old === undefined) return []
-  const before = layoutSchema({ ...wanted, tables: { [table.name]: old } }).tables.get(table.name)
+/** Columns added to a table that stood before, and columns of it that now keep a digest. */
+function grownColumns(table: Table, before: Table | undefined): Grown[] {
+  if (before === undefined) return []
   return table.columns.flatMap((column): Grown[] => {
-    const was = before?.byName.get(column.name)
+    const was = before.byName.get(column.name)
     if (was === undefined) return [{ table, column, isNew: true }]
     return column.digest !== undefined && was.digest === undefined ? [{ table, column, isNew: false }] : []
   })

@@ -64,7 +64,7 @@ export async function detokenizeTokens(
   const found: Found[] = new Array(parameters.length).fill(undefined)
   for (const [table, leads] of leadsByTable(context, parameters)) {
     const followed = await follow(context, table, leads)
-    leads.forEach((lead, k) => (found[lead.place] = followed[k]))
+    for (const [k, lead] of leads.entries()) found[lead.place] = followed[k]
   }
   const broken = found.find((one) => one instanceof VaultError)
   if (broken !== undefined && !continueOnError) throw broken

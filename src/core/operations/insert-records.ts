@@ -48,7 +48,7 @@ export async function insertRecords(
   const parsed = records.map((record, index) => parseFields(table, record?.fields, { verb: VERB, index }))
   if (homogeneous) assertHomogeneous(table, parsed)
   if (key !== undefined) return { records: await upsert(context, table, { key, parsed, tokenization }) }
-  parsed.forEach((values, index) => assertComplete(table, values, { verb: VERB, index }))
+  for (const [index, values] of parsed.entries()) assertComplete(table, values, { verb: VERB, index })
   const ids = await context.storage.reserveIds(table.physical.name, parsed.length)
   const { rows, stamps } = admitRows(context.barrier, table, ids, parsed)
   await context.storage.insert(table.physical.name, rows).catch((error: unknown) => {

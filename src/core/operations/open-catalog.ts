@@ -40,7 +40,7 @@ export interface Catalog {
   readonly vault: Uint8Array
   readonly allotment: Allotment
   /** Remembers a new allotment; false when another process was quicker, and the catalog must be opened again. */
-  remember(storage: Storage, allotment: Allotment): Promise<boolean>
+  remember(allotment: Allotment): Promise<boolean>
 }
 
 /** Opens the catalog, founding it in an empty storage. Throws `rule_broken` when it is another vault's or the key is another; then nothing was written. */
@@ -60,9 +60,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
     ring,
     vault,
     allotment: openAllotment(ring, vault, schema),
-    async remember(storage, allotment) {
+    async remember(allotment) {
       const content = sealAllotment(ring, vault, schema.id, allotment)
-      const [matched] = await storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
+      const [matched] = await ports.storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
       return matched === true
     },
   }
@@ -70,7 +70,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
 
 async function readEntries(storage: Storage): Promise<Map<string, Row>> {
   const rows = await storage.find(CATALOG.name, { kind: 'every' }, { order: 'up', limit: MOST_ENTRIES })
-  return new Map(rows.map((row) => [String(row['entry']), row]))
+  return new Map(rows.map((row) => [String(row.entry), row]))
 }
 
 /** Writes the first entries of a new vault, all in one insert: of several founders racing, one wins and the others read what it wrote. */
@@ -95,7 +95,7 @@ async function found({ storage, keys, engine, entropy }: CatalogPorts, vaultId: 
 }
 
 function assertOwner(rows: ReadonlyMap<string, Row>, vaultId: string): void {
-  const content = rows.get('vault')?.['content']
+  const content = rows.get('vault')?.content
   if (!(content instanceof Uint8Array)) throw damaged('it names no vault')
   if (readUtf8(content, 0, content.length) === vaultId) return
   throw new VaultError(
@@ -133,7 +133,7 @@ function sealAllotment(ring: KeyRing, vault: Uint8Array, id: number, allotment: 
 }
 
 function openAllotment(ring: KeyRing, vault: Uint8Array, row: Row): Allotment {
-  const sealed = row['content']
+  const sealed = row.content
   const plaintext = sealed instanceof Uint8Array ? openEntry(ring, vault, row.id, sealed) : undefined
   if (plaintext === undefined) throw damaged('its schema cannot be authenticated')
   return JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Allotment // We sealed it ourselves.

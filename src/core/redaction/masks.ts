@@ -1,6 +1,6 @@
 /** What a text shows at the level MASKED: the masks as plain JSON, what each reveals, and how each becomes a function. */
 import { unreachable } from '../util/unreachable.ts'
-import { compileReplacement } from './replacement.ts'
+import { compileReplacement, MaskFault } from './replacement.ts'
 
 /** A mask as it stands in a schema. */
 export type MaskDefinition =
@@ -22,7 +22,13 @@ export const mask = {
   email: { preset: 'email' },
   ssn: { preset: 'ssn' },
   card: { preset: 'card' },
-  replace: ({ find, replace }: { readonly find: string; readonly replace: string }): { readonly find: string; readonly replace: string } => ({
+  replace: ({
+    find,
+    replace,
+  }: {
+    readonly find: string
+    readonly replace: string
+  }): { readonly find: string; readonly replace: string } => ({
     find,
     replace,
   }),
@@ -32,7 +38,8 @@ export const mask = {
 export const MASK_REVEALS = {
   keepFirst: 'how many characters there are, and the first of them where there are more than it keeps',
   keepLast: 'how many characters there are, and the last of them where there are more than it keeps',
-  email: 'whether it reads as an email address; if so its domain, and the first character where more than one stands before the @',
+  email:
+    'whether it reads as an email address; if so its domain, and the first character where more than one stands before the @',
   ssn: 'whether it is nine digits; if so the last four',
   card: 'whether it is 12 to 19 digits; if so the last four',
   replace: 'whether the pattern matches; if so what it does not match, and the groups that the replacement names',
@@ -41,12 +48,9 @@ export const MASK_REVEALS = {
 /** The longest run of characters a mask may be told to keep. */
 const MOST_KEPT = 1000
 
-/** A mask definition that cannot work, found when the schema is defined. */
-export class MaskFault extends Error {}
-
 /** The mask as a function of a shown text. Throws `MaskFault` for a definition that cannot work. */
 export function compileMask(definition: MaskDefinition): (text: string) => string {
-  if ('find' in definition) return compileReplacement(definition.find, definition.replace, MaskFault)
+  if ('find' in definition) return compileReplacement(definition.find, definition.replace)
   const { preset } = definition
   switch (preset) {
     case 'keepFirst':
@@ -88,8 +92,9 @@ function keepLast(count: number): (text: string) => string {
 /** Stands for a local part of any length. */
 const HIDDEN_LOCAL = '***'
 
-/** What may be shown as a domain: dotted names or an address literal's absence; anything else could be a secret after an @. */
-const DOMAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?)*$/u
+/** What may be shown as a domain: names with dots between; anything else after an @ could be a secret. */
+const DOMAIN =
+  /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?)*$/u
 
 /** Longest domain name. Source: RFC 1035. */
 const LONGEST_DOMAIN = 253

@@ -3,6 +3,9 @@ import type { RE2JS as Pattern } from 're2js'
 import { RE2JS } from 're2js'
 import { REDACTED_TEXT } from './redact.ts'
 
+/** A mask definition that cannot work, found when the schema is defined. */
+export class MaskFault extends Error {}
+
 /** A piece of a replacement: text as it is, or the number of a group. */
 type Piece = string | number
 
@@ -11,9 +14,9 @@ type Piece = string | number
  * it took no part), `${name}` a named group, `$0` the whole match, `$$` a dollar. A text the pattern does not match is
  * shown as at REDACTED: a value written in a form the author did not think of must not come out whole.
  */
-export function compileReplacement(find: string, replace: string, Fault: new (message: string) => Error): (text: string) => string {
-  const pattern = compilePattern(find, Fault)
-  const pieces = parsePieces(replace, pattern, Fault)
+export function compileReplacement(find: string, replace: string): (text: string) => string {
+  const pattern = compilePattern(find)
+  const pieces = parsePieces(replace, pattern)
   return (text) => {
     const matcher = pattern.matcher(text)
     let shown = ''
@@ -29,32 +32,32 @@ export function compileReplacement(find: string, replace: string, Fault: new (me
   }
 }
 
-function compilePattern(find: string, Fault: new (message: string) => Error): Pattern {
+function compilePattern(find: string): Pattern {
   try {
     return RE2JS.compile(find)
   } catch {
-    throw new Fault('find is no regular expression of RE2 syntax')
+    throw new MaskFault('find is no regular expression of RE2 syntax')
   }
 }
 
 /** A dollar and what follows it: another dollar, digits, or a number or name in braces. */
 const REFERENCE = /\$(?:(\$)|([0-9]+)|\{([^}]*)\})/g
 
-function parsePieces(replace: string, pattern: Pattern, Fault: new (message: string) => Error): readonly Piece[] {
+function parsePieces(replace: string, pattern: Pattern): readonly Piece[] {
   const pieces: Piece[] = []
   let from = 0
   for (const found of replace.matchAll(REFERENCE)) {
     pieces.push(replace.slice(from, found.index))
     from = found.index + found[0].length
-    pieces.push(found[1] === undefined ? groupNumber(found[2] ?? found[3] ?? '', pattern, Fault) : '$')
+    pieces.push(found[1] === undefined ? groupNumber(found[2] ?? found[3] ?? '', pattern) : '$')
   }
   pieces.push(replace.slice(from))
   return pieces.filter((piece) => piece !== '')
 }
 
-function groupNumber(name: string, pattern: Pattern, Fault: new (message: string) => Error): number {
+function groupNumber(name: string, pattern: Pattern): number {
   const names = pattern.namedGroups()
   const group = /^[0-9]{1,4}$/.test(name) ? Number(name) : Object.hasOwn(names, name) ? names[name] : undefined
-  if (group === undefined || group > pattern.groupCount()) throw new Fault('replace names a group that find does not have')
+  if (group === undefined || group > pattern.groupCount()) throw new MaskFault('replace names a group that find does not have')
   return group
 }

@@ -107,41 +107,51 @@ function writeMultibyte(bytes: Uint8Array, start: number, point: number): number
 /** Units handed to one `fromCharCode` call: below every engine's argument limit. */
 const CHUNK = 4096
 
-/** Text from bytes this module wrote. */
+/** Text from bytes this module wrote. A plain array of units is what engines turn into text fastest; short ASCII is most of it. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string {
-  const ascii = asciiPrefix(bytes, start, end)
-  if (ascii === end) return fromUnits(bytes, start, end)
-  const units: number[] = []
-  let text = fromUnits(bytes, start, ascii)
-  let at = ascii
+  const size = end - start
+  if (size > CHUNK) return readChunks(bytes, start, end)
+  const units: number[] = new Array(size)
+  for (let i = 0; i < size; i++) {
+    const unit = bytes[start + i] ?? 0
+    if (unit > 0x7f) return readChunks(bytes, start, end)
+    units[i] = unit
+  }
+  return String.fromCharCode(...units)
+}
+
+function readChunks(bytes: Uint8Array, start: number, end: number): string {
+  let text = ''
+  let units: number[] = []
+  let at = start
   while (at < end) {
     const lead = bytes[at] ?? 0
-    const size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
-    let point = size === 1 ? lead : lead & (0xff >> (size + 1))
-    for (let k = 1; k < size; k++) point = (point << 6) | ((bytes[at + k] ?? 0) & 0x3f)
-    at += size
-    if (point > 0xffff) units.push(0xd7c0 + (point >> 10), 0xdc00 | (point & 0x3ff))
-    else units.push(point)
-    if (units.length >= CHUNK) text += String.fromCharCode(...units.splice(0))
+    if (lead < 0x80) {
+      units.push(lead)
+      at++
+    } else {
+      const size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+      pushPoint(units, readPoint(bytes, at, size))
+      at += size
+    }
+    if (units.length >= CHUNK) {
+      text += String.fromCharCode(...units)
+      units = []
+    }
   }
   return text + String.fromCharCode(...units)
 }
 
-function asciiPrefix(bytes: Uint8Array, start: number, end: number): number {
-  let at = start
-  while (at < end && (bytes[at] ?? 0x80) < 0x80) at++
-  return at
+/** The code point of a sequence of two to four bytes. */
+function readPoint(bytes: Uint8Array, at: number, size: number): number {
+  let point = (bytes[at] ?? 0) & (0xff >> (size + 1))
+  for (let k = 1; k < size; k++) point = (point << 6) | ((bytes[at + k] ?? 0) & 0x3f)
+  return point
 }
 
-function fromUnits(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start <= 24) {
-    let text = ''
-    for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i] ?? 0)
-    return text
-  }
-  let text = ''
-  for (let i = start; i < end; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, Math.min(end, i + CHUNK)))
-  return text
+function pushPoint(units: number[], point: number): void {
+  if (point > 0xffff) units.push(0xd7c0 + (point >> 10), 0xdc00 | (point & 0x3ff))
+  else units.push(point)
 }
 
 /** A big-endian 32-bit unsigned number. */

@@ -6,7 +6,7 @@ import { OWNER, openPeople, TEST_SECRET } from '../../support/test-vault.ts'
 import { onEachStorage } from '../../support/three-storages.ts'
 
 const CALLERS = 64
-const ROUNDS = process.env['SOAK'] === '1' ? 1000 : 20
+const ROUNDS = process.env.SOAK === '1' ? 1000 : 20
 
 /** Names of 64 columns. */
 const COLUMNS = Array.from({ length: CALLERS }, (_, i) => `c${i}`)

@@ -1,0 +1,93 @@
+/** The storage outside any transaction: it reads what is committed and writes through the queue. */
+import { VaultError } from '../../core/errors.ts'
+import type { Filter, Storage } from '../../core/ports/storage.ts'
+import type { DriverLane } from './driver-lane.ts'
+import { createFrame, inCallersContext, isInsideTransaction, runInFrame } from './frame.ts'
+import { type Engine, portOver, type Ways } from './port-over.ts'
+import { standsWork } from './prepare-work.ts'
+import { BLOCK_SIZE, type BlockChain, handUp } from './row-ids.ts'
+import type { Scanners } from './scanners.ts'
+import { createTurns, findInSlices, isShortFind, isShortMeasure, measureInSlices, type Scan } from './sliced-scans.ts'
+import { retryWhileBusy, type WriteQueue, type Writer } from './write-queue.ts'
+
+/** The connections of one handle, and what it shares with the transactions inside it. */
+export interface Connections {
+  readonly engine: Engine
+  readonly writing: DriverLane
+  readonly reading: DriverLane
+  readonly queue: WriteQueue
+  readonly scanners: Scanners
+  /** Throws once the handle was closed. */
+  assertOpen(): void
+}
+
+export function outerStorage(connections: Connections): Storage {
+  const { engine, scanners, assertOpen } = connections
+  const turns = createTurns()
+  const outer = portOver(engine, outerWays(connections))
+
+  /** Scans of unknown length go to a snapshot of their own, in slices; short reads are one statement. */
+  function scan<T>(table: string, filter: Filter, slices: (scan: Scan) => Promise<T>): Promise<T> {
+    assertOpen()
+    return retryWhileBusy(() => scanners.use((run) => slices({ rows: engine.rows, run, table, filter, turns })))
+  }
+
+  return {
+    ...outer,
+    async find(table, filter, page) {
+      if (isShortFind(engine.shapes.of(table), filter, page)) return outer.find(table, filter, page)
+      return scan(table, filter, (each) => findInSlices(each, page))
+    },
+    async measure(table, filter, measures) {
+      if (isShortMeasure(engine.shapes.of(table), filter, measures)) return outer.measure(table, filter, measures)
+      return scan(table, filter, (each) => measureInSlices(each, measures, engine.shapes))
+    },
+  }
+}
+
+function outerWays({ engine, writing, reading, queue, assertOpen }: Connections): Ways {
+  const { ids } = engine
+
+  async function push<T>(writer: Writer<T>): Promise<T> {
+    assertOpen()
+    if (isInsideTransaction(engine)) throw selfWaitError()
+    return queue.push(writer)
+  }
+
+  const read: Ways['read'] = async (work) => {
+    assertOpen()
+    return retryWhileBusy(() => reading.run(work))
+  }
+
+  return {
+    read,
+    write: (work) => push({ selfUndoing: true, run: () => writing.run(work) }),
+    async reserveIds(shape, count) {
+      assertOpen()
+      const begin = (blocks: BlockChain) => ids.reserve(shape, { count, blockSize: BLOCK_SIZE }, [ids.committed, ...blocks])
+      const atHand = ids.atHand(shape.name, count)
+      return atHand ?? push({ selfUndoing: true, run: (blocks) => writing.run({ shape, begin: () => begin(blocks) }) })
+    },
+    transaction(work) {
+      const frame = createFrame(engine, undefined)
+      const bound = inCallersContext(frame, work)
+      return push({
+        selfUndoing: false,
+        async run([group, own]) {
+          if (group !== undefined) frame.groupBlocks = [group]
+          const result = await runInFrame(frame, writing, bound)
+          if (own !== undefined) handUp(frame.blocks, own)
+          return result
+        },
+      })
+    },
+    stand: (tables) => read(standsWork(tables)),
+  }
+}
+
+function selfWaitError(): VaultError {
+  return new VaultError(
+    'internal',
+    'Inside a transaction write through the storage it was given: the outer one would wait for it for ever.',
+  )
+}

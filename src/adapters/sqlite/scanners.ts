@@ -1,0 +1,91 @@
+/** A few connections for long scans: each holds one snapshot for as long as its scan takes. */
+import type { Database } from 'better-sqlite3'
+import type { SqlStatement } from '../sql/sql-statements.ts'
+import { createDriverLane, type DriverLane } from './driver-lane.ts'
+import { toEngineFault } from './engine-faults.ts'
+import { bare } from './frame.ts'
+import type { OnSnapshot } from './sliced-scans.ts'
+import { change } from './table-work.ts'
+
+export interface Scanners {
+  /** Runs a scan on a snapshot taken now; waits while all connections are taken. */
+  use<T>(scan: (run: OnSnapshot) => Promise<T>): Promise<T>
+  /** Closes the connections once the scans that run or wait have ended. */
+  close(): Promise<void>
+}
+
+/** Connections at most; a scan beyond them waits for another to end. */
+const MOST_SCANNERS = 4
+
+const BEGIN: SqlStatement = { text: 'begin' }
+const END: SqlStatement = { text: 'commit' }
+
+interface Scanner {
+  readonly database: Database
+  readonly lane: DriverLane
+}
+
+export function createScanners(open: () => Database): Scanners {
+  const all: Scanner[] = []
+  const idle: Scanner[] = []
+  const waiting: ((scanner: Scanner) => void)[] = []
+  let scans = 0
+  let onQuiet: (() => void) | undefined
+
+  function take(): Scanner | Promise<Scanner> {
+    const free = idle.pop()
+    if (free !== undefined) return free
+    if (all.length >= MOST_SCANNERS) return new Promise((resolve) => waiting.push(resolve))
+    try {
+      const database = open()
+      const made = { database, lane: createDriverLane(database, 'reading') }
+      all.push(made)
+      return made
+    } catch (error) {
+      throw toEngineFault(error, undefined)
+    }
+  }
+
+  function giveBack(scanner: Scanner): void {
+    const next = waiting.shift()
+    if (next === undefined) idle.push(scanner)
+    else next(scanner)
+  }
+
+  async function onScanner<T>(scan: (run: OnSnapshot) => Promise<T>): Promise<T> {
+    const scanner = await take()
+    try {
+      scanner.lane.run(command(BEGIN))
+      return await scan(scanner.lane.run)
+    } finally {
+      if (scanner.database.inTransaction) scanner.lane.run(command(END))
+      giveBack(scanner)
+    }
+  }
+
+  return {
+    async use(scan) {
+      scans++
+      try {
+        return await onScanner(scan)
+      } finally {
+        scans--
+        if (scans === 0) onQuiet?.()
+      }
+    },
+    async close() {
+      if (scans > 0) {
+        await new Promise<void>((resolve) => {
+          onQuiet = resolve
+        })
+      }
+      for (const { database } of all) database.close()
+    },
+  }
+}
+
+function command(statement: SqlStatement) {
+  return bare(function* () {
+    yield* change(statement, [])
+  })
+}

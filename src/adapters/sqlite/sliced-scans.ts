@@ -1,0 +1,160 @@
+/** Long scans in slices of ids, so that a table of any size never holds the event loop. */
+import type { Cell, Filter, Measure, Page, Row } from '../../core/ports/storage.ts'
+import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import { mergeParts, partialMeasures, wholeMeasures } from './partial-measures.ts'
+import type { RowWork } from './row-work.ts'
+import type { TableWork } from './table-work.ts'
+
+/** Runs work at once on the one snapshot of a scan. */
+export type OnSnapshot = <T>(work: TableWork<T>) => T
+
+/** Ids of the first slice; later ones are as wide as their time allows. */
+const FIRST_SLICE = 4096
+const SMALLEST_SLICE = 256
+const SHORT_MILLISECONDS = 2
+const LONG_MILLISECONDS = 5
+/** How long slices may follow each other before others get their turn. */
+const HOLD_MILLISECONDS = 8
+
+const EVERY: Filter = { kind: 'every' }
+const NONE: Filter = { kind: 'or', filters: [] }
+
+/** True where a find touches few rows however large the table is: then one statement is quicker than slices. */
+export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
+  if (isNarrow(shape, filter)) return true
+  if ((page.skip ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
+  if (filter.kind === 'every') return true
+  // An index keeps rows of one value by id, so the page is read off it.
+  return (
+    filter.kind === 'compare' &&
+    filter.operator === '=' &&
+    shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
+  )
+}
+
+/** True where a measure touches few rows: an extreme of a whole indexed column stands at the end of its index. */
+export function isShortMeasure(shape: TableShape, filter: Filter, measures: readonly Measure[]): boolean {
+  if (isNarrow(shape, filter) || measures.length === 0) return true
+  const [only] = measures
+  if (filter.kind !== 'every' || measures.length > 1 || (only?.kind !== 'min' && only?.kind !== 'max')) return false
+  return only.column === 'id' || shape.table.indexes.some(({ columns }) => columns[0] === only.column)
+}
+
+/** True where the id or a unique index bounds the rows a filter can find by the values it names. */
+export function isNarrow(shape: TableShape, filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'and':
+      return filter.filters.some((part) => isNarrow(shape, part))
+    case 'or':
+      return filter.filters.every((part) => isNarrow(shape, part))
+    case 'compare':
+      return filter.operator === '=' && isUnique(shape, filter.column)
+    case 'in':
+      return filter.values.length < FIRST_SLICE && isUnique(shape, filter.column)
+    default:
+      return false
+  }
+}
+
+function isUnique(shape: TableShape, column: string): boolean {
+  if (column === 'id') return true
+  return shape.table.indexes.some(({ unique, columns }) => unique && columns.length === 1 && columns[0] === column)
+}
+
+/** What a scan works with, and what it was asked for. */
+export interface Scan {
+  readonly rows: RowWork
+  readonly run: OnSnapshot
+  readonly table: string
+  readonly filter: Filter
+  /** Shared by all scans of a handle: many short ones in a row hold the event loop as one long one does. */
+  readonly turns: Turns
+}
+
+/** Lets the event loop turn where it has not for a while. */
+export interface Turns {
+  due(): boolean
+  turn(): Promise<void>
+}
+
+export function createTurns(): Turns {
+  let turned = performance.now()
+  return {
+    due: () => performance.now() - turned >= HOLD_MILLISECONDS,
+    async turn() {
+      await new Promise((resolve) => setImmediate(resolve))
+      turned = performance.now()
+    },
+  }
+}
+
+/** `Storage.find`, slice after slice. */
+export async function findInSlices(scan: Scan, page: Page): Promise<readonly Row[]> {
+  const { rows, run, table } = scan
+  const found: Row[] = []
+  let skip = page.skip ?? 0
+  await eachSlice(scan, page, (within) => {
+    if (skip > 0) {
+      const [matches] = run(rows.measure(table, within, [{ kind: 'count' }]))
+      if (Number(matches) <= skip) {
+        skip -= Number(matches)
+        return false
+      }
+    }
+    for (const row of run(rows.find(table, within, { order: page.order, limit: page.limit - found.length, skip })))
+      found.push(row)
+    skip = 0
+    return found.length >= page.limit
+  })
+  return found
+}
+
+/** `Storage.measure`, slice after slice; sums of reals may differ from one long sum in the last bit. */
+export async function measureInSlices(scan: Scan, measures: readonly Measure[], shapes: TableShapes): Promise<readonly Cell[]> {
+  const { rows, run, table } = scan
+  const parts = partialMeasures(measures, shapes.of(table))
+  let cells = run(rows.measure(table, NONE, parts))
+  await eachSlice(scan, { order: 'up' }, (within) => {
+    cells = mergeParts(parts, cells, run(rows.measure(table, within, parts)))
+    return false
+  })
+  return wholeMeasures(measures, cells)
+}
+
+/** Visits slices in order until a visit answers true, and lets the event loop turn in between. Ids nobody has are leapt over. */
+async function eachSlice(
+  { rows, run, table, filter, turns }: Scan,
+  { order, after }: Pick<Page, 'order' | 'after'>,
+  visit: (within: Filter) => boolean,
+): Promise<void> {
+  let size = FIRST_SLICE
+  let cursor = after
+  for (;;) {
+    const [next] = run(rows.find(table, EVERY, cursor === undefined ? { order, limit: 1 } : { order, limit: 1, after: cursor }))
+    if (next === undefined) return
+    const low = order === 'up' ? next.id : next.id - size + 1
+    const high = low + size - 1
+    const began = performance.now()
+    const enough = visit(within(filter, low, high))
+    size = nextSize(size, performance.now() - began)
+    cursor = order === 'up' ? high : low
+    if (turns.due()) await turns.turn()
+    if (enough) return
+  }
+}
+
+function nextSize(size: number, milliseconds: number): number {
+  if (milliseconds < SHORT_MILLISECONDS) return size * 2
+  return milliseconds > LONG_MILLISECONDS ? Math.max(SMALLEST_SLICE, size >> 1) : size
+}
+
+function within(filter: Filter, low: number, high: number): Filter {
+  return {
+    kind: 'and',
+    filters: [
+      { kind: 'compare', column: 'id', operator: '>', value: low - 1 },
+      { kind: 'compare', column: 'id', operator: '<', value: high + 1 },
+      filter,
+    ],
+  }
+}

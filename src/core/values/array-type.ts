@@ -1,0 +1,32 @@
+/** ARRAY: a list of JSON values. */
+import type { ColumnType, JsonValue } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+import { jsonType } from './json-type.ts'
+import { parseJson, parseJsonText } from './parse-json.ts'
+
+/** Trusted form: a plain list of our own copying. Lists have no order among each other. */
+export const arrayType: ColumnType<readonly JsonValue[]> = {
+  name: 'ARRAY',
+  tag: 9,
+  physical: 'text',
+  parse: (input) => list(parseJson(input)),
+  fromText: (text) => list(parseJsonText(text)),
+  write: jsonType.write,
+  read: (bytes, start, end) => list(jsonType.read(bytes, start, end)),
+  canonical: jsonType.canonical,
+  compare: () => undefined,
+  toCell: jsonType.toCell,
+  fromCell: (cell) => list(jsonType.fromCell(cell)),
+  show: jsonType.show,
+  answer: (value) => value,
+}
+
+function list(value: JsonValue): readonly JsonValue[] {
+  if (!isList(value)) throw new ValueFault('must be a list')
+  return value
+}
+
+/** `Array.isArray` without its `any`. */
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}

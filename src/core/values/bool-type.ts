@@ -1,0 +1,32 @@
+/** BOOL: true and false, and nothing that merely counts as them. */
+import { numberCell } from './cells.ts'
+import type { ColumnType } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+
+/** Trusted form: a boolean. False comes before true. */
+export const boolType: ColumnType<boolean> = {
+  name: 'BOOL',
+  tag: 4,
+  physical: 'integer',
+  parse(input) {
+    if (typeof input !== 'boolean') throw new ValueFault('must be true or false')
+    return input
+  },
+  fromText(text) {
+    if (text === 'true') return true
+    if (text === 'false') return false
+    throw new ValueFault('must be true or false')
+  },
+  write(value, out) {
+    out.u8(value ? 1 : 0)
+  },
+  read: (bytes, start) => bytes[start] === 1,
+  canonical(value, out) {
+    out.u8(value ? 1 : 0)
+  },
+  compare: (left, right) => Number(left) - Number(right),
+  toCell: (value) => (value ? 1 : 0),
+  fromCell: (cell) => numberCell(cell) !== 0,
+  show: (value) => (value ? 'true' : 'false'),
+  answer: (value) => value,
+}

@@ -1,0 +1,40 @@
+/** DATE: a day of the calendar, years 0001 to 9999. */
+import { readUtf8 } from '../util/bytes.ts'
+import { compareTexts, toDays } from './calendar.ts'
+import { textCell } from './cells.ts'
+import type { ColumnType } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+
+const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
+
+/** Trusted form: `YYYY-MM-DD`. */
+export const dateType: ColumnType<string> = {
+  name: 'DATE',
+  tag: 5,
+  physical: 'text',
+  parse(input) {
+    if (typeof input !== 'string') throw new ValueFault('must be a date as text, such as 2026-01-31')
+    return dateType.fromText(input)
+  },
+  fromText(text) {
+    if (daysOf(text) === undefined) throw new ValueFault('must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999')
+    return text
+  },
+  write(value, out) {
+    out.utf8(value)
+  },
+  read: readUtf8,
+  canonical(value, out) {
+    out.i64(daysOf(value) ?? 0)
+  },
+  compare: compareTexts,
+  toCell: (value) => value,
+  fromCell: textCell,
+  show: (value) => value,
+  answer: (value) => value,
+}
+
+function daysOf(text: string): number | undefined {
+  const found = DATE.exec(text)
+  return found === null ? undefined : toDays(Number(found[1]), Number(found[2]), Number(found[3]))
+}

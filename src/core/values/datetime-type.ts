@@ -1,0 +1,86 @@
+/** DATETIME: an instant to the nanosecond, given with its offset and kept in UTC. */
+import { readUtf8 } from '../util/bytes.ts'
+import { compareTexts, dayText, FIRST_DAY, fractionText, LAST_DAY, secondText, toDays, toNanos, toSecond } from './calendar.ts'
+import { textCell } from './cells.ts'
+import type { ColumnType } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+
+const INSTANT =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/
+
+const DAY_SECONDS = 86_400
+
+const FAULT =
+  'must be a date and time as RFC 3339 text with its offset, such as 2026-01-31T23:59:59.5+02:00, within years 0001 to 9999 UTC'
+
+/** Trusted form: `YYYY-MM-DDTHH:MM:SS`, up to nine decimals without trailing zeros, `Z`. */
+export const datetimeType: ColumnType<string> = {
+  name: 'DATETIME',
+  tag: 7,
+  physical: 'text',
+  parse(input) {
+    return typeof input === 'string' ? datetimeType.fromText(input) : fromDate(input)
+  },
+  fromText(text) {
+    const instant = readInstant(text)
+    if (instant === undefined) throw new ValueFault(FAULT)
+    return instantText(instant.seconds, instant.fraction)
+  },
+  write(value, out) {
+    out.utf8(value)
+  },
+  read: readUtf8,
+  canonical(value, out) {
+    const instant = readInstant(value)
+    out.i64(instant?.seconds ?? 0)
+    out.u32(toNanos(instant?.fraction ?? ''))
+  },
+  // Without the Z, which would come after the point of a longer fraction.
+  compare: (left, right) => compareTexts(left.slice(0, -1), right.slice(0, -1)),
+  toCell: (value) => value.slice(0, -1),
+  fromCell: (cell) => `${textCell(cell)}Z`,
+  show: (value) => value,
+  answer: (value) => value,
+}
+
+/** Seconds since 1970 and the digits behind the point. */
+interface Instant {
+  readonly seconds: number
+  readonly fraction: string
+}
+
+function readInstant(text: string): Instant | undefined {
+  const found = INSTANT.exec(text)
+  if (found === null) return undefined
+  const days = toDays(Number(found[1]), Number(found[2]), Number(found[3]))
+  const second = toSecond(Number(found[4]), Number(found[5]), Number(found[6]))
+  const offset = found[8] === undefined ? 0 : toSecond(Number(found[9]), Number(found[10]), 0)
+  if (days === undefined || second === undefined || offset === undefined) return undefined
+  const seconds = days * DAY_SECONDS + second - (found[8] === '-' ? -offset : offset)
+  return isInCalendar(seconds) ? { seconds, fraction: found[7] ?? '' } : undefined
+}
+
+/** The instant of a JavaScript date. Asks the date's own slot, so nothing that merely looks like a date gets in. */
+function fromDate(input: unknown): string {
+  const milliseconds = millisecondsOf(input)
+  const seconds = Math.floor(milliseconds / 1000)
+  if (!isInCalendar(seconds)) throw new ValueFault(FAULT) // NaN, the time of an invalid date, is in no calendar either.
+  return instantText(seconds, (milliseconds - seconds * 1000).toString().padStart(3, '0'))
+}
+
+function millisecondsOf(input: unknown): number {
+  try {
+    return Number(Date.prototype.getTime.call(input))
+  } catch {
+    throw new ValueFault(FAULT)
+  }
+}
+
+function isInCalendar(seconds: number): boolean {
+  return seconds >= FIRST_DAY * DAY_SECONDS && seconds < (LAST_DAY + 1) * DAY_SECONDS
+}
+
+function instantText(seconds: number, fraction: string): string {
+  const days = Math.floor(seconds / DAY_SECONDS)
+  return `${dayText(days)}T${secondText(seconds - days * DAY_SECONDS)}${fractionText(fraction)}Z`
+}

@@ -1,0 +1,56 @@
+/** INTEGER: 64-bit signed whole numbers. */
+import { readI64 } from '../util/bytes.ts'
+import { numberCell, toSafeNumber } from './cells.ts'
+import type { ColumnType } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+
+const LOWEST = -(2n ** 63n)
+const HIGHEST = 2n ** 63n - 1n
+/** Digits and sign of the longest 64-bit integer. */
+const LONGEST = 20
+const DECIMAL = /^-?(?:0|[1-9][0-9]*)$/
+
+/**
+ * Trusted form: a number up to 2^53 - 1 either way, beyond that a bigint; there is no negative zero. The sealed form is
+ * always eight bytes, so that the length of a body tells nothing about the number.
+ */
+export const integerType: ColumnType<number | bigint> = {
+  name: 'INTEGER',
+  tag: 2,
+  physical: 'integer',
+  parse(input) {
+    if (typeof input === 'number') return parseNumber(input)
+    if (typeof input === 'bigint') return parseBigint(input)
+    if (typeof input === 'string') return integerType.fromText(input)
+    throw new ValueFault('must be a whole number')
+  },
+  fromText(text) {
+    if (text.length > LONGEST || !DECIMAL.test(text)) throw new ValueFault('must be a whole number of 64 bits in decimal digits')
+    const near = Number(text)
+    return Number.isSafeInteger(near) ? near + 0 : parseBigint(BigInt(text))
+  },
+  write(value, out) {
+    out.i64(value)
+  },
+  read: (bytes, start) => readI64(bytes, start),
+  canonical(value, out) {
+    out.i64(value)
+  },
+  compare: (left, right) => (left < right ? -1 : left > right ? 1 : 0),
+  toCell: (value) => value,
+  fromCell: numberCell,
+  show: (value) => value.toString(),
+  answer: (value) => (typeof value === 'number' ? value : value.toString()),
+}
+
+function parseNumber(input: number): number {
+  if (Number.isSafeInteger(input)) return input + 0 // Adding zero makes -0 zero.
+  if (Number.isInteger(input))
+    throw new ValueFault('must be sent as text where it is beyond 2^53, as digits may be lost in a number')
+  throw new ValueFault('must be a whole number')
+}
+
+function parseBigint(input: bigint): number | bigint {
+  if (input < LOWEST || input > HIGHEST) throw new ValueFault('must be a whole number of 64 bits')
+  return toSafeNumber(input)
+}

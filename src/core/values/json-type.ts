@@ -1,0 +1,38 @@
+/** JSON: any JSON value but null, which means absence. */
+import { readUtf8 } from '../util/bytes.ts'
+import { textCell } from './cells.ts'
+import type { ColumnType, JsonValue } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+import { jsonCanonical } from './json-canonical.ts'
+import { parseJson, parseJsonText } from './parse-json.ts'
+
+/** Trusted form: plain data of our own copying. JSON values have no order; members do not count in theirs for equality. */
+export const jsonType: ColumnType<JsonValue> = {
+  name: 'JSON',
+  tag: 8,
+  physical: 'text',
+  parse: (input) => present(parseJson(input)),
+  fromText: (text) => present(parseJsonText(text)),
+  write(value, out) {
+    out.utf8(JSON.stringify(value))
+  },
+  read: (bytes, start, end) => readTrusted(readUtf8(bytes, start, end)),
+  canonical(value, out) {
+    out.utf8(jsonCanonical(value))
+  },
+  compare: () => undefined,
+  toCell: (value) => JSON.stringify(value),
+  fromCell: (cell) => readTrusted(textCell(cell)),
+  show: jsonCanonical,
+  answer: (value) => value,
+}
+
+function present(value: JsonValue): JsonValue {
+  if (value === null) throw new ValueFault('must be a JSON value other than null')
+  return value
+}
+
+/** JSON text that this file wrote, as the value it was written from. */
+export function readTrusted(text: string): JsonValue {
+  return JSON.parse(text)
+}

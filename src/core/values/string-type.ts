@@ -1,0 +1,59 @@
+/** STRING: any well-formed text, NUL and emptiness included. */
+import type { ByteWriter } from '../util/bytes.ts'
+import { readUtf8 } from '../util/bytes.ts'
+import { textCell } from './cells.ts'
+import type { ColumnType } from './column-type.ts'
+import { ValueFault } from './column-type.ts'
+import { assertWellFormed } from './well-formed.ts'
+
+/** Trusted form: the text as given. Compared by code point; equal for digests when equal in Unicode NFC. */
+export const stringType: ColumnType<string> = {
+  name: 'STRING',
+  tag: 1,
+  physical: 'text',
+  parse(input) {
+    if (typeof input !== 'string') throw new ValueFault('must be text')
+    assertWellFormed(input)
+    return input
+  },
+  fromText(text) {
+    assertWellFormed(text)
+    return text
+  },
+  write(value, out) {
+    out.utf8(value)
+  },
+  read: readUtf8,
+  canonical: writeNfc,
+  compare: compareCodePoints,
+  toCell: (value) => value,
+  fromCell: textCell,
+  show: (value) => value,
+  answer: (value) => value,
+}
+
+/** Text that Unicode normalisation leaves as it is: every form of it is one byte a character. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with the control characters.
+const ASCII = /^[\x00-\x7f]*$/
+
+function writeNfc(value: string, out: ByteWriter): void {
+  out.utf8(ASCII.test(value) ? value : value.normalize('NFC'))
+}
+
+/** Negative, zero or positive, by code points: UTF-16 units alone would put U+10000 before U+E000. */
+export function compareCodePoints(left: string, right: string): number {
+  if (left === right) return 0
+  const shorter = Math.min(left.length, right.length)
+  for (let i = 0; i < shorter; i++) {
+    const one = left.charCodeAt(i)
+    const other = right.charCodeAt(i)
+    if (one !== other) return rank(one) - rank(other)
+  }
+  return left.length - right.length
+}
+
+/** Puts surrogates above all other units. */
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}

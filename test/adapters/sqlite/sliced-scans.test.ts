@@ -1,0 +1,143 @@
+/** Scans in slices answer what one statement answers, on one snapshot, and let the event loop turn. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import type { Filter, Measure, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const nextFile = temporaryFolder()
+const ROWS = 60_000
+
+const READINGS: PhysicalTable = {
+  name: 'readings',
+  columns: [
+    { name: 'amount', type: 'integer' },
+    { name: 'ratio', type: 'real' },
+    { name: 'word', type: 'text' },
+    { name: 'mark', type: 'bytes' },
+    { name: 'colour', type: 'text' },
+  ],
+  indexes: [{ columns: ['colour'], unique: false }],
+}
+
+/** Ids with holes: one of a few rows and one of billions. */
+function idOf(n: number): number {
+  return n < 20_000 ? n + 1 : n < 40_000 ? n * 7 : n + 2 ** 40
+}
+
+function readingOf(n: number) {
+  return {
+    id: idOf(n),
+    amount: n % 5 === 0 ? null : n % 1000 === 1 ? 2n ** 61n + BigInt(n) : n % 97,
+    ratio: n % 3 === 0 ? null : (n % 64) / 4,
+    word: n % 11 === 0 ? '\u{1f600}' : `\uffee${n % 50}`,
+    mark: n % 2 === 0 ? null : new Uint8Array([n & 255, n >> 8]),
+    colour: n % 4 === 0 ? 'red' : 'blue',
+  }
+}
+
+describe('scans in slices', () => {
+  let storage: StorageHandle
+
+  beforeAll(async () => {
+    storage = sqliteStorage({ filename: nextFile(), synchronous: 'normal' })
+    await storage.prepare([READINGS])
+    for (let n = 0; n < ROWS; n += 5000) {
+      await storage.insert(
+        'readings',
+        Array.from({ length: 5000 }, (_, offset) => readingOf(n + offset)),
+      )
+    }
+  })
+  afterAll(() => storage.close())
+
+  const filters: readonly Filter[] = [
+    { kind: 'every' },
+    { kind: 'compare', column: 'amount', operator: '=', value: 13 },
+    { kind: 'compare', column: 'amount', operator: '=', value: -1 },
+    { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
+    { kind: 'not', filter: { kind: 'isNull', column: 'mark' } },
+    {
+      kind: 'and',
+      filters: [
+        { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
+        { kind: 'compare', column: 'ratio', operator: '>', value: 15 },
+      ],
+    },
+    { kind: 'in', column: 'id', values: Array.from({ length: 5000 }, (_, n) => idOf(n * 11)) },
+  ]
+
+  it('find the rows one statement finds, from both ends, after ids and beyond skipped rows', async () => {
+    const pages = [
+      { order: 'up', limit: 25 },
+      { order: 'down', limit: 25 },
+      { order: 'up', limit: 20, skip: 5000 },
+      { order: 'down', limit: 6000, skip: 1 },
+      { order: 'up', limit: 10, after: idOf(30_000) },
+      { order: 'down', limit: 10, after: idOf(45_000), skip: 7 },
+      { order: 'up', limit: 0 },
+    ] as const
+    let rows = 0
+    for (const filter of filters) {
+      for (const page of pages) {
+        const sliced = await storage.find('readings', filter, page)
+        // Inside a transaction a find is always one statement.
+        expect(sliced).toEqual(await storage.transaction((inner) => inner.find('readings', filter, page)))
+        rows += sliced.length
+      }
+    }
+    expect(rows).toBeGreaterThan(10_000)
+  })
+
+  it('measure what one statement measures', async () => {
+    const columns = ['amount', 'ratio', 'word', 'mark', 'colour', 'id']
+    const measures = [
+      { kind: 'count' } as const,
+      ...columns.flatMap((column) => (['count', 'min', 'max'] as const).map((kind) => ({ kind, column }))),
+      ...['amount', 'ratio'].flatMap((column) => (['sum', 'avg'] as const).map((kind) => ({ kind, column }))),
+    ] satisfies Measure[]
+    for (const filter of filters) {
+      const whole = await storage.transaction((inner) => inner.measure('readings', filter, measures))
+      expect(await storage.measure('readings', filter, measures)).toEqual(whole)
+    }
+  })
+
+  it('read one snapshot and let the event loop turn meanwhile', async () => {
+    let turns = 0
+    let scanning = true
+    const transfers = (async () => {
+      // Each transfer moves what one row has to another: the sum of every snapshot is the same.
+      while (scanning) {
+        await new Promise((resolve) => setImmediate(resolve))
+        turns++
+        const [low, high] = await storage.get('readings', [idOf(1), idOf(ROWS - 1)])
+        if (low === undefined || high === undefined) throw new Error('the rows to move between are gone')
+        const set = (from: Row, by: bigint) => ({ amount: BigInt(String(from.amount)) + by })
+        await storage.update('readings', [
+          { id: low.id, version: low.version, set: set(low, 1000n) },
+          { id: high.id, version: high.version, set: set(high, -1000n) },
+        ])
+      }
+    })()
+    const sums: unknown[] = []
+    for (let n = 0; n < 30; n++) {
+      sums.push(...(await storage.measure('readings', { kind: 'every' }, [{ kind: 'sum', column: 'amount' }, { kind: 'count' }])))
+    }
+    scanning = false
+    await transfers
+    expect(new Set(sums).size).toBe(2)
+    expect(turns).toBeGreaterThan(8)
+    expect((await storage.get('readings', [idOf(1)]))[0]?.version).toBeGreaterThan(2)
+  })
+
+  it('run side by side in any number, and end before the storage closes', async () => {
+    const other = sqliteStorage({ filename: nextFile() })
+    await other.prepare([READINGS])
+    await other.insert('readings', [readingOf(1)])
+    const scans = Array.from({ length: 12 }, () =>
+      other.measure('readings', { kind: 'isNull', column: 'mark' }, [{ kind: 'count' }]),
+    )
+    const closing = other.close()
+    expect(await Promise.all(scans)).toEqual(Array.from({ length: 12 }, () => [0]))
+    await closing
+  })
+})
