@@ -57,7 +57,7 @@ function spans(line: string): string {
   return line
     .split('\u001b[')
     .map((part, index) => {
-      const [, code = '', text = ''] = index === 0 ? [part, '', part] : (/^(\d+)m([^]*)$/.exec(part) ?? [part, '', part])
+      const [, code = '', text = ''] = index === 0 ? [part, '', part] : (/^(\d+)m(.*)$/s.exec(part) ?? [part, '', part])
       if (index > 0) style = STYLES[code] ?? ''
       const shown = text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text
       room -= shown.length

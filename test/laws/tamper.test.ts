@@ -23,7 +23,7 @@ const schema = defineSchema({
 })
 type Tables = (typeof schema)['tables']
 
-async function openVault(storage: StorageHandle, id: string): Promise<Session<Tables>> {
+async function openSession(storage: StorageHandle, id: string): Promise<Session<Tables>> {
   const vault = await createVault({ id, schema, storage, keys: localKeys({ secret: TEST_SECRET }) })
   return vault.as(OWNER)
 }
@@ -42,7 +42,7 @@ async function putBody(storage: StorageHandle, table: string, id: number, body: 
 onEachStorage('tampering', (engine) => {
   test('any bit flipped in a body, and any body cut short or emptied, is refused', async () => {
     const storage = engine.fresh().open()
-    const session = await openVault(storage, 'v1')
+    const session = await openSession(storage, 'v1')
     const { records } = await session.insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'sibling' } }], {
       tokenization: true,
     })
@@ -74,8 +74,8 @@ onEachStorage('tampering', (engine) => {
   test('a body moved to another row, table or vault is refused there', async () => {
     const storage = engine.fresh().open()
     const elsewhere = engine.fresh().open()
-    const session = await openVault(storage, 'v1')
-    const other = await openVault(elsewhere, 'v2')
+    const session = await openSession(storage, 'v1')
+    const other = await openSession(elsewhere, 'v2')
     const fields = { secret: SECRET }
     const left = await session.insert('lefts', [{ fields }, { fields: { secret: 'two' } }])
     const right = await session.insert('rights', [{ fields }])

@@ -40,7 +40,7 @@ interface Cluster {
   readonly binaries: string
   readonly account: Account | undefined
   readonly password: string
-  readonly arguments: readonly string[]
+  readonly settings: readonly string[]
 }
 
 /** One start of a cluster: the shell that guards the server, and where this start's part of the log begins. */
@@ -55,11 +55,18 @@ const SHUT_DOWN = 'database system is shut down'
 const START_LIMIT = 30_000
 
 /**
- * Ends the server when our end of its standard input closes, so that a killed run leaves neither process nor files.
- * `keep` on standard input stops the server and leaves the files.
+ * Makes the cluster where there is none, and ends the server when our end of its standard input closes, so that a killed
+ * run leaves neither process nor files. `keep` on standard input stops the server and leaves the files.
  */
-const GUARD =
-  'directory=$1; shift; "$@" </dev/null & server=$!; read -r word; kill -QUIT $server; wait $server; [ "$word" = keep ] || rm -rf "$directory"'
+const GUARD = `
+directory=$1; binaries=$2; shift 2
+if [ ! -e "$directory/data/PG_VERSION" ]; then
+  "$binaries/initdb" -D "$directory/data" -U vault -A scram-sha-256 --pwfile="$directory/password" -E UTF8 --locale=C \\
+    --no-sync --no-instructions || exit 1
+fi
+"$binaries/postgres" -D "$directory/data" "$@" </dev/null & server=$!
+read -r word; kill -QUIT $server; wait $server
+[ "$word" = keep ] || rm -rf "$directory"`
 
 /** Starts a server that is gone when `stop` is called or when this process ends in any way. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
@@ -71,7 +78,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     const log = logOf(cluster, running.logStart)
     const portTaken = log.includes('Address already in use')
     await ended(running.guard, portTaken ? 'keep' : '')
-    if (!portTaken) throw new Error(`PostgreSQL did not start: ${log}`)
+    if (!portTaken) {
+      fs.rmSync(cluster.directory, { recursive: true, force: true })
+      throw new Error(`PostgreSQL did not start: ${log}`)
+    }
     port = await freePort()
     running = launch(cluster, port)
   }
@@ -100,30 +110,7 @@ function createCluster(options: PostgresOptions): Cluster {
   const passwordFile = path.join(directory, 'password')
   fs.writeFileSync(passwordFile, password, { mode: 0o600 })
   if (account !== undefined) fs.chownSync(passwordFile, account.uid, account.gid)
-  const data = path.join(directory, 'data')
-  const made = spawnSync(
-    path.join(binaries, 'initdb'),
-    [
-      '-D',
-      data,
-      '-U',
-      'vault',
-      '-A',
-      'scram-sha-256',
-      `--pwfile=${passwordFile}`,
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-sync',
-      '--no-instructions',
-    ],
-    { ...account, encoding: 'utf8', cwd: directory, env: { ...process.env, LC_ALL: 'C' } },
-  )
-  if (made.status !== 0) {
-    fs.rmSync(directory, { recursive: true, force: true })
-    throw new Error(`initdb failed: ${made.error?.message ?? ''}${made.stderr}${made.stdout}`)
-  }
-  return { directory, binaries, account, password, arguments: ['-D', data, ...settings(options).flatMap((pair) => ['-c', pair])] }
+  return { directory, binaries, account, password, settings: settings(options).flatMap((pair) => ['-c', pair]) }
 }
 
 function settings(options: PostgresOptions): string[] {
@@ -173,10 +160,11 @@ function reachableBinaries(directory: string, account: Account | undefined): str
 function launch(cluster: Cluster, port: number): Launch {
   const log = fs.openSync(path.join(cluster.directory, 'log'), 'a')
   const logStart = fs.fstatSync(log).size
-  const command = [path.join(cluster.binaries, 'postgres'), ...cluster.arguments, '-p', String(port)]
-  const guard = spawn('sh', ['-c', GUARD, 'guard', cluster.directory, ...command], {
-    ...cluster.account,
-    cwd: cluster.directory,
+  const { directory, binaries, account } = cluster
+  const guard = spawn('sh', ['-c', GUARD, 'guard', directory, binaries, ...cluster.settings, '-p', String(port)], {
+    ...account,
+    cwd: directory,
+    env: { ...process.env, LC_ALL: 'C' },
     stdio: ['pipe', 'ignore', log],
     detached: true,
   })

@@ -34,18 +34,7 @@ export interface SqlStatements {
 const MOST_STATEMENTS = 1000
 
 export function createSqlStatements(manners: SqlManners): SqlStatements {
-  const kept = new Map<string, SqlStatement>()
-
-  function once(key: string, build: (slots: Slots) => Compilable): SqlStatement {
-    const found = kept.get(key)
-    if (found !== undefined) return found
-    const statement = { text: compileInOrder(build) }
-    const oldest = kept.size >= MOST_STATEMENTS ? kept.keys().next().value : undefined
-    if (oldest !== undefined) kept.delete(oldest)
-    kept.set(key, statement)
-    return statement
-  }
-
+  const once = createOnce()
   return {
     once,
     find(shape, filter, page) {
@@ -78,6 +67,19 @@ export function createSqlStatements(manners: SqlManners): SqlStatements {
         buildUpdate(manners, shape, columns, slots),
       )
     },
+  }
+}
+
+function createOnce(): SqlStatements['once'] {
+  const kept = new Map<string, SqlStatement>()
+  return (key, build) => {
+    const found = kept.get(key)
+    if (found !== undefined) return found
+    const statement = { text: compileInOrder(build) }
+    const oldest = kept.size >= MOST_STATEMENTS ? kept.keys().next().value : undefined
+    if (oldest !== undefined) kept.delete(oldest)
+    kept.set(key, statement)
+    return statement
   }
 }
 

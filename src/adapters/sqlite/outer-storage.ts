@@ -7,7 +7,17 @@ import { type Engine, portOver, type Ways } from './port-over.ts'
 import { standsWork } from './prepare-work.ts'
 import { BLOCK_SIZE, type BlockChain, handUp } from './row-ids.ts'
 import type { Scanners } from './scanners.ts'
-import { createTurns, findInSlices, isShortFind, isShortMeasure, measureInSlices, type Scan } from './sliced-scans.ts'
+import {
+  createTurns,
+  EVERY,
+  findInSlices,
+  getInSlices,
+  IDS_AT_ONCE,
+  isShortFind,
+  isShortMeasure,
+  measureInSlices,
+  type Scan,
+} from './sliced-scans.ts'
 import { retryWhileBusy, type WriteQueue, type Writer } from './write-queue.ts'
 
 /** The connections of one handle, and what it shares with the transactions inside it. */
@@ -34,6 +44,10 @@ export function outerStorage(connections: Connections): Storage {
 
   return {
     ...outer,
+    async get(table, ids) {
+      if (ids.length <= IDS_AT_ONCE) return outer.get(table, ids)
+      return scan(table, EVERY, (each) => getInSlices(each, ids))
+    },
     async find(table, filter, page) {
       if (isShortFind(engine.shapes.of(table), filter, page)) return outer.find(table, filter, page)
       return scan(table, filter, (each) => findInSlices(each, page))
@@ -64,9 +78,9 @@ function outerWays({ engine, writing, reading, queue, assertOpen }: Connections)
     write: (work) => push({ selfUndoing: true, run: () => writing.run(work) }),
     async reserveIds(shape, count) {
       assertOpen()
-      const begin = (blocks: BlockChain) => ids.reserve(shape, { count, blockSize: BLOCK_SIZE }, [ids.committed, ...blocks])
-      const atHand = ids.atHand(shape.name, count)
-      return atHand ?? push({ selfUndoing: true, run: (blocks) => writing.run({ shape, begin: () => begin(blocks) }) })
+      const reserve = (blocks: BlockChain) => ids.reserve(shape, { count, blockSize: BLOCK_SIZE }, [ids.committed, ...blocks])
+      const run = (blocks: BlockChain) => writing.run({ shape, begin: () => reserve(blocks) })
+      return ids.atHand(shape.name, count) ?? push({ selfUndoing: true, run })
     },
     transaction(work) {
       const frame = createFrame(engine, undefined)

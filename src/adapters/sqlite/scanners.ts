@@ -26,48 +26,14 @@ interface Scanner {
 }
 
 export function createScanners(open: () => Database): Scanners {
-  const all: Scanner[] = []
-  const idle: Scanner[] = []
-  const waiting: ((scanner: Scanner) => void)[] = []
+  const pool = createPool(open)
   let scans = 0
   let onQuiet: (() => void) | undefined
-
-  function take(): Scanner | Promise<Scanner> {
-    const free = idle.pop()
-    if (free !== undefined) return free
-    if (all.length >= MOST_SCANNERS) return new Promise((resolve) => waiting.push(resolve))
-    try {
-      const database = open()
-      const made = { database, lane: createDriverLane(database, 'reading') }
-      all.push(made)
-      return made
-    } catch (error) {
-      throw toEngineFault(error, undefined)
-    }
-  }
-
-  function giveBack(scanner: Scanner): void {
-    const next = waiting.shift()
-    if (next === undefined) idle.push(scanner)
-    else next(scanner)
-  }
-
-  async function onScanner<T>(scan: (run: OnSnapshot) => Promise<T>): Promise<T> {
-    const scanner = await take()
-    try {
-      scanner.lane.run(command(BEGIN))
-      return await scan(scanner.lane.run)
-    } finally {
-      if (scanner.database.inTransaction) scanner.lane.run(command(END))
-      giveBack(scanner)
-    }
-  }
-
   return {
     async use(scan) {
       scans++
       try {
-        return await onScanner(scan)
+        return await onScanner(pool, scan)
       } finally {
         scans--
         if (scans === 0) onQuiet?.()
@@ -79,8 +45,58 @@ export function createScanners(open: () => Database): Scanners {
           onQuiet = resolve
         })
       }
+      pool.close()
+    },
+  }
+}
+
+async function onScanner<T>(pool: Pool, scan: (run: OnSnapshot) => Promise<T>): Promise<T> {
+  const scanner = await pool.take()
+  try {
+    scanner.lane.run(command(BEGIN))
+    return await scan(scanner.lane.run)
+  } finally {
+    if (scanner.database.inTransaction) scanner.lane.run(command(END))
+    pool.giveBack(scanner)
+  }
+}
+
+interface Pool {
+  take(): Scanner | Promise<Scanner>
+  giveBack(scanner: Scanner): void
+  close(): void
+}
+
+function createPool(open: () => Database): Pool {
+  const all: Scanner[] = []
+  const idle: Scanner[] = []
+  const waiting: ((scanner: Scanner) => void)[] = []
+  return {
+    take() {
+      const free = idle.pop()
+      if (free !== undefined) return free
+      if (all.length >= MOST_SCANNERS) return new Promise((resolve) => waiting.push(resolve))
+      const made = openScanner(open)
+      all.push(made)
+      return made
+    },
+    giveBack(scanner) {
+      const next = waiting.shift()
+      if (next === undefined) idle.push(scanner)
+      else next(scanner)
+    },
+    close() {
       for (const { database } of all) database.close()
     },
+  }
+}
+
+function openScanner(open: () => Database): Scanner {
+  try {
+    const database = open()
+    return { database, lane: createDriverLane(database, 'reading') }
+  } catch (error) {
+    throw toEngineFault(error, undefined)
   }
 }
 

@@ -16,7 +16,7 @@ const LONG_MILLISECONDS = 5
 /** How long slices may follow each other before others get their turn. */
 const HOLD_MILLISECONDS = 8
 
-const EVERY: Filter = { kind: 'every' }
+export const EVERY: Filter = { kind: 'every' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
 /** True where a find touches few rows however large the table is: then one statement is quicker than slices. */
@@ -86,6 +86,22 @@ export function createTurns(): Turns {
       turned = performance.now()
     },
   }
+}
+
+/** Ids `getInSlices` looks up at once, and the list length from which it is worth asking. */
+export const IDS_AT_ONCE = 2000
+
+/** `Storage.get`, slice after slice. */
+export async function getInSlices(
+  { rows, run, table, turns }: Scan,
+  ids: readonly number[],
+): Promise<readonly (Row | undefined)[]> {
+  const found: (Row | undefined)[] = []
+  for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
+    for (const row of run(rows.get(table, ids.slice(start, start + IDS_AT_ONCE)))) found.push(row)
+    if (turns.due()) await turns.turn()
+  }
+  return found
 }
 
 /** `Storage.find`, slice after slice. */

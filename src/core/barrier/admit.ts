@@ -54,7 +54,7 @@ export function amendRows(barrier: Barrier, table: Table, rows: readonly Row[], 
   const touched = rows.flatMap((_, index) => (touchesBody(table, records[index] ?? []) ? [index] : []))
   if (touched.length > 0) {
     const bodies = resealBodies(barrier, table, { rows, records, stamps, touched })
-    touched.forEach((index, k) => setCell(sets[index], BODY, slabItem(bodies, k)))
+    for (const [k, index] of touched.entries()) setCell(sets[index], BODY, slabItem(bodies, k))
   }
   for (const column of table.digested)
     setDigests(barrier, column, records, (row, digest) => setCell(sets[row], column.digest, digest))

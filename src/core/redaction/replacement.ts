@@ -9,6 +9,16 @@ export class MaskFault extends Error {}
 /** A piece of a replacement: text as it is, or the number of a group. */
 type Piece = string | number
 
+/** Quantifiers without an upper end. A pattern without them looks no further than its own length for each match. */
+const UNBOUNDED = /[*+]|\{[0-9]+,\}/
+
+/**
+ * Characters a pattern with such a quantifier may be given to search, summed over the matches of one text. A single search
+ * is linear, but a pattern that looks to the end of the text at each of its matches costs their product; a text that takes
+ * more than this (14,000 characters of prose, word by word) is shown as at REDACTED.
+ */
+const MOST_SEARCHED = 20_000_000
+
 /**
  * A function that replaces every match of `find`. In `replace`, `$1` and `${1}` are what group 1 matched (nothing where
  * it took no part), `${name}` a named group, `$0` the whole match, `$$` a dollar. A text the pattern does not match is
@@ -17,18 +27,19 @@ type Piece = string | number
 export function compileReplacement(find: string, replace: string): (text: string) => string {
   const pattern = compilePattern(find)
   const pieces = parsePieces(replace, pattern)
+  const budget = UNBOUNDED.test(find) ? MOST_SEARCHED : Number.POSITIVE_INFINITY
   return (text) => {
     const matcher = pattern.matcher(text)
     let shown = ''
     let from = 0
-    let matched = false
-    while (matcher.find()) {
-      matched = true
+    let searched = 0
+    while (searched <= budget && matcher.find()) {
+      searched += text.length - from + 1
       shown += text.slice(from, matcher.start())
       for (const piece of pieces) shown += typeof piece === 'string' ? piece : (matcher.group(piece) ?? '')
       from = matcher.end()
     }
-    return matched ? shown + text.slice(from) : REDACTED_TEXT
+    return searched > 0 && searched <= budget ? shown + text.slice(from) : REDACTED_TEXT
   }
 }
 
