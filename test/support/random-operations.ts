@@ -89,8 +89,9 @@ const nullableCellOf = (column: string) => fc.option(cellOf(column), { freq: 3, 
 const id = fc.integer({ min: 1, max: 24 })
 
 /** Some of these columns with a cell each. */
-function cells(columns: readonly string[]): fc.Arbitrary<Record<string, Cell>> {
-  return fc.record(Object.fromEntries(columns.map((column) => [column, nullableCellOf(column)])), { requiredKeys: [] })
+function cells(columns: readonly string[]): fc.Arbitrary<Readonly<Record<string, Cell>>> {
+  const entry = fc.constantFrom(...columns).chain((column) => nullableCellOf(column).map((cell) => [column, cell] as const))
+  return fc.uniqueArray(entry, { selector: ([column]) => column }).map((entries) => Object.fromEntries(entries))
 }
 
 const operator = fc.constantFrom('=' as const, '<>' as const, '<' as const, '>' as const)
@@ -223,7 +224,7 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     case 'delete':
       return storage.delete(table, operation.doomed)
     case 'measure':
-      return storage.measure(table, operation.filter, operation.measures)
+      return roundMeans(await storage.measure(table, operation.filter, operation.measures), operation.measures)
     case 'reserve':
       return areFresh(await storage.reserveIds(table, operation.count), operation.count)
     case 'transaction':
@@ -262,12 +263,17 @@ function versionOf(row: Row | undefined): number {
   return row?.version ?? 1
 }
 
+/** A mean is a double whose last digits are the engine's own. */
+function roundMeans(answers: readonly Cell[], measures: readonly Measure[]): readonly Cell[] {
+  return answers.map((cell, at) => (measures[at]?.kind === 'avg' && cell !== null ? Number(cell).toPrecision(12) : cell))
+}
+
 /** Ids differ from engine to engine; that they rise does not. */
 function areFresh(ids: readonly number[], count: number): boolean {
   return ids.length === count && ids.every((given, at) => at === 0 || given > (ids[at - 1] ?? 0))
 }
 
-/** A text in which equal answers are equal: sorted keys, tagged types, means rounded to what doubles agree on. */
+/** A text in which equal answers are equal: sorted keys, tagged types, reals to twelve digits. */
 export function toText(answer: unknown): string {
   if (answer instanceof Uint8Array) return `${answer.constructor.name}(${Buffer.from(answer).toString('hex')})`
   if (Array.isArray(answer)) return `[${answer.map(toText).join(', ')}]`

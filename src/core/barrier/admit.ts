@@ -2,7 +2,8 @@
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
-import { beginValue, copyCells, endValue, writeCellHead } from '../sealing/cell-layout.ts'
+import type { StampPlace } from '../sealing/cell-layout.ts'
+import { beginValue, copyCells, endValue, writeCellHead, writeRecordStampHead } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
@@ -13,7 +14,7 @@ import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
 import { openBodiesOf } from './reveal.ts'
 import type { Stamps } from './stamps.ts'
-import { drawStamps, slotOf } from './stamps.ts'
+import { drawStamps, slotOf, stampedSlot } from './stamps.ts'
 
 /** Rows ready to be stored, and the stamps that tokens are made of. */
 export interface Admitted<R> {
@@ -29,7 +30,12 @@ export function admitRows(barrier: Barrier, table: Table, ids: readonly number[]
   const out = new ByteWriter(records.length * 160)
   const ends = new Uint32Array(records.length)
   for (let row = 0; row < records.length; row++) {
-    writeCells(out, table, records[row] ?? [], stamps, row)
+    const slot = stampedSlot(stamps, row)
+    if (slot !== undefined) {
+      writeRecordStampHead(out)
+      writeStamp(out, stamps, slot)
+    }
+    writeCells(out, table, records[row] ?? [], { stamps, row, place: 'shared' })
     ends[row] = out.length
   }
   const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: records.length })
@@ -87,34 +93,42 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, stamps, t
       table.columns.filter((column) => values[column.position] !== undefined).map((column) => column.ordinal),
     )
     copyCells(opened.bytes, slabStart(opened, k), opened.ends[k] ?? 0, (ordinal) => replaced.has(ordinal), out)
-    writeCells(out, table, values, stamps, index)
+    writeCells(out, table, values, { stamps, row: index, place: 'own' })
     ends[k] = out.length
   })
   const ids = old.map((row) => row.id)
   return sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: touched.length })
 }
 
+/** The stamps of a list of rows, one row of it, and where its cells are to have theirs. */
+interface RowStamps {
+  readonly stamps: Stamps
+  readonly row: number
+  readonly place: StampPlace
+}
+
 /** Writes the cells of the columns that hold a value. */
-function writeCells(out: ByteWriter, table: Table, values: Values, stamps: Stamps, row: number): void {
+function writeCells(out: ByteWriter, table: Table, values: Values, { stamps, row, place }: RowStamps): void {
   const { columns } = table
   for (let i = 0; i < columns.length; i++) {
     const column = columns[i]
     const value = values[i]
     if (column === undefined || value === undefined || value === null) continue
-    const has = { stamp: column.token !== undefined, value: column.plain === undefined }
-    if (!has.stamp && !has.value) continue
-    writeCellHead(out, column.ordinal, has)
-    if (has.stamp) {
-      const slot = slotOf(stamps, row, column)
-      out.u32(stamps.high[slot] ?? 0)
-      out.u32(stamps.low[slot] ?? 0)
-    }
-    if (has.value) {
-      const mark = beginValue(out)
-      column.type.write(value, out)
-      endValue(out, mark)
-    }
+    const isSealed = column.plain === undefined
+    const stamp = column.token === undefined ? 'none' : place
+    if (!isSealed && stamp === 'none') continue
+    writeCellHead(out, column.ordinal, stamp, isSealed)
+    if (stamp === 'own') writeStamp(out, stamps, slotOf(stamps, row, column))
+    if (!isSealed) continue
+    const mark = beginValue(out)
+    column.type.write(value, out)
+    endValue(out, mark)
   }
+}
+
+function writeStamp(out: ByteWriter, stamps: Stamps, slot: number): void {
+  out.u32(stamps.high[slot] ?? 0)
+  out.u32(stamps.low[slot] ?? 0)
 }
 
 /** Hands the digest of each named value of one column to `set`, null for null. */

@@ -6,7 +6,7 @@ import { redact } from '../redaction/redact.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { CellMap } from '../sealing/cell-layout.ts'
-import { createCellMap, mapCells } from '../sealing/cell-layout.ts'
+import { createCellMap, mapCells, stampStart, valueEnd, valueStart } from '../sealing/cell-layout.ts'
 import { openBodies } from '../sealing/open.ts'
 import { readU32 } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
@@ -51,13 +51,13 @@ export class OpenRows {
       const cell = this.#row?.[column.plain] ?? null
       return cell === null ? null : column.type.fromCell(cell)
     }
-    const start = this.#map.valueStart[column.ordinal] ?? -1
-    return start < 0 ? null : column.type.read(this.#bodies.bytes, start, this.#map.cellEnd[column.ordinal] ?? start)
+    const start = valueStart(this.#map, column.ordinal)
+    return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))
   }
 
   /** Copies the stamp of a column into its slot, where the cell has one. */
   stamp(column: Column, into: Stamps, slot: number): void {
-    const start = this.#map.stampStart[column.ordinal] ?? -1
+    const start = stampStart(this.#map, column.ordinal)
     if (start < 0) return
     into.has[slot] = 1
     into.high[slot] = readU32(this.#bodies.bytes, start)

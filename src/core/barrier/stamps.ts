@@ -19,23 +19,32 @@ export function createStamps(table: Table, rows: number): Stamps {
   return { width: table.tokenized.length, has: new Uint8Array(slots), high: new Uint32Array(slots), low: new Uint32Array(slots) }
 }
 
-/** Draws a stamp for every tokenized column that is given a value. */
+/** Draws one stamp for each row and gives it to every tokenized column that is given a value. */
 export function drawStamps(entropy: Entropy, table: Table, records: readonly Values[]): Stamps {
   const stamps = createStamps(table, records.length)
   if (stamps.width === 0) return stamps
-  const luck = entropy.bytes(stamps.has.length * STAMP_BYTES)
+  const luck = entropy.bytes(records.length * STAMP_BYTES)
   for (let row = 0; row < records.length; row++) {
+    const high = readU32(luck, row * STAMP_BYTES) & STAMP_HIGH_MASK
+    const low = readU32(luck, row * STAMP_BYTES + 4)
     const values = records[row] ?? []
     for (const column of table.tokenized) {
       const value = values[column.position]
       if (value === undefined || value === null) continue
       const slot = slotOf(stamps, row, column)
       stamps.has[slot] = 1
-      stamps.high[slot] = readU32(luck, slot * STAMP_BYTES) & STAMP_HIGH_MASK
-      stamps.low[slot] = readU32(luck, slot * STAMP_BYTES + 4)
+      stamps.high[slot] = high
+      stamps.low[slot] = low
     }
   }
   return stamps
+}
+
+/** A slot of this row that holds its stamp; undefined where none of its cells has one. */
+export function stampedSlot(stamps: Stamps, row: number): number | undefined {
+  const first = row * stamps.width
+  for (let slot = first; slot < first + stamps.width; slot++) if (stamps.has[slot] === 1) return slot
+  return undefined
 }
 
 /** Where the stamp of this row's cell stands. */

@@ -2,8 +2,11 @@
 import type { ByteWriter } from '../util/bytes.ts'
 
 /*
- * A body is a run of cells: varint (ordinal << 2 | hasStamp << 1 | hasValue), then the stamp (8 bytes, where it has one),
- * then varint length and the value's bytes (where it has one). A null has no cell. A plain column's cell is a stamp alone.
+ * A body is a run of cells. Each begins with varint (slot << 3 | isShared << 2 | hasStamp << 1 | hasValue), where slot 0 is the
+ * record's own stamp and slot n + 1 the column of ordinal n; then come its stamp (8 bytes, where it has one of its own), and
+ * varint length and the value's bytes (where it has a value). A null has no cell; a plain column's cell is a stamp alone.
+ * Cells written with the record share its stamp, for the space in a pointer already tells their tokens apart; a cell that is
+ * changed later brings a stamp of its own, and so its old token dies alone.
  */
 
 /** Bytes of a stamp: 58 random bits, right-aligned. */
@@ -11,9 +14,22 @@ export const STAMP_BYTES = 8
 /** The highest word of a stamp keeps 26 of its 32 bits, so that a pointer has room for it. */
 export const STAMP_HIGH_MASK = 0x03ff_ffff
 
-/** Writes a cell's head; where it has a stamp, the caller writes its two words next. */
-export function writeCellHead(out: ByteWriter, ordinal: number, has: { readonly stamp: boolean; readonly value: boolean }): void {
-  out.varint((ordinal << 2) | (has.stamp ? 2 : 0) | (has.value ? 1 : 0))
+const HAS_VALUE = 1
+const HAS_STAMP = 2
+const IS_SHARED = 4
+
+/** Writes the head of the record's own stamp; the caller writes its two words next. It stands before all cells that share it. */
+export function writeRecordStampHead(out: ByteWriter): void {
+  out.varint(HAS_STAMP)
+}
+
+/** Where the stamp of a tokenized cell stands: with the record, in the cell itself, or nowhere. */
+export type StampPlace = 'shared' | 'own' | 'none'
+
+/** Writes a cell's head; where the stamp is its own, the caller writes its two words next. */
+export function writeCellHead(out: ByteWriter, ordinal: number, stamp: StampPlace, hasValue: boolean): void {
+  const place = stamp === 'shared' ? IS_SHARED : stamp === 'own' ? HAS_STAMP : 0
+  out.varint(((ordinal + 1) << 3) | place | (hasValue ? HAS_VALUE : 0))
 }
 
 /** Begins a value of unknown length; answers the mark to end it with. */
@@ -38,28 +54,39 @@ export function endValue(out: ByteWriter, mark: number): void {
   out.length = mark + extra + size
 }
 
-/** Where the cells of one body stand, by ordinal; reused from body to body. */
+/** Where the cells of one body stand; reused from body to body. Offsets by ordinal, -1 where there is nothing. */
 export interface CellMap {
-  /** Offset of the whole cell and of its end; -1 where the record has none. */
-  readonly cellStart: Int32Array
-  readonly cellEnd: Int32Array
-  /** Offset of the value; -1 where the cell has none. */
-  readonly valueStart: Int32Array
-  /** Offset of the stamp; -1 where the cell has none. */
-  readonly stampStart: Int32Array
+  readonly ordinals: number
+  /** Three runs, one after the other: where each value begins, where it ends, and where the cell's stamp stands. */
+  readonly offsets: Int32Array
+  /** Where the record's own stamp stands. */
+  recordStamp: number
 }
 
 /** An empty map for bodies of this many ordinals. */
 export function createCellMap(ordinals: number): CellMap {
-  const list = (): Int32Array => new Int32Array(ordinals).fill(-1)
-  return { cellStart: list(), cellEnd: list(), valueStart: list(), stampStart: list() }
+  return { ordinals, offsets: new Int32Array(3 * ordinals).fill(-1), recordStamp: -1 }
+}
+
+/** Offset of a column's value, -1 where the record has none. */
+export function valueStart({ offsets }: CellMap, ordinal: number): number {
+  return offsets[ordinal] ?? -1
+}
+
+/** Offset of the end of a column's value. */
+export function valueEnd({ ordinals, offsets }: CellMap, ordinal: number): number {
+  return offsets[ordinals + ordinal] ?? -1
+}
+
+/** Offset of a column's stamp, -1 where it has none. */
+export function stampStart({ ordinals, offsets }: CellMap, ordinal: number): number {
+  return offsets[2 * ordinals + ordinal] ?? -1
 }
 
 /** Fills the map from `bytes[start .. end)`, passing over ordinals it has no room for; answers false where the bytes are no run of cells. */
 export function mapCells(bytes: Uint8Array, start: number, end: number, map: CellMap): boolean {
-  map.cellStart.fill(-1)
-  map.valueStart.fill(-1)
-  map.stampStart.fill(-1)
+  map.offsets.fill(-1)
+  map.recordStamp = -1
   let at = start
   while (at < end) at = mapCell(bytes, at, map)
   return at === end
@@ -67,31 +94,34 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
 
 /** Maps the cell at `from` and answers where the next begins. */
 function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
+  const { ordinals, offsets } = map
   let at = from
   let head = bytes[at++] ?? 0
   if (head > 0x7f) [head, at] = longVarint(bytes, from)
-  const ordinal = head >>> 2
-  const known = ordinal < map.cellStart.length
-  if ((head & 2) !== 0) {
-    if (known) map.stampStart[ordinal] = at
+  const ordinal = (head >>> 3) - 1
+  const isKnown = ordinal >= 0 && ordinal < ordinals
+  if ((head & HAS_STAMP) !== 0) {
+    if (ordinal < 0) map.recordStamp = at
+    if (isKnown) offsets[2 * ordinals + ordinal] = at
     at += STAMP_BYTES
+  } else if ((head & IS_SHARED) !== 0 && isKnown) {
+    offsets[2 * ordinals + ordinal] = map.recordStamp
   }
-  if ((head & 1) !== 0) {
+  if ((head & HAS_VALUE) !== 0) {
     let size = bytes[at++] ?? 0
     if (size > 0x7f) [size, at] = longVarint(bytes, at - 1)
-    if (known) map.valueStart[ordinal] = at
+    if (isKnown) {
+      offsets[ordinal] = at
+      offsets[ordinals + ordinal] = at + size
+    }
     at += size
-  }
-  if (known) {
-    map.cellStart[ordinal] = from
-    map.cellEnd[ordinal] = at
   }
   return at
 }
 
 /**
- * Copies every cell of `bytes[start .. end)` but those whose ordinal is replaced. Cells of columns that this process
- * does not know yet (another one opened the vault with a newer schema) are copied as they are.
+ * Copies every cell of `bytes[start .. end)` but those whose ordinal is replaced. The record's own stamp stays, and so do
+ * cells of columns that this process does not know yet (another one opened the vault with a newer schema).
  */
 export function copyCells(
   bytes: Uint8Array,
@@ -105,7 +135,7 @@ export function copyCells(
   while (at < end) {
     const next = mapCell(bytes, at, none)
     const [head] = longVarint(bytes, at)
-    if (!isReplaced(head >>> 2)) out.raw(bytes.subarray(at, next))
+    if (!isReplaced((head >>> 3) - 1)) out.raw(bytes.subarray(at, next))
     at = next
   }
 }

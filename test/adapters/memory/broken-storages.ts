@@ -112,5 +112,5 @@ function broken(storage: Storage, fault: Fault): Storage {
     ...storage,
     transaction: (work) => storage.transaction((inner) => work(broken(inner, fault))),
   }
-  return { ...nested, ...fault(nested) }
+  return { ...nested, ...fault(storage) }
 }
