@@ -58,7 +58,8 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       try {
         return await work()
       } catch (error) {
-        journal.undo(mark)
+        // Work that nobody awaited may fail after its transaction is over: by then the journal is somebody else's.
+        if (isOpen(enclosing)) journal.undo(mark)
         throw error
       } finally {
         if (enclosing === undefined) journal.forget()
@@ -121,8 +122,11 @@ interface Transaction {
   ended: boolean
 }
 
+/** True while neither the transaction nor one around it has ended; the outer storage is always open. */
+function isOpen(transaction: Transaction | undefined): boolean {
+  return transaction === undefined || (!transaction.ended && isOpen(transaction.enclosing))
+}
+
 function assertOpen(transaction: Transaction | undefined): void {
-  for (let each = transaction; each !== undefined; each = each.enclosing) {
-    if (each.ended) throw new VaultError('internal', 'this storage belongs to a transaction that has ended: use the one at hand')
-  }
+  if (!isOpen(transaction)) throw new VaultError('internal', 'the transaction of this storage has ended: use the storage at hand')
 }

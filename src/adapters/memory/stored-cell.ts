@@ -17,7 +17,8 @@ export function toStoredCell(column: StoredColumn, cell: Cell, keepBytes: (bytes
   if (cell === null) return null
   switch (column.type) {
     case 'integer':
-      return Number.isSafeInteger(cell) ? cell : toInteger(column, cell)
+      if (Number.isSafeInteger(cell)) return cell === 0 ? 0 : cell
+      return toInteger(column, cell)
     case 'real':
       if (typeof cell === 'number' && Number.isFinite(cell)) return cell
       break

@@ -5,7 +5,7 @@ import type { Column } from '../schema/layout.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { normalise } from '../values/normalisers.ts'
 
-/** Stored bytes of a digest. Why not all: docs/decisions/0003-stored-digests.md. */
+/** Stored bytes of a digest. */
 export const STORED_DIGEST_BYTES = DIGEST_BYTES
 
 /** The stored digest of each value, in order; none of them is null. */

@@ -1,0 +1,150 @@
+/** What the memory storage promises beyond the exam. */
+
+import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import type { Filter, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
+
+const NOTES: PhysicalTable = {
+  name: 'notes',
+  columns: [
+    { name: 'tag', type: 'text' },
+    { name: 'size', type: 'integer' },
+    { name: 'plain', type: 'integer' },
+  ],
+  indexes: [
+    { columns: ['tag'], unique: false },
+    { columns: ['size'], unique: true },
+  ],
+}
+
+const EVERY: Filter = { kind: 'every' }
+const ALL = { order: 'up', limit: 1_000_000 } as const
+
+async function prepared(): Promise<ReturnType<typeof memoryStorage>> {
+  const storage = memoryStorage()
+  await storage.prepare([NOTES])
+  return storage
+}
+
+describe('the memory storage', () => {
+  it('has no host transactions to join', () => {
+    expect(() => memoryStorage().joinTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+  })
+
+  it('lets outer readers read the past while a transaction is open, without waiting', async () => {
+    const storage = await prepared()
+    await storage.insert('notes', [
+      { id: 1, tag: 'old' },
+      { id: 2, tag: 'old' },
+    ])
+    await storage.transaction(async (inner) => {
+      await inner.update('notes', [{ id: 1, version: 1, set: { tag: 'new' } }])
+      await inner.delete('notes', { ids: [2] })
+      await inner.insert('notes', [{ id: 3, tag: 'old' }])
+      const old: Filter = { kind: 'compare', column: 'tag', operator: '=', value: 'old' }
+      expect((await storage.find('notes', old, ALL)).map((row) => row.id)).toEqual([1, 2])
+      expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['old', 'old'])
+      expect((await storage.get('notes', [1, 2, 3])).map((row) => row?.tag)).toEqual(['old', 'old', undefined])
+      expect(await storage.measure('notes', EVERY, [{ kind: 'count' }])).toEqual([2])
+    })
+    expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['new', 'old'])
+  })
+
+  it('shows outer readers the committed rows after a savepoint was undone and its rows changed again', async () => {
+    const storage = await prepared()
+    await storage.insert('notes', [{ id: 1, tag: 'committed' }])
+    await storage.transaction(async (outer) => {
+      const nested = outer.transaction(async (inner) => {
+        await inner.update('notes', [{ id: 1, version: 1, set: { tag: 'first' } }])
+        expect((await storage.get('notes', [1]))[0]?.tag).toBe('committed')
+        throw new Error('undo the savepoint')
+      })
+      await expect(nested).rejects.toThrow('undo the savepoint')
+      await outer.update('notes', [{ id: 1, version: 1, set: { tag: 'second' } }])
+      await outer.insert('notes', [{ id: 2, tag: 'second' }])
+      expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['committed'])
+    })
+    expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['second', 'second'])
+  })
+
+  it('keeps a nested transaction that nobody awaited from undoing what others did later', async () => {
+    const storage = await prepared()
+    let wake = (): void => {}
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    let orphan: Promise<unknown> = Promise.resolve()
+    await storage.transaction(async (inner) => {
+      orphan = inner.transaction(async (nested) => {
+        await asleep
+        await nested.insert('notes', [{ id: 9 }])
+      })
+    })
+    await storage.transaction(async (inner) => {
+      await inner.insert('notes', [{ id: 1 }])
+      wake()
+      await expect(orphan).rejects.toMatchObject({ code: 'internal' })
+    })
+    expect((await storage.find('notes', EVERY, ALL)).map((row) => row.id)).toEqual([1])
+  })
+
+  it('takes back tables prepared in a transaction that is undone', async () => {
+    const storage = await prepared()
+    const undone = storage.transaction(async (inner) => {
+      await inner.insert('notes', [{ id: 1, tag: 'x' }])
+      await inner.prepare([{ name: 'more', columns: [], indexes: [] }, wider()])
+      await inner.insert('notes', [{ id: 2, extra: 'y' }])
+      throw new Error('undo')
+    })
+    await expect(undone).rejects.toThrow('undo')
+    await expect(storage.get('more', [1])).rejects.toMatchObject({ code: 'internal' })
+    await expect(storage.insert('notes', [{ id: 3, extra: 'y' }])).rejects.toMatchObject({ code: 'internal' })
+    expect(await storage.find('notes', EVERY, ALL)).toEqual([])
+  })
+
+  it('refuses a cell that is not of its column’s type', async () => {
+    const storage = await prepared()
+    for (const cell of [2 ** 53, 0.5, Number.NaN, 2n ** 63n, 'text', new Uint8Array(1)]) {
+      await expect(storage.insert('notes', [{ id: 1, size: cell }])).rejects.toMatchObject({
+        code: 'internal',
+        facts: { table: 'notes', column: 'size' },
+      })
+    }
+  })
+
+  it('answers = and in on indexed columns by index: their time does not grow with the table', async () => {
+    const storage = await prepared()
+    const rows = Array.from({ length: 50_000 }, (_, at) => ({ id: at + 1, tag: `t${at}`, size: at, plain: at }))
+    await storage.insert('notes', rows)
+    const byScan = await timeOf(storage, 'plain')
+    expect(await timeOf(storage, 'size')).toBeLessThan(byScan / 10)
+  })
+
+  it('forgets deleted ids in time, and finds what is left in order', async () => {
+    const storage = await prepared()
+    for (let round = 0; round < 50; round++) {
+      const ids = await storage.reserveIds('notes', 20)
+      await storage.insert(
+        'notes',
+        ids.toReversed().map((id) => ({ id })),
+      )
+      await storage.delete('notes', { ids: ids.slice(1) })
+    }
+    const left = (await storage.find('notes', EVERY, { order: 'down', limit: 100 })).map((row) => row.id)
+    expect(left).toEqual(Array.from({ length: 50 }, (_, at) => (49 - at) * 20 + 1))
+  })
+})
+
+function wider(): PhysicalTable {
+  return { ...NOTES, columns: [...NOTES.columns, { name: 'extra', type: 'text' }] }
+}
+
+/** Milliseconds for 20 look-ups of one value. */
+async function timeOf(storage: Storage, column: string): Promise<number> {
+  const begun = performance.now()
+  for (let value = 0; value < 20; value++) {
+    const found = await storage.find('notes', { kind: 'compare', column, operator: '=', value: value * 7 }, ALL)
+    expect(found.map((row) => row.id)).toEqual([value * 7 + 1])
+  }
+  return performance.now() - begun
+}

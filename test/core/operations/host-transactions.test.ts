@@ -1,0 +1,145 @@
+/** The application's own write and the vault's commit together, or vanish together, on both SQL engines. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
+import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
+import type { Vault } from '../../../src/index.ts'
+import { freshDatabase } from '../../support/fresh-database.ts'
+import { OWNER, openPeople, type People } from '../../support/test-vault.ts'
+
+interface HostTables {
+  orders: { id: number; customer: string }
+}
+
+/** Changes of the vault inside a host's transaction: an insert, an update of it, an upsert, and reads that see them. */
+async function changeInside(vault: Vault<People>, hostTransaction: unknown): Promise<string> {
+  const people = vault.withTransaction(hostTransaction).as(OWNER)
+  const { records } = await people.insert('people', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }], {
+    tokenization: true,
+  })
+  const id = records[0]?.id ?? ''
+  await people.update('people', id, { fields: { country: 'SE' } })
+  await people.insert('people', [{ fields: { name: 'Ann II', email: 'ann@acme.example' } }], { upsert: 'email' })
+  expect((await people.getOne('people', id, { redaction: 'PLAIN_TEXT', fields: ['name', 'country'] })).fields).toEqual({
+    name: 'Ann II',
+    country: 'SE',
+  })
+  return id
+}
+
+async function countPeople(vault: Vault<People>): Promise<number> {
+  return (await vault.as(OWNER).get('people')).records.length
+}
+
+const CHANGED_MIND = new Error('changed my mind')
+
+describe('SQLite', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'strongroom-host-'))
+  const filename = join(directory, 'app.db')
+  const storage = sqliteStorage({ filename })
+  const host = new Database(filename)
+  const kysely = new Kysely<HostTables>({ dialect: new SqliteDialect({ database: new Database(filename) }) })
+  let vault: Vault<People>
+
+  beforeAll(async () => {
+    host.exec('create table orders (id integer primary key, customer text not null)')
+    vault = await openPeople(storage)
+  })
+  afterAll(async () => {
+    await vault.close()
+    await kysely.destroy()
+    host.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  test('a transaction of the driver commits both or neither', async () => {
+    const before = await countPeople(vault)
+    host.exec('begin immediate')
+    host.prepare('insert into orders (customer) values (?)').run(await changeInside(vault, host))
+    host.exec('rollback')
+    expect(await countPeople(vault)).toBe(before)
+    host.exec('begin immediate')
+    const id = await changeInside(vault, host)
+    host.prepare('insert into orders (customer) values (?)').run(id)
+    expect(await countPeople(vault)).toBe(before)
+    host.exec('commit')
+    expect(await countPeople(vault)).toBe(before + 1)
+    expect(host.prepare('select customer from orders').pluck().all()).toEqual([id])
+    await vault.as(OWNER).delete('people', '*')
+  })
+
+  test('a transaction of Kysely commits both or neither', async () => {
+    const write = (fails: boolean) =>
+      kysely.transaction().execute(async (trx) => {
+        const id = await changeInside(vault, trx)
+        await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
+        if (fails) throw CHANGED_MIND
+      })
+    await expect(write(true)).rejects.toBe(CHANGED_MIND)
+    expect(await countPeople(vault)).toBe(0)
+    await write(false)
+    expect(await countPeople(vault)).toBe(1)
+  })
+})
+
+describe('Postgres', () => {
+  let pool: pg.Pool
+  let kysely: Kysely<HostTables>
+  let vault: Vault<People>
+  let drop = async (): Promise<void> => {}
+
+  beforeAll(async () => {
+    const database = await freshDatabase(inject('postgresUrl'))
+    drop = database.drop
+    pool = new pg.Pool({ connectionString: database.url, max: 6 })
+    kysely = new Kysely<HostTables>({ dialect: new PostgresDialect({ pool }) })
+    await pool.query('create table orders (id serial primary key, customer text not null)')
+    vault = await openPeople(postgresStorage({ pool }))
+  })
+  afterAll(async () => {
+    await vault.close()
+    await kysely.destroy()
+    await drop()
+  })
+
+  test('a transaction of the driver commits both or neither', async () => {
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query('insert into orders (customer) values ($1)', [await changeInside(vault, client)])
+    await client.query('rollback')
+    expect(await countPeople(vault)).toBe(0)
+    await client.query('begin')
+    const id = await changeInside(vault, client)
+    await client.query('insert into orders (customer) values ($1)', [id])
+    expect(await countPeople(vault)).toBe(0)
+    await client.query('commit')
+    client.release()
+    expect(await countPeople(vault)).toBe(1)
+    expect((await pool.query('select customer from orders')).rows).toEqual([{ customer: id }])
+    await vault.as(OWNER).delete('people', '*')
+  })
+
+  test('a transaction of Kysely commits both or neither', async () => {
+    const write = (fails: boolean) =>
+      kysely.transaction().execute(async (trx) => {
+        const id = await changeInside(vault, trx)
+        await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
+        if (fails) throw CHANGED_MIND
+      })
+    await expect(write(true)).rejects.toBe(CHANGED_MIND)
+    expect(await countPeople(vault)).toBe(0)
+    await write(false)
+    expect(await countPeople(vault)).toBe(1)
+  })
+})
+
+test('what is no transaction is refused by name, and memory has none to join', async () => {
+  const vault = await openPeople(memoryStorage())
+  expect(() => vault.withTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+})

@@ -1,0 +1,162 @@
+/** Masks: what each shows, and the law that none reveals more than it states. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { MaskDefinition } from '../../../src/core/redaction/masks.ts'
+import { compileMask, MASK_REVEALS, mask } from '../../../src/core/redaction/masks.ts'
+import { MaskFault } from '../../../src/core/redaction/replacement.ts'
+
+const RUNS = { seed: 20_260_131, numRuns: 1000 }
+
+const replace = (find: string, replacement: string): MaskDefinition => mask.replace({ find, replace: replacement })
+
+describe('a mask', () => {
+  test.each<[definition: MaskDefinition, text: string, shown: string]>([
+    [mask.keepFirst(1), 'Ada Lovelace', 'A***********'],
+    [mask.keepFirst(3), 'Ada', '***'],
+    [mask.keepFirst(2), '😀é𝒳a', '😀é**'],
+    [mask.keepFirst(1), '', ''],
+    [mask.keepLast(4), '123-45-6789', '*******6789'],
+    [mask.keepLast(4), '6789', '****'],
+    [mask.keepLast(1), 'a😀', '*😀'],
+    [mask.email, 'ada@acme.example', 'a***@acme.example'],
+    [mask.email, '😀da@acme.example', '😀***@acme.example'],
+    [mask.email, 'a@acme.example', '***@acme.example'],
+    [mask.email, '"a@b"@acme.example', '"***@acme.example'],
+    [mask.email, 'ada@bücher.example', 'a***@bücher.example'],
+    [mask.email, 'no address', '***'],
+    [mask.email, '@acme.example', '***'],
+    [mask.email, 'ada@my secret note', '***'],
+    [mask.email, 'ada@', '***'],
+    [mask.ssn, '123-45-6789', '***-**-6789'],
+    [mask.ssn, '123456789', '***-**-6789'],
+    [mask.ssn, '12345678', '***-**-****'],
+    [mask.ssn, 'x123456789', '***-**-****'],
+    [mask.card, '4111 1111 1111 1234', '************1234'],
+    [mask.card, '378282246310005', '************0005'],
+    [mask.card, '41111111111', '****************'],
+    [mask.card, '41111111111111111111', '****************'],
+    [replace('[0-9]', '*'), 'a1b22', 'a*b**'],
+    [replace('(\\d{3})-(\\d{2})', `\${2}:$1`), '123-45', '45:123'],
+    [replace('(a)|(b)', '[$1|$2|$0|$$]'), 'ab', '[a||a|$][|b|b|$]'],
+    [replace('(?P<user>.).*@', `\${user}*@`), 'ada@x', 'a*@x'],
+    [replace('x*', '-'), 'abxxc', '-a-b--c-'],
+    [replace('.', '*'), '😀é', '**'],
+    [replace('a', '$ $x {1}'), 'a', '$ $x {1}'],
+    [replace('^[0-9]{3}-[0-9]{2}-', '***-**-'), '123456789', '*REDACTED*'],
+  ])('%j shows %s as %s', (definition, text, shown) => {
+    expect(compileMask(definition)(text)).toBe(shown)
+  })
+
+  test('is plain JSON', () => {
+    for (const definition of [mask.keepFirst(1), mask.email, replace('a', 'b')]) {
+      expect(JSON.parse(JSON.stringify(definition))).toEqual(definition)
+    }
+  })
+
+  test.each<[definition: MaskDefinition, fault: string]>([
+    [replace('(', ''), 'RE2'],
+    [replace('(a)\\1', ''), 'RE2'],
+    [replace('a(?=b)', ''), 'RE2'],
+    [replace('(a)', '$2'), 'a group that find does not have'],
+    [replace('(a)', `\${name}`), 'a group that find does not have'],
+    [replace('(a)', `\${toString}`), 'a group that find does not have'],
+    [replace('(a)', `\${}`), 'a group that find does not have'],
+    [{ preset: 'keepFirst', count: 0 }, '1 to 1000'],
+    [{ preset: 'keepLast', count: 1.5 }, '1 to 1000'],
+    [{ preset: 'keepLast', count: Number.NaN }, '1 to 1000'],
+  ])('%j is refused when it is defined', (definition, fault) => {
+    expect(() => compileMask(definition)).toThrow(MaskFault)
+    expect(() => compileMask(definition)).toThrow(fault)
+  })
+})
+
+describe('a replacing mask', () => {
+  test('takes time linear in the text for the classic runaway pattern', () => {
+    const text = 'a'.repeat(50_000)
+    expect(compileMask(replace('(a+)+$', 'x'))(text)).toBe('x')
+    expect(compileMask(replace('(a+)+$', 'x'))(`${text}!`)).toBe('*REDACTED*')
+  }, 2000)
+
+  test('stops a pattern that searches the rest of the text again at every match, and hides the text', () => {
+    expect(compileMask(replace('(a.*b)|a', 'x'))('a'.repeat(50_000))).toBe('*REDACTED*')
+    expect(compileMask(replace('(a.*b)|a', 'x'))('a'.repeat(1000))).toBe('x'.repeat(1000))
+  }, 20_000)
+
+  test('masks long texts whole where its pattern looks no further than its own length', () => {
+    expect(compileMask(replace('[0-9]', '*'))('1'.repeat(50_000))).toBe('*'.repeat(50_000))
+  }, 5000)
+})
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom(...'0123456789 -@.a😀é'), maxLength: 24 }),
+  fc.stringMatching(/^[0-9]{9,20}$/),
+  fc.emailAddress(),
+)
+
+/** What `MASK_REVEALS` states, computed apart from the masks: the facts two texts must share to be shown alike. */
+const FACTS: Readonly<Record<keyof typeof MASK_REVEALS, readonly [MaskDefinition, (text: string) => unknown]>> = {
+  keepFirst: [mask.keepFirst(2), (given) => lengthAnd([...given], (points) => points.slice(0, 2))],
+  keepLast: [mask.keepLast(2), (given) => lengthAnd([...given], (points) => points.slice(-2))],
+  email: [mask.email, emailFacts],
+  ssn: [mask.ssn, (given) => lastFour(given, 9, 9)],
+  card: [mask.card, (given) => lastFour(given, 12, 19)],
+  replace: [replace('([a-z])[0-9]+', '$1#'), (given) => [/[a-z][0-9]/.test(given), given.replaceAll(/(?<=[a-z])[0-9]+/g, '#')]],
+}
+
+describe.each(Object.entries(FACTS))('the mask %s', (name, [definition, factsOf]) => {
+  const show = compileMask(definition)
+
+  test('shows alike all texts that are alike in what it states', () => {
+    const shownByFacts = new Map<string, string>()
+    fc.assert(
+      fc.property(text, (given) => {
+        const facts = JSON.stringify(factsOf(given))
+        const shown = show(given)
+        expect(shownByFacts.get(facts) ?? shown).toBe(shown)
+        shownByFacts.set(facts, shown)
+      }),
+      RUNS,
+    )
+    expect(shownByFacts.size).toBeGreaterThan(1)
+  })
+
+  test('shows no change of what it hides, which a mask that hides nothing would', () => {
+    assertHides(show, factsOf)
+    expect(() => assertHides((given) => given, factsOf)).toThrow()
+  })
+
+  test('says in words what it reveals', () => {
+    expect(MASK_REVEALS).toHaveProperty(name)
+  })
+})
+
+/** Changes one character after another; where the stated facts stay, what is shown must stay. */
+function assertHides(show: (text: string) => string, factsOf: (text: string) => unknown): void {
+  fc.assert(
+    fc.property(text, fc.nat(), fc.constantFrom('7', 'q', 'é', '😀'), (given, place, other) => {
+      const points = [...given]
+      if (points.length > 0) points[place % points.length] = other
+      const changed = points.join('')
+      if (JSON.stringify(factsOf(changed)) === JSON.stringify(factsOf(given))) expect(show(changed)).toBe(show(given))
+    }),
+    RUNS,
+  )
+}
+
+function lengthAnd(points: readonly string[], kept: (points: readonly string[]) => readonly string[]): unknown {
+  return points.length > 2 ? [points.length, kept(points).join('')] : [points.length]
+}
+
+function lastFour(given: string, fewest: number, most: number): unknown {
+  const digits = given.length <= 40 && /^[0-9 -]*$/.test(given) ? given.replaceAll(/[^0-9]/g, '') : ''
+  return digits.length >= fewest && digits.length <= most ? digits.slice(-4) : 'not that'
+}
+
+function emailFacts(given: string): unknown {
+  const found = /^(.+)@([^@\s]+)$/su.exec(given)
+  const [, local = '', domain = ''] = found ?? []
+  const reads =
+    found !== null && domain.split('.').every((label) => /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u.test(label))
+  return reads ? [domain, [...local].length > 1 ? [...local][0] : ''] : 'no email'
+}

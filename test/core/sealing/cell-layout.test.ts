@@ -1,0 +1,92 @@
+/** The run of cells inside a body: what was written is found, what is no such run is noticed, and replacing cells keeps the rest. */
+import { expect, test } from 'vitest'
+import {
+  beginValue,
+  copyCells,
+  createCellMap,
+  endValue,
+  mapCells,
+  stampStart,
+  valueEnd,
+  valueStart,
+  writeCellHead,
+  writeRecordStampHead,
+} from '../../../src/core/sealing/cell-layout.ts'
+import { ByteWriter } from '../../../src/core/util/bytes.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+interface Cell {
+  readonly ordinal: number
+  readonly stamp: 'shared' | 'own' | 'none'
+  readonly value: Uint8Array | undefined
+}
+
+function write(cells: readonly Cell[]): Uint8Array {
+  const out = new ByteWriter(4)
+  writeRecordStampHead(out)
+  out.u32(0xaaaa)
+  out.u32(0xbbbb)
+  for (const { ordinal, stamp, value } of cells) {
+    writeCellHead(out, ordinal, stamp, value !== undefined)
+    if (stamp === 'own') {
+      out.u32(ordinal)
+      out.u32(ordinal)
+    }
+    if (value === undefined) continue
+    const mark = beginValue(out)
+    out.raw(value)
+    endValue(out, mark)
+  }
+  return out.written().slice()
+}
+
+function read(bytes: Uint8Array, ordinals: number) {
+  const map = createCellMap(ordinals)
+  expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
+  return Array.from({ length: ordinals }, (_, ordinal) => {
+    const start = valueStart(map, ordinal)
+    const stamp = stampStart(map, ordinal)
+    return {
+      value: start < 0 ? undefined : bytes.slice(start, valueEnd(map, ordinal)),
+      stamp: stamp < 0 ? 'none' : stamp === map.recordStamp ? 'shared' : 'own',
+    }
+  })
+}
+
+test('cells of every size and stamp are found where they were written, 300 random bodies', () => {
+  const random = seededRandom('cells')
+  const sizes = [0, 1, 127, 128, 129, 16_383, 16_384, 20_000]
+  for (let round = 0; round < 300; round++) {
+    const cells = Array.from({ length: 40 }, (_, ordinal): Cell => {
+      const stamp = (['shared', 'own', 'none'] as const)[Math.floor(random() * 3)] ?? 'none'
+      const size = sizes[Math.floor(random() * sizes.length)] ?? 0
+      return { ordinal, stamp, value: random() < 0.2 ? undefined : new Uint8Array(size).fill(ordinal) }
+    }).filter(() => random() < 0.5)
+    const found = read(write(cells), 40)
+    for (const { ordinal, stamp, value } of cells) expect(found[ordinal]).toEqual({ stamp, value })
+    expect(found.filter(({ value, stamp }) => value !== undefined || stamp !== 'none').length).toBeLessThanOrEqual(cells.length)
+  }
+})
+
+test('a body cut anywhere inside a value is no run of cells', () => {
+  const bytes = write([{ ordinal: 0, stamp: 'none', value: new Uint8Array(50) }])
+  const map = createCellMap(1)
+  for (let end = 10; end < bytes.length; end++) expect(mapCells(bytes, 0, end, map)).toBe(false)
+})
+
+test('copying passes over what is replaced and keeps the record stamp and columns nobody here knows', () => {
+  const bytes = write([
+    { ordinal: 0, stamp: 'shared', value: Uint8Array.of(1) },
+    { ordinal: 1, stamp: 'own', value: Uint8Array.of(2) },
+    { ordinal: 300, stamp: 'shared', value: Uint8Array.of(3) },
+  ])
+  const out = new ByteWriter()
+  copyCells(bytes, 0, bytes.length, (ordinal) => ordinal === 1, out)
+  expect(
+    read(out.written(), 301).flatMap(({ value, stamp }, ordinal) => (value === undefined ? [] : [[ordinal, stamp, ...value]])),
+  ).toEqual([
+    [0, 'shared', 1],
+    [300, 'shared', 3],
+  ])
+  expect(read(bytes, 1)[0]).toEqual({ stamp: 'shared', value: Uint8Array.of(1) })
+})

@@ -1,0 +1,42 @@
+/** Pointers and contexts: every number that fits comes back, and every part of an address makes another context. */
+import { expect, test } from 'vitest'
+import { HIGHEST_ROW_ID, MOST_SPACES } from '../../../src/core/limits.ts'
+import { CONTEXT_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
+import { writeContexts } from '../../../src/core/sealing/context.ts'
+import { FORMAT, HEADER_BYTES, readVersion, writeHeader } from '../../../src/core/sealing/envelope.ts'
+import { readPointer, writePointer } from '../../../src/core/sealing/pointer.ts'
+
+test('a pointer comes back with every space, row and check', () => {
+  const pointers = [0, 1, MOST_SPACES].flatMap((space) =>
+    [0, 1, 2 ** 32 - 1, 2 ** 32, HIGHEST_ROW_ID].flatMap((row) =>
+      [0, 0x03ff_ffff].map((checkHigh) => ({ space, row, checkHigh, checkLow: 0xffff_ffff })),
+    ),
+  )
+  const words = new Uint32Array(pointers.length * POINTER_WORDS)
+  for (const [index, pointer] of pointers.entries()) writePointer(words, index, pointer)
+  expect(pointers.map((_, index) => readPointer(words, index))).toEqual(pointers)
+})
+
+test('a context changes with vault, table, row and key version, and with nothing else', () => {
+  const base = { vault: new Uint8Array(16).fill(1), space: 7 }
+  const one = (address: typeof base, id: number, version: number) =>
+    Buffer.from(writeContexts(address, [id], () => version)).toString('hex')
+  const contexts = [
+    one(base, 5, 1),
+    one({ ...base, vault: new Uint8Array(16).fill(2) }, 5, 1),
+    one({ ...base, space: 8 }, 5, 1),
+    one(base, 6, 1),
+    one(base, 5 + 2 ** 32, 1),
+    one(base, 5, 2),
+  ]
+  expect(new Set(contexts).size).toBe(contexts.length)
+  expect(one(base, 5, 1)).toBe(contexts[0])
+  expect(contexts.every((context) => context.length === CONTEXT_BYTES * 2)).toBe(true)
+})
+
+test('a header names its version, and anything else names none', () => {
+  for (const version of [1, 255, 256, 65_535]) expect(readVersion(writeHeader(version), 0, HEADER_BYTES)).toBe(version)
+  expect(readVersion(Uint8Array.of(FORMAT + 1, 0, 1), 0, 3)).toBe(0)
+  expect(readVersion(Uint8Array.of(FORMAT, 0), 0, 2)).toBe(0)
+  expect(readVersion(new Uint8Array(0), 0, 0)).toBe(0)
+})

@@ -1,0 +1,107 @@
+/** The byte buffer and UTF-8 both ways, held against the runtime's own. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ByteWriter, readI64, readU32, readUtf8, sameBytes } from '../../../src/core/util/bytes.ts'
+
+const RUNS = { seed: 20_260_131, numRuns: 1000 }
+
+describe('UTF-8', () => {
+  test('is written and read as the runtime does, for any well-formed text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        const out = new ByteWriter(1)
+        out.utf8(text)
+        expect(Buffer.from(out.written()).equals(Buffer.from(text))).toBe(true)
+        expect(readUtf8(out.bytes, 0, out.length)).toBe(text)
+      }),
+      RUNS,
+    )
+  })
+
+  test.each([
+    ['every code point up to U+FFFF', 0, 0xffff],
+    ['code points beyond it', 0x10000, 0x10fff],
+    ['the last code points', 0x10ff00, 0x10ffff],
+  ])('holds %s', (_what, first, last) => {
+    let text = ''
+    for (let point = first; point <= last; point++) if (point < 0xd800 || point > 0xdfff) text += String.fromCodePoint(point)
+    const out = new ByteWriter()
+    out.utf8(text)
+    expect(Buffer.from(out.written()).equals(Buffer.from(text))).toBe(true)
+    expect(readUtf8(out.bytes, 0, out.length)).toBe(text)
+  })
+
+  test.each([4095, 4096, 4097, 8192, 100_001])('reads %i bytes whole, across the pieces it is read in', (size) => {
+    for (const text of ['a'.repeat(size), `${'a'.repeat(size - 1)}é`, '𝒳'.repeat(Math.ceil(size / 4))]) {
+      const out = new ByteWriter()
+      out.utf8(text)
+      expect(readUtf8(out.bytes, 0, out.length) === text).toBe(true)
+    }
+  })
+
+  test('puts U+FFFD for a lone surrogate, as the runtime does', () => {
+    for (const text of ['a\ud800', '\udc00b', '\ud800\ud800\udc00', '\udc00\ud800']) {
+      const out = new ByteWriter()
+      out.utf8(text)
+      expect(Buffer.from(out.written()).equals(Buffer.from(text))).toBe(true)
+    }
+  })
+
+  test('reads only what stands between start and end', () => {
+    const out = new ByteWriter()
+    out.utf8('beforeéhéafter')
+    expect(readUtf8(out.bytes, 6, 11)).toBe('éhé')
+    expect(readUtf8(out.bytes, 3, 3)).toBe('')
+  })
+})
+
+describe('64-bit integers', () => {
+  test('come back exactly and stand as big-endian two’s complement', () => {
+    const edges = fc.constantFrom(0n, -1n, 2n ** 53n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 2n ** 32n, -(2n ** 32n))
+    fc.assert(
+      fc.property(
+        fc.oneof(edges, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.maxSafeInteger().map(BigInt)),
+        (value) => {
+          const near = Number(value)
+          const given = Number.isSafeInteger(near) ? near : value
+          const out = new ByteWriter(1)
+          out.i64(given)
+          expect(Buffer.from(out.written()).readBigInt64BE()).toBe(value)
+          expect(readI64(out.bytes, 0)).toBe(given)
+        },
+      ),
+      RUNS,
+    )
+  })
+})
+
+describe('a byte writer', () => {
+  test('grows from nothing and keeps what it held', () => {
+    const out = new ByteWriter(0)
+    for (let i = 0; i < 1000; i++) out.u8(i & 0xff)
+    out.raw(Uint8Array.of(1, 2, 3))
+    out.u32(0xdead_beef)
+    expect(out.length).toBe(1007)
+    expect(out.written()[999]).toBe(999 & 0xff)
+    expect([...out.written().subarray(1000, 1003)]).toEqual([1, 2, 3])
+    expect(readU32(out.bytes, 1003)).toBe(0xdead_beef)
+  })
+
+  test.each([
+    [0, [0]],
+    [127, [127]],
+    [128, [0x80, 1]],
+    [16_384, [0x80, 0x80, 1]],
+    [2 ** 31 - 1, [0xff, 0xff, 0xff, 0xff, 7]],
+  ])('writes %i in groups of seven bits', (value, bytes) => {
+    const out = new ByteWriter(1)
+    out.varint(value)
+    expect([...out.written()]).toEqual(bytes)
+  })
+})
+
+test('bytes are the same only when all of them are', () => {
+  expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true)
+  expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 3))).toBe(false)
+  expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2, 0))).toBe(false)
+})

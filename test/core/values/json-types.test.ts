@@ -1,0 +1,83 @@
+/** JSON and ARRAY: what is data and what is not, and the one text of each value. */
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { arrayType } from '../../../src/core/values/array-type.ts'
+import type { JsonValue } from '../../../src/core/values/column-type.ts'
+import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
+import { jsonType } from '../../../src/core/values/json-type.ts'
+import { outcomeOf, readableOf, takenOf } from '../../support/column-type-cases.ts'
+
+describe('JSON', () => {
+  test('is copied, so that later changes of the caller do not reach it', () => {
+    const given = { list: [1, { a: 'x' }] }
+    const value = jsonType.parse(given)
+    given.list.push(2)
+    expect(value).toStrictEqual({ list: [1, { a: 'x' }] })
+  })
+
+  test('takes text, numbers, booleans, null inside, objects without a prototype and of another realm', () => {
+    const values = ['', 0, false, [null], {}, Object.assign(Object.create(null), { a: 1 }), runInNewContext('({ a: [1] })')]
+    expect(takenOf(jsonType, values)).toHaveLength(values.length)
+  })
+
+  test('refuses null at the top, which would mean absence', () => {
+    expect(outcomeOf(() => jsonType.parse(null))).toContain('other than null')
+    expect(outcomeOf(() => jsonType.fromText('null'))).toContain('other than null')
+  })
+
+  test('keeps a member named __proto__ as data and pollutes nothing', () => {
+    const value = jsonType.parse(JSON.parse('{"__proto__":{"polluted":true}}'))
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
+    expect(Object.keys(value as object)).toEqual(['__proto__']) // A JSON object by construction.
+    expect(jsonType.show(value)).toBe('{"__proto__":{"polluted":true}}')
+    expect({}).not.toHaveProperty('polluted')
+  })
+
+  test('does not ask toJSON', () => {
+    expect(takenOf(jsonType, [{ toJSON: () => 'x' }, new Date(0)])).toEqual([])
+    expect(jsonType.parse({ toJSON: 'a member like any other' })).toEqual({ toJSON: 'a member like any other' })
+  })
+
+  test('ends at 64 levels and 100,000 values', () => {
+    const nested = (levels: number): unknown => Array.from({ length: levels }).reduce((inner: unknown) => [inner], 1)
+    expect(outcomeOf(() => jsonType.parse(nested(64)))).not.toContain('fault')
+    expect(outcomeOf(() => jsonType.parse(nested(65)))).toBe('fault: must be nested at most 64 deep')
+    expect(takenOf(jsonType, [new Array(99_999).fill(0)])).toHaveLength(1)
+    expect(outcomeOf(() => jsonType.parse(new Array(100_000).fill(0)))).toBe('fault: must hold at most 100000 JSON values')
+  })
+
+  test('refuses numbers JSON has no text for, in text too', () => {
+    expect(readableOf(jsonType, ['1e400', '[-1e400]', '{"a":1', '', 'x', "{'a':1}", '"\\ud800"', '1'])).toEqual(['1'])
+  })
+})
+
+test('ARRAY takes lists only, null and lists inside them', () => {
+  expect(takenOf(arrayType, [[], [null], [[1], 'a'], {}, 'a', 1, null, new Set(), new Uint8Array(1)])).toEqual([
+    [],
+    [null],
+    [[1], 'a'],
+  ])
+  expect(readableOf(arrayType, ['[]', '[1,{"a":null}]', '{}', 'a,b', '[1'])).toEqual(['[]', '[1,{"a":null}]'])
+})
+
+describe('canonical JSON', () => {
+  // The worked examples of RFC 8785, section 3.2 and appendix B.
+  test.each<[given: string, text: string]>([
+    [
+      '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}',
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+    ],
+    [
+      '{"\\u20ac":"Euro Sign","\\r":"Carriage Return","\\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\\ud83d\\ude00":"Emoji: Grinning Face","\\u0080":"Control","\\u00f6":"Latin Small Letter O With Diaeresis"}',
+      '{"\\r":"Carriage Return","1":"One","\u0080":"Control","ö":"Latin Small Letter O With Diaeresis","€":"Euro Sign","😀":"Emoji: Grinning Face","\ufb33":"Hebrew Letter Dalet With Dagesh"}',
+    ],
+    [
+      '[-0, 5e-324, 1.7976931348623157e308, 9007199254740992, 1e21, 1e23, 0.000001, 9.999999999999997e-7]',
+      '[0,5e-324,1.7976931348623157e+308,9007199254740992,1e+21,1e+23,0.000001,9.999999999999997e-7]',
+    ],
+    ['{"b":[{"d":1,"c":2}],"a":{}}', '{"a":{},"b":[{"c":2,"d":1}]}'],
+  ])('writes %s as RFC 8785 does', (given, text) => {
+    const value: JsonValue = JSON.parse(given)
+    expect(jsonCanonical(value)).toBe(text)
+  })
+})
