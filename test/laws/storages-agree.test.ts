@@ -17,7 +17,7 @@ import { operationLists, PLAYGROUND, replay } from '../support/random-operations
 const LENGTH = 40
 const isSoak = process.env.SOAK === '1'
 const LISTS = isSoak ? 55_000 : 120
-const SEED = isSoak ? Date.now() % 2 ** 31 : 20_250_101
+const SEED = Number(process.env.SEED ?? (isSoak ? Date.now() % 2 ** 31 : 20_250_101))
 const SOAK_HOURS = 4 * 3_600_000
 
 interface Contestant {

@@ -75,18 +75,23 @@ function checkedCount(count: number): number {
 
 function keepFirst(count: number): (text: string) => string {
   return (text) => {
-    const points = [...text]
-    if (points.length <= count) return '*'.repeat(points.length)
-    return points.slice(0, count).join('') + '*'.repeat(points.length - count)
+    let end = 0
+    for (let i = 0; i < count && end < text.length; i++) end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+    return end === text.length ? stars(text) : text.slice(0, end) + stars(text.slice(end))
   }
 }
 
 function keepLast(count: number): (text: string) => string {
   return (text) => {
-    const points = [...text]
-    if (points.length <= count) return '*'.repeat(points.length)
-    return '*'.repeat(points.length - count) + points.slice(-count).join('')
+    let start = text.length
+    for (let i = 0; i < count && start > 0; i++) start -= (text.codePointAt(start - 2) ?? 0) > 0xffff ? 2 : 1
+    return start === 0 ? stars(text) : stars(text.slice(0, start)) + text.slice(start)
   }
+}
+
+/** One star for each code point. */
+function stars(hidden: string): string {
+  return '*'.repeat(/[\ud800-\udfff]/.test(hidden) ? [...hidden].length : hidden.length)
 }
 
 /** Stands for a local part of any length. */

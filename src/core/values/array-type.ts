@@ -1,6 +1,7 @@
 /** ARRAY: a list of JSON values. */
 import type { ColumnType, JsonValue } from './column-type.ts'
 import { ValueFault } from './column-type.ts'
+import { isList } from './json-canonical.ts'
 import { jsonType } from './json-type.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
 
@@ -24,9 +25,4 @@ export const arrayType: ColumnType<readonly JsonValue[]> = {
 function list(value: JsonValue): readonly JsonValue[] {
   if (!isList(value)) throw new ValueFault('must be a list')
   return value
-}
-
-/** `Array.isArray` without its `any`. */
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value)
 }

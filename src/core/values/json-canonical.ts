@@ -10,6 +10,6 @@ export function jsonCanonical(value: JsonValue): string {
 }
 
 /** `Array.isArray` without its `any`. */
-function isList(value: JsonValue): value is readonly JsonValue[] {
+export function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }

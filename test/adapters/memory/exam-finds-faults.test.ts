@@ -39,6 +39,7 @@ describe('the storage exam', () => {
     }
   })
 
+  // Object.entries forgets that its keys are the record's.
   for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
     it(`notices that ${fault}`, async () => {
       expect(await redCases(fault)).toEqual(expect.arrayContaining([...cases]))
