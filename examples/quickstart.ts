@@ -82,6 +82,7 @@ heading('4. Read: one record at three levels')
 for (const redaction of ['REDACTED', 'MASKED', 'PLAIN_TEXT'] as const) {
   const { fields } = await session.getOne('customers', first.id, { redaction })
   table([{ level: redaction, ...fields }])
+  if (redaction !== 'PLAIN_TEXT') line('')
 }
 
 heading('5. Detokenize: a token back to its value')

@@ -7,9 +7,14 @@ export function heading(text: string): void {
   console.log(`\n${paint(1, text)}`)
 }
 
-/** One indented line. */
+/** Characters a line is broken after. */
+const WIDEST = 110
+
+/** Indented text, broken between words where it is long. */
 export function line(text: string): void {
-  console.log(text === '' ? '' : `   ${text}`)
+  const [, head = text, tail = ''] = text.length > WIDEST ? (new RegExp(`^(.{1,${WIDEST}}) (.*)$`, 's').exec(text) ?? []) : []
+  console.log(head === '' ? '' : `   ${head}`)
+  if (tail !== '') line(tail)
 }
 
 /** Rows as "name value" lines, names aligned; one block a row. */
@@ -18,7 +23,7 @@ export function table(rows: readonly object[]): void {
     const entries = Object.entries(row)
     const width = Math.max(...entries.map(([name]) => name.length))
     for (const [name, value] of entries) console.log(`   ${paint(36, name.padEnd(width))}  ${String(value)}`)
-    if (rows.length > 1) console.log('')
+    if (row !== rows[rows.length - 1]) console.log('')
   }
 }
 
