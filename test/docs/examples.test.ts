@@ -32,10 +32,11 @@ function againstSources(code: string): string {
   const doors = new Map(
     Object.entries(DOORS).map(([door, source]) => [door === '.' ? 'strongroom' : `strongroom/${door.slice(2)}`, source]),
   )
-  return code.replace(/from '(strongroom[^']*)'/g, (whole, name: string) => {
+  const named = code.replace(/from '(strongroom[^']*)'/g, (whole, name: string) => {
     const source = doors.get(name)
     return source === undefined ? whole : `from '${join(ROOT, source)}'`
   })
+  return named.replaceAll("from '../../src/", `from '${ROOT}/src/`)
 }
 
 /** What the comments behind `console.log(…) //` say will be printed. */
@@ -59,7 +60,7 @@ test.each(examples.map((example) => [`${example.page}:${example.line}`, example]
   '%s runs as it says',
   (_where, { code }) => {
     // Inside the project, so that its packages are found; in a folder of its own, so that its files are its own.
-    const parent = join(ROOT, 'test/docs/.examples')
+    const parent = join(ROOT, '.examples')
     mkdirSync(parent, { recursive: true })
     const folder = mkdtempSync(join(parent, 'run-'))
     const workplace = mkdtempSync(join(tmpdir(), 'strongroom-example-'))

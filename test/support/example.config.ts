@@ -1,4 +1,4 @@
 /** Runs one test that a document shows, by itself. */
 import { defineConfig } from 'vitest/config'
 
-export default defineConfig({ test: { include: ['test/docs/.examples/**/*.ts'] } })
+export default defineConfig({ test: { include: ['.examples/**/*.ts'] } })

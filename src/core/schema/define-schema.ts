@@ -84,8 +84,9 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
     compileRules(definition)
-  } catch {
-    throw refused(`${where}: its mask or pattern is no regular expression of RE2 syntax.`, table, name)
+  } catch (error) {
+    // MaskFault and ValueFault say what must hold and quote nothing.
+    throw refused(`${where} ${error instanceof Error ? error.message : 'has a mask or pattern that is none'}.`, table, name)
   }
 }
 

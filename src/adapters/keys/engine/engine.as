@@ -1,4 +1,5 @@
 /** What the host may call of the engine. Rebuild with scripts/build-engine.ts. */
+export { encryptBlocks, expandKey, prepareAes } from './aes'
 export { addStep, orderLanes, writeMacs } from './cmac'
 export { forgetHashKey, useHashKey } from './ghash'
 export { openBodies, sealBodies, writeCounters } from './gcm'
