@@ -1,5 +1,6 @@
 /** Runs the benchmarks: a table on the screen, figures and a picture in files. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Arguments, isFullRun, parseArguments, USAGE } from './arguments.ts'
 import { detokenizeBench } from './benches/detokenize-bench.ts'
@@ -64,6 +65,7 @@ async function main(words: readonly string[]): Promise<void> {
   const result: Result = { machine: describeMachine(), commit: describeCommit(), entries: await runBenches(asked) }
   console.log(formatReport(result))
   const path = pathOf(asked)
+  mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(resultShape.parse(result), undefined, 2)}\n`)
   writeFileSync(path.replace(/(\.json)?$/, '.svg'), drawChart(result))
 }

@@ -11,7 +11,19 @@ const PAGES = 40
 /** The compiled engine. Sources end in `.as`, so that no tool takes them for TypeScript; the compiler asks for `.ts`. */
 export async function buildEngine(): Promise<Uint8Array> {
   const written: Uint8Array[] = []
-  const flags = ['engine.ts', '--outFile', 'engine.wasm', '-O3', '--noAssert', '--runtime', 'stub', '--use', 'abort=', '--enable', 'simd']
+  const flags = [
+    'engine.ts',
+    '--outFile',
+    'engine.wasm',
+    '-O3',
+    '--noAssert',
+    '--runtime',
+    'stub',
+    '--use',
+    'abort=',
+    '--enable',
+    'simd',
+  ]
   const result = await asc.main([...flags, '--initialMemory', `${PAGES}`, '--maximumMemory', `${PAGES}`], {
     readFile: readSource,
     writeFile: (_name: string, contents: unknown) => {

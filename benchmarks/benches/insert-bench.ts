@@ -44,5 +44,5 @@ async function fillPostgres({ places, people }: Scope, rows: number): Promise<Fi
   const plaintext = await openPostgresPlaintext(pool, places.postgresName())
   await fill(rows, people.next, vault.insert)
   await fill(rows, people.next, plaintext.insert)
-  return { rows, ours: { name: 'strongroom', ...vault }, floor: { name: 'plaintext, many VALUES', ...plaintext } }
+  return { rows, ours: { name: 'strongroom', ...vault }, floor: { name: 'plaintext, VALUES, prepared', ...plaintext } }
 }

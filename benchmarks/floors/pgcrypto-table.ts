@@ -4,7 +4,7 @@ import type { Batch } from '../people.ts'
 import { cellsOf, dropSchema } from './postgres-plaintext.ts'
 
 export interface PgcryptoTable {
-  /** One statement for the whole batch. */
+  /** One named statement for the whole batch. */
   insert(batch: Batch): Promise<void>
   /** Removes the table. */
   close(): Promise<void>
@@ -26,7 +26,8 @@ export async function openPgcryptoTable(pool: pg.Pool, name: string): Promise<Pg
   return {
     async insert(batch) {
       const cells = batch.flatMap(({ fields }) => cellsOf(fields))
-      await pool.query(`${insert} ${sealingSelect(batch.length)}`, [key, ...cells])
+      const text = `${insert} ${sealingSelect(batch.length)}`
+      await pool.query({ name: `${name}_insert_${batch.length}`, text, values: [key, ...cells] })
     },
     close: () => dropSchema(pool, name),
   }

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Batch, Person } from '../people.ts'
 
 export interface PostgresPlaintext {
-  /** One statement for the whole batch. */
+  /** One named statement for the whole batch. */
   insert(batch: Batch): Promise<void>
   /** One named statement, committing by itself. */
   insertOne(person: Person): Promise<void>
@@ -32,10 +32,11 @@ export async function openPostgresPlaintext(pool: pg.Pool, name: string): Promis
   const ssns = { name: `${name}_ssn`, text: `select id, ssn from ${table} where id = any($1)` }
   return {
     async insert(batch) {
-      await pool.query(
-        `${insert} ${placesFor(batch.length, 6)}`,
-        batch.flatMap(({ fields }) => cellsOf(fields)),
-      )
+      await pool.query({
+        name: `${name}_insert_${batch.length}`,
+        text: `${insert} ${placesFor(batch.length, 6)}`,
+        values: batch.flatMap(({ fields }) => cellsOf(fields)),
+      })
     },
     async insertOne(person) {
       await pool.query({ ...one, values: cellsOf(person) })

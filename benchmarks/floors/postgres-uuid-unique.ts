@@ -5,7 +5,7 @@ import type { Batch } from '../people.ts'
 import { cellsOf, dropSchema, placesFor } from './postgres-plaintext.ts'
 
 export interface PostgresUuidUnique {
-  /** One statement for the whole batch. */
+  /** One named statement for the whole batch. */
   insert(batch: Batch): Promise<void>
   /** Removes the table. */
   close(): Promise<void>
@@ -21,7 +21,7 @@ export async function openPostgresUuidUnique(pool: pg.Pool, name: string): Promi
   return {
     async insert(batch) {
       const cells = batch.flatMap(({ fields }) => [randomUUID(), ...cellsOf(fields)])
-      await pool.query(`${insert} ${placesFor(batch.length, 7)}`, cells)
+      await pool.query({ name: `${name}_insert_${batch.length}`, text: `${insert} ${placesFor(batch.length, 7)}`, values: cells })
     },
     close: () => dropSchema(pool, name),
   }

@@ -1,13 +1,15 @@
-/** AES-256-CMAC (SP 800-38B) of many inputs: short ones by lanes, where one AES call serves them all, long ones as a chain. */
+/** AES-256-CMAC (SP 800-38B) of many inputs: few blocks in the engine, short inputs by lanes, long ones as a chain. */
 import { type Cipheriv, createCipheriv } from 'node:crypto'
 import { DIGEST_BYTES } from '../../core/ports/keys.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
-import { type BlockCipher, createBlockCipher, doubleBlock } from './block-cipher.ts'
+import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
 import { REGION, useEngine } from './engine.ts'
 
 const BLOCK = 16
 /** Blocks of the longest input that goes by lanes: each block is one more AES call for all. */
 const MOST_LANE_BLOCKS = 16
+/** Blocks the engine encrypts by itself in the time of one call of the platform's cipher. */
+const BLOCKS_OF_A_CALL = 8
 /** Lanes of one run: so many of the longest fit the engine's memory. */
 const MOST_LANES = 2048
 /** Bytes of a chain handed over at once, a multiple of the block: a long input needs no more memory than this. */
@@ -25,20 +27,29 @@ interface Subkeys {
   readonly padded: Uint8Array
 }
 
+/** What a key gives to every run of lanes. */
+interface LaneKeys {
+  readonly cipher: BlockCipher
+  readonly schedule: Uint8Array
+  /** The subkey for a whole last block, then the one for a padded one. */
+  readonly subkeys: Uint8Array
+}
+
 /** CMAC under a 32-byte key. */
 export function createCmac(key: Uint8Array): Cmac {
   const cipher = createBlockCipher(key)
   const whole = doubleBlock(cipher.update(Buffer.alloc(BLOCK)))
   const subkeys: Subkeys = { whole, padded: doubleBlock(whole) }
+  const keys: LaneKeys = { cipher, schedule: expandKey(key), subkeys: Buffer.concat([whole, subkeys.padded]) }
   const chain = createChain(key, subkeys)
   return {
     digest(inputs) {
       const out = new Uint8Array(inputs.count * DIGEST_BYTES)
       for (let from = 0; from < inputs.count; ) {
-        const to = laneRun(inputs, from)
-        if (to > from) runLanes(cipher, subkeys, inputs, from, to, out)
-        else chain(inputs.bytes.subarray(slabStart(inputs, from), inputs.ends[from]), out, from * DIGEST_BYTES)
-        from = Math.max(to, from + 1)
+        const { to, way } = nextRun(inputs, from)
+        if (way === 'chain') chain(inputs.bytes.subarray(slabStart(inputs, from), inputs.ends[from]), out, from * DIGEST_BYTES)
+        else runLanes(keys, inputs, from, to, way, out)
+        from = to
       }
       return out
     },
@@ -91,40 +102,56 @@ function startCbc(key: Uint8Array, last: Buffer): Cipheriv {
   return cipher
 }
 
-/** Runs items `from` to `to` side by side in the engine: one AES call for each block of the longest. */
-function runLanes(cipher: BlockCipher, subkeys: Subkeys, inputs: Slab, from: number, to: number, out: Uint8Array): void {
+/** Runs items `from` to `to` side by side; the platform's way is one AES call for each block of the longest. */
+function runLanes(keys: LaneKeys, inputs: Slab, from: number, to: number, way: 'engine' | 'platform', out: Uint8Array): void {
   const { calls, memory, lengths } = useEngine()
-  const { lengths: ends, flags: order, subkeys: keys, input, blocks, output } = REGION
+  const { lengths: ends, flags: order, running: steps, subkeys, schedule, input, blocks, output } = REGION
   const count = to - from
   const base = slabStart(inputs, from)
   const bytes = slabStart(inputs, to) - base
-  memory.set(inputs.bytes.subarray(base, base + bytes), input)
-  memory.set(subkeys.whole, keys)
-  memory.set(subkeys.padded, keys + BLOCK)
-  lengths.set(inputs.ends.subarray(from, to))
-  calls.orderLanes(ends, base, count, order, REGION.running)
-  for (let step = 0, running = count; running > 0; ) {
-    calls.addStep(input, ends, base, order, running, step, keys, blocks)
-    memory.set(cipher.update(memory.subarray(blocks, blocks + running * BLOCK)), blocks)
-    step++
-    running = step < MOST_LANE_BLOCKS ? memory.readUInt32LE(REGION.running + 4 * step) : 0
+  memory.set(bytes === inputs.bytes.length ? inputs.bytes : inputs.bytes.subarray(base, base + bytes), input)
+  memory.set(keys.subkeys, subkeys)
+  for (let i = 0; i < count; i++) lengths[i] = inputs.ends[from + i] ?? 0
+  if (way === 'engine') {
+    memory.set(keys.schedule, schedule)
+    calls.digestFew(schedule, input, ends, base, count, order, steps, subkeys, blocks, output)
+    calls.wipe(schedule, keys.schedule.length)
+  } else {
+    calls.orderLanes(ends, base, count, order, steps)
+    for (let step = 0, running = count; running > 0; ) {
+      calls.addStep(input, ends, base, order, running, step, subkeys, blocks)
+      memory.set(keys.cipher.update(memory.subarray(blocks, blocks + running * BLOCK)), blocks)
+      step++
+      running = step < MOST_LANE_BLOCKS ? memory.readUInt32LE(steps + 4 * step) : 0
+    }
+    calls.writeMacs(blocks, order, count, output)
+    calls.wipe(blocks, count * BLOCK)
   }
-  calls.writeMacs(blocks, order, count, output)
-  out.set(memory.subarray(output, output + count * BLOCK), from * DIGEST_BYTES)
+  out.set(memory.subarray(output, output + count * DIGEST_BYTES), from * DIGEST_BYTES)
   calls.wipe(input, bytes)
-  calls.wipe(blocks, count * BLOCK)
-  calls.wipe(keys, 2 * BLOCK)
+  calls.wipe(subkeys, 2 * BLOCK)
 }
 
-/** Index after the last of the neighbours from `from` on that run by lanes, or `from` when a chain is the faster way. */
-function laneRun(inputs: Slab, from: number): number {
+/** The next inputs that go one way together, and the fastest way for them. */
+interface Run {
+  readonly to: number
+  readonly way: 'engine' | 'platform' | 'chain'
+}
+
+/** The run of neighbours that begins at `from`; a chain takes one input at a time. */
+function nextRun(inputs: Slab, from: number): Run {
   let longest = 0
+  let total = 0
   let to = from
   for (; to < inputs.count && to - from < MOST_LANES; to++) {
-    const blocks = Math.ceil(((inputs.ends[to] ?? 0) - slabStart(inputs, to)) / BLOCK)
+    const blocks = Math.max(1, Math.ceil(((inputs.ends[to] ?? 0) - slabStart(inputs, to)) / BLOCK))
     if (blocks > MOST_LANE_BLOCKS) break
     longest = Math.max(longest, blocks)
+    total += blocks
   }
+  const lanes = to - from
+  // Calls of the platform's cipher: one for each input of a chain, one for each block of the longest when side by side.
+  if (lanes > 0 && total <= BLOCKS_OF_A_CALL * Math.min(lanes, longest)) return { to, way: 'engine' }
   // A chain costs about as much as two steps, whatever the number of lanes; so does the way into the engine.
-  return (to - from - 1) * 2 > longest ? to : from
+  return (lanes - 1) * 2 > longest ? { to, way: 'platform' } : { to: from + 1, way: 'chain' }
 }

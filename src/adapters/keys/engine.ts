@@ -18,6 +18,8 @@ export const REGION = {
   fixed: 4 * KIB + 512,
   subkeys: 4 * KIB + 576,
   running: 5 * KIB,
+  /** Round keys of the key at work, wiped when its call ends. */
+  schedule: 6 * KIB,
   lengths: 8 * KIB,
   /** One byte a lane for sealing and pointers; for digests the lanes' order, which reaches over the IVs. */
   flags: 8 * KIB + 4 * MOST_LANES,
@@ -34,6 +36,8 @@ export const ROOM = { prefix: 384, large: 768 * KIB - SLACK } as const
 /** What engine/engine.as exports; the meaning of every parameter is written there. */
 interface EngineCalls {
   readonly memory: { readonly buffer: ArrayBuffer }
+  expandKey(key: number, schedule: number): void
+  encryptBlocks(schedule: number, blocks: number, count: number): void
   useHashKey(at: number): void
   forgetHashKey(): void
   writeCounters(ivs: number, stride: number, inBodies: number, lengths: number, count: number, out: number): number
@@ -60,6 +64,7 @@ interface EngineCalls {
     opened: number,
     plain: number,
   ): void
+  prepareAes(): void
   prepareDigits(): void
   splitWords(words: number, left: number, right: number, count: number): void
   joinWords(words: number, left: number, right: number, wellFormed: number, count: number): void
@@ -68,6 +73,27 @@ interface EngineCalls {
   subtractRound(fixed: number, next: number, half: number, blocks: number, count: number): void
   renderUuids(left: number, right: number, text: number, count: number): void
   parseUuids(text: number, left: number, right: number, wellFormed: number, count: number): void
+  disguiseFew(
+    schedule: number,
+    fixed: number,
+    words: number,
+    left: number,
+    right: number,
+    blocks: number,
+    text: number,
+    count: number,
+  ): void
+  undisguiseFew(
+    schedule: number,
+    fixed: number,
+    text: number,
+    left: number,
+    right: number,
+    blocks: number,
+    words: number,
+    wellFormed: number,
+    count: number,
+  ): void
   orderLanes(ends: number, base: number, count: number, order: number, running: number): void
   addStep(
     bytes: number,
@@ -79,15 +105,29 @@ interface EngineCalls {
     subkeys: number,
     blocks: number,
   ): void
+  digestFew(
+    schedule: number,
+    bytes: number,
+    ends: number,
+    base: number,
+    count: number,
+    order: number,
+    running: number,
+    subkeys: number,
+    blocks: number,
+    out: number,
+  ): void
   writeMacs(blocks: number, order: number, count: number, out: number): void
   wipe(at: number, bytes: number): void
 }
 
-/** The engine: its calls, and its memory as bytes and as 32-bit words. */
+/** The engine: its calls, its memory as bytes, and two of its regions as 32-bit words. */
 export interface Engine {
   readonly calls: EngineCalls
   readonly memory: Buffer
   readonly lengths: Uint32Array
+  /** What lies in `input`, for as many pointers as there are lanes. */
+  readonly words: Uint32Array
 }
 
 /** The part of the WebAssembly interface used here; the type library of this project does not carry it. */
@@ -109,7 +149,9 @@ function startEngine(): Engine {
   const { exports } = new WebAssembly.Instance(module)
   // Checked edge: the bytes are built from engine/engine.as, and a test rebuilds them.
   const calls = exports as EngineCalls
+  calls.prepareAes()
   calls.prepareDigits()
   const { buffer } = calls.memory
-  return { calls, memory: Buffer.from(buffer), lengths: new Uint32Array(buffer, REGION.lengths, MOST_LANES) }
+  const lengths = new Uint32Array(buffer, REGION.lengths, MOST_LANES)
+  return { calls, memory: Buffer.from(buffer), lengths, words: new Uint32Array(buffer, REGION.input, 4 * MOST_LANES) }
 }

@@ -1,10 +1,13 @@
-/** AES-256-GCM of many short messages under one key: one AES call for all counter blocks, the rest in the engine. */
+/** AES-256-GCM of short messages under one key: one AES call for the counter blocks of all, the rest in the engine. */
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { type Engine, MOST_LANES, REGION, ROOM, useEngine } from './engine.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** Bytes by which any layout of one message in a region may exceed plaintext and prefix: IV, tag, padding, tag counter. */
 const MESSAGE_ROOM = 64
+
+/** Counter blocks up to which the engine encrypts by itself: so many take it as long as a call of the platform's cipher. */
+const MOST_FEW_BLOCKS = 8
 
 /** Longest message the engine takes, with its prefix. */
 export const LONGEST_IN_ENGINE = ROOM.large - MESSAGE_ROOM
@@ -106,6 +109,41 @@ export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): vo
   forgetKey(engine)
 }
 
+/** One body to open by itself. */
+export interface LoneBody {
+  /** Prefix, IV, ciphertext, tag, and nothing else. */
+  readonly body: Uint8Array
+  readonly prefixBytes: number
+  /** Associated data in whole blocks, of which `contextBytes` count. */
+  readonly context: Uint8Array
+  readonly contextBytes: number
+}
+
+/** The plaintext of one body, or undefined when its tag is wrong: what `openBatch` does, without its lists. */
+export function openLone(key: GcmKey, { body, prefixBytes, context, contextBytes }: LoneBody): Uint8Array | undefined {
+  const engine = useEngine()
+  const { calls, memory } = engine
+  const { input, lengths, contexts, blocks, flags, output } = REGION
+  const overhead = prefixBytes + HALF_BYTES + TAG_BYTES
+  const length = body.length - overhead
+  useKey(engine, key)
+  memory.set(body, input)
+  memory.set(context, contexts)
+  engine.lengths[0] = length
+  const streamBytes = calls.writeCounters(input + prefixBytes, overhead, 1, lengths, 1, blocks)
+  encryptBlocks(engine, key, streamBytes)
+  calls.openBodies(blocks, input, prefixBytes, lengths, 1, contexts, contextBytes, flags, output)
+  let plaintext: Uint8Array | undefined
+  if (memory[flags] === 1) {
+    plaintext = new Uint8Array(length)
+    plaintext.set(memory.subarray(output, output + length))
+  }
+  calls.wipe(output, length + TAG_BYTES)
+  calls.wipe(blocks, streamBytes)
+  forgetKey(engine)
+  return plaintext
+}
+
 function openChunk(engine: Engine, key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
   const { calls, memory } = engine
   const { contextBytes, prefixBytes, opened } = batch
@@ -170,6 +208,12 @@ function copyOut(engine: Engine, batch: OpenBatch, items: Uint32Array): number {
 
 /** Replaces the blocks region by its encryption; the copy the platform made is wiped. */
 function encryptBlocks(engine: Engine, key: GcmKey, bytes: number): void {
+  if (bytes <= MOST_FEW_BLOCKS * 16) {
+    engine.memory.set(key.schedule, REGION.schedule)
+    engine.calls.encryptBlocks(REGION.schedule, REGION.blocks, bytes / 16)
+    engine.calls.wipe(REGION.schedule, key.schedule.length)
+    return
+  }
   const stream = key.cipher.update(engine.memory.subarray(REGION.blocks, REGION.blocks + bytes))
   engine.memory.set(stream, REGION.blocks)
   stream.fill(0)

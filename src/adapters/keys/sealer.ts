@@ -4,7 +4,7 @@ import { CONTEXT_BYTES, type Opened } from '../../core/ports/keys.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { ROOM } from './engine.ts'
 import type { Epoch } from './epoch.ts'
-import { type OpenBatch, openBatch, sealBatch } from './gcm-batch.ts'
+import { type OpenBatch, openBatch, openLone, sealBatch } from './gcm-batch.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
 import type { RandomPool } from './random-pool.ts'
 import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
@@ -32,6 +32,7 @@ export function createSealer(keys: SealerKeys): Sealer {
     open(headerBytes, versions, bodies, contexts) {
       assertContexts(bodies.count, contexts)
       if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body')
+      if (bodies.count === 1) return openOne(keys, headerBytes, versions[0] ?? 0, bodies, contexts)
       return open(keys, headerBytes, versions, bodies, contexts)
     },
   }
@@ -75,6 +76,37 @@ function shortRun(items: Slab, from: number, longest: number): number {
   let end = from
   while (end < items.count && (items.ends[end] ?? 0) - slabStart(items, end) <= longest) end++
   return end
+}
+
+/** A list of one, as single reads bring it: no groups, no places to work out. */
+function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, contexts: Uint8Array): Opened {
+  const end = bodies.ends[0] ?? 0
+  const length = end - headerBytes - NONCE_BYTES - TAG_BYTES
+  const key = length < 0 ? undefined : keys.keyOf(version)?.derive(bodies.bytes, headerBytes)
+  let plaintext: Uint8Array | undefined
+  if (key !== undefined) {
+    const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
+    const prefixBytes = headerBytes + HALF_BYTES
+    if (isShort(length, headerBytes))
+      plaintext = openLone(key, { body, prefixBytes, context: contexts, contextBytes: CONTEXT_BYTES })
+    else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), contexts))
+  }
+  const bytes = plaintext ?? new Uint8Array(0)
+  const opened = new Uint8Array(1)
+  const ends = new Uint32Array(1)
+  if (plaintext !== undefined) opened[0] = 1
+  ends[0] = bytes.length
+  return { plaintexts: { bytes, ends, count: 1 }, opened }
+}
+
+/** The same bytes no longer as a Buffer, whose slices are views: the port promises a plain array. */
+function toPlainArray(bytes: Uint8Array | undefined): Uint8Array | undefined {
+  return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+/** Whether the engine opens a body with so much plaintext. */
+function isShort(length: number, headerBytes: number): boolean {
+  return length <= LONGEST_BATCHED && headerBytes <= ROOM.prefix
 }
 
 /** Bodies of one call that open under one derived key. */
@@ -136,7 +168,7 @@ function groupByKey(
       group = groups.get(derived) ?? { key: derived, short: [], long: [] }
       groups.set(derived, group)
     }
-    if (length <= LONGEST_BATCHED && headerBytes <= ROOM.prefix) group.short.push(i)
+    if (isShort(length, headerBytes)) group.short.push(i)
     else group.long.push(i)
   }
   return groups.values()

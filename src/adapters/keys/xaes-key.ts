@@ -1,6 +1,6 @@
 /** XAES-256-GCM (C2SP): from one 256-bit key and the first half of a 24-byte nonce, the AES-256-GCM key that does the work. */
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import { type BlockCipher, createBlockCipher, doubleBlock } from './block-cipher.ts'
+import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
 
 /** Bytes of a nonce, of the half that chooses the key, and of the half that is the IV of AES-GCM. */
 export const NONCE_BYTES = 24
@@ -14,6 +14,8 @@ const MOST_DERIVED = 256
 export interface GcmKey {
   readonly secret: KeyObject
   readonly cipher: BlockCipher
+  /** The same cipher for a few blocks, inside the engine. */
+  readonly schedule: Uint8Array
   /** AES(0), the key of GHASH. */
   readonly hashKey: Uint8Array
 }
@@ -63,7 +65,7 @@ function deriveSecret(cipher: BlockCipher, subkey: Uint8Array, half: Uint8Array)
 /** An AES-256-GCM key from 32 bytes. */
 export function createGcmKey(secret: Uint8Array): GcmKey {
   const cipher = createBlockCipher(secret)
-  return { secret: createSecretKey(secret), cipher, hashKey: cipher.update(Buffer.alloc(16)) }
+  return { secret: createSecretKey(secret), cipher, schedule: expandKey(secret), hashKey: cipher.update(Buffer.alloc(16)) }
 }
 
 function sameHalf(half: Uint8Array, nonces: Uint8Array, at: number): boolean {

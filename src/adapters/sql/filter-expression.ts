@@ -64,8 +64,11 @@ export function filterExpression(manners: SqlManners, shape: TableShape, filter:
       return filter.filters.length === 0 ? sql<SqlBool>`(1 = 0)` : joined(filter.filters.map(build), 'or')
     case 'not':
       return sql<SqlBool>`(not ${build(filter.filter)})`
-    case 'compare':
-      return sql<SqlBool>`(${sql.id(filter.column)} ${sql.raw(filter.operator)} ${sql.val(slots.next())})`
+    case 'compare': {
+      const value = sql.val(slots.next())
+      const shown = filter.operator === '=' ? (manners.equalTo?.(value) ?? value) : value
+      return sql<SqlBool>`(${sql.id(filter.column)} ${sql.raw(filter.operator)} ${shown})`
+    }
     case 'in': {
       const type = columnType(shape, filter.column)
       return manners.inList(sql.id(filter.column), type, sql.val(slots.next()))

@@ -22,6 +22,8 @@ export interface SqlManners {
   inList(column: Expression<unknown>, type: PhysicalType, list: RawBuilder<unknown>): Expression<SqlBool>
   /** The one value to bind for such a list. */
   bindList(type: PhysicalType, values: readonly Exclude<Cell, null>[]): unknown
+  /** A bound value on the right of `column =`; left out where it may stand there as it is. */
+  equalTo?(value: RawBuilder<unknown>): Expression<unknown>
   /** The value to bind for one cell of a column. */
   bindCell(type: PhysicalType, cell: Cell): unknown
   /** The expression that reads a column so that nothing is lost on the way to JavaScript. */

@@ -1,5 +1,5 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
-import { type Compilable, type Expression, type SqlBool, sql } from 'kysely'
+import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Filter, Measure, Page } from '../../core/ports/storage.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import { measureError } from './sql-errors.ts'
@@ -112,8 +112,13 @@ function buildFind(
   if (page.after !== undefined) {
     query = query.where(sql<SqlBool>`${sql.id('id')} ${sql.raw(page.order === 'up' ? '>' : '<')} ${sql.val(slots.next())}`)
   }
-  query = query.orderBy('id', page.order === 'up' ? 'asc' : 'desc').limit(slots.next())
-  return page.skip ? query.offset(slots.next()) : query
+  query = query.orderBy('id', page.order === 'up' ? 'asc' : 'desc').limit(countSlot(slots))
+  return page.skip ? query.offset(countSlot(slots)) : query
+}
+
+/** Cast, because SQLite plans a statement anew for every value bound to a bare limit: that costs as much as reading a row. */
+function countSlot(slots: Slots): RawBuilder<number> {
+  return sql`cast(${sql.val(slots.next())} as bigint)`
 }
 
 /** Every column of a table as the engine should be asked for it, in the order of `shape.columns`. */

@@ -1,8 +1,9 @@
 /** Runs steps on a better-sqlite3 connection: at once, on prepared statements that are kept. */
 import type { Database, Statement } from 'better-sqlite3'
 import type { SqlStatement } from '../sql/sql-statements.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
 import { toEngineFault } from './engine-faults.ts'
-import type { Answer, Lane, RawRow, Step, Steps, TableWork } from './table-work.ts'
+import type { Answer, Lane, OnlyStep, RawRow, Step, Steps, TableWork } from './table-work.ts'
 
 export interface DriverLane extends Lane {
   run<T>(work: TableWork<T>): T
@@ -16,35 +17,50 @@ export function createDriverLane(database: Database, purpose: 'reading' | 'trans
     const found = prepared.get(step.statement)
     if (found !== undefined) return found
     const made = database.prepare<unknown[], unknown>(step.statement.text).safeIntegers(false)
-    if (step.kind === 'rows') made.raw()
+    if (step.kind !== 'change') made.raw()
     prepared.set(step.statement, made)
     return made
   }
 
-  function perform(step: Step): Answer {
+  /** A statement in raw mode answers arrays; the driver's types do not know. */
+  function read(step: Step): readonly RawRow[] {
     const statement = statementOf(step)
-    if (step.kind === 'change') return { rows: NO_ROWS, changed: statement.run(step.parameters).changes }
-    // A statement in raw mode answers arrays; the driver's types do not know.
-    return { rows: statement.all(step.parameters) as RawRow[], changed: 0 }
+    if (step.kind === 'rows') return statement.all(step.parameters) as RawRow[]
+    const row = statement.get(...step.parameters)
+    return row === undefined ? NO_ROWS : [row as RawRow]
+  }
+
+  function perform(step: Step): Answer {
+    if (step.kind !== 'change') return { rows: read(step), changed: 0 }
+    return { rows: NO_ROWS, changed: statementOf(step).run(step.parameters).changes }
   }
 
   return {
     stands: () => purpose === 'reading' || database.inTransaction,
-    run: (work) => runSteps(work, perform),
+    run: ({ shape, begin, only }) => (only === undefined ? runSteps(begin(), shape, perform) : runOnly(only, shape, read)),
   }
 }
 
 const NO_ROWS: readonly RawRow[] = []
 
-function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Answer): T {
-  const steps: Steps<T> = work.begin()
+function runOnly<T>({ step, answer }: OnlyStep<T>, shape: TableShape | undefined, read: (step: Step) => readonly RawRow[]): T {
+  let rows: readonly RawRow[]
+  try {
+    rows = read(step)
+  } catch (error) {
+    throw toEngineFault(error, shape)
+  }
+  return answer(rows)
+}
+
+function runSteps<T>(steps: Steps<T>, shape: TableShape | undefined, perform: (step: Step) => Answer): T {
   let at = steps.next()
   while (at.done !== true) {
     let answer: Answer
     try {
       answer = perform(at.value)
     } catch (error) {
-      at = steps.throw(toEngineFault(error, work.shape))
+      at = steps.throw(toEngineFault(error, shape))
       continue
     }
     at = steps.next(answer)

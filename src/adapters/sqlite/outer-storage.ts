@@ -2,6 +2,7 @@
 import { VaultError } from '../../core/errors.ts'
 import type { Filter, Storage } from '../../core/ports/storage.ts'
 import type { DriverLane } from './driver-lane.ts'
+import { isBusyFault } from './engine-faults.ts'
 import { createFrame, inCallersContext, isInsideTransaction, runInFrame } from './frame.ts'
 import { type Engine, portOver, type Ways } from './port-over.ts'
 import { standsWork } from './prepare-work.ts'
@@ -34,7 +35,7 @@ export interface Connections {
 export function outerStorage(connections: Connections): Storage {
   const { engine, scanners, assertOpen } = connections
   const turns = createTurns()
-  const outer = portOver(engine, outerWays(connections))
+  const ways = outerWays(connections)
 
   /** Scans of unknown length go to a snapshot of their own, in slices; short reads are one statement. */
   function scan<T>(table: string, filter: Filter, slices: (scan: Scan) => Promise<T>): Promise<T> {
@@ -43,17 +44,18 @@ export function outerStorage(connections: Connections): Storage {
   }
 
   return {
-    ...outer,
+    ...portOver(engine, ways),
     async get(table, ids) {
-      if (ids.length <= IDS_AT_ONCE) return outer.get(table, ids)
+      if (ids.length <= IDS_AT_ONCE) return ways.read(engine.rows.get(table, ids))
       return scan(table, EVERY, (each) => getInSlices(each, ids))
     },
     async find(table, filter, page) {
-      if (isShortFind(engine.shapes.of(table), filter, page)) return outer.find(table, filter, page)
+      if (isShortFind(engine.shapes.of(table), filter, page)) return ways.read(engine.rows.find(table, filter, page))
       return scan(table, filter, (each) => findInSlices(each, page))
     },
     async measure(table, filter, measures) {
-      if (isShortMeasure(engine.shapes.of(table), filter, measures)) return outer.measure(table, filter, measures)
+      if (isShortMeasure(engine.shapes.of(table), filter, measures))
+        return ways.read(engine.rows.measure(table, filter, measures))
       return scan(table, filter, (each) => measureInSlices(each, measures, engine.shapes))
     },
   }
@@ -62,21 +64,26 @@ export function outerStorage(connections: Connections): Storage {
 function outerWays({ engine, writing, reading, queue, assertOpen }: Connections): Ways {
   const { ids } = engine
 
-  async function push<T>(writer: Writer<T>): Promise<T> {
+  function push<T>(writer: Writer<T>): Promise<T> {
     assertOpen()
     if (isInsideTransaction(engine)) throw selfWaitError()
     return queue.push(writer)
   }
 
-  const read: Ways['read'] = async (work) => {
+  const read: Ways['read'] = (work) => {
     assertOpen()
-    return retryWhileBusy(() => reading.run(work))
+    try {
+      return reading.run(work)
+    } catch (fault) {
+      if (!isBusyFault(fault)) throw fault
+      return retryWhileBusy(() => reading.run(work))
+    }
   }
 
   return {
     read,
     write: (work) => push({ selfUndoing: true, run: () => writing.run(work) }),
-    async reserveIds(shape, count) {
+    reserveIds(shape, count) {
       assertOpen()
       const reserve = (blocks: BlockChain) => ids.reserve(shape, { count, blockSize: BLOCK_SIZE }, [ids.committed, ...blocks])
       const run = (blocks: BlockChain) => writing.run({ shape, begin: () => reserve(blocks) })
@@ -95,7 +102,7 @@ function outerWays({ engine, writing, reading, queue, assertOpen }: Connections)
         },
       })
     },
-    stand: (tables) => read(standsWork(tables)),
+    stand: async (tables) => read(standsWork(tables)),
   }
 }
 

@@ -13,11 +13,12 @@ export interface Engine {
   readonly ids: RowIds
 }
 
+/** Each answers at once where its connection does, and may throw instead of rejecting. */
 export interface Ways {
-  read<T>(work: TableWork<T>): Promise<T>
-  write<T>(work: TableWork<T>): Promise<T>
-  reserveIds(shape: TableShape, count: number): Promise<readonly number[]>
-  transaction: Storage['transaction']
+  read<T>(work: TableWork<T>): T | Promise<T>
+  write<T>(work: TableWork<T>): T | Promise<T>
+  reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
+  transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
   /** True when these tables need nothing; left out where finding out is not worth a question of its own. */
   stand?(tables: readonly PhysicalTable[]): Promise<boolean>
 }

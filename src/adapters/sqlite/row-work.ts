@@ -3,11 +3,12 @@ import { sql } from 'kysely'
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { conflictError, strippedCause, unknownColumnError } from '../sql/sql-errors.ts'
-import { aliased, createSqlStatements, type SqlStatement, selectColumns, tableKey } from '../sql/sql-statements.ts'
-import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
+import { createSqlStatements, type SqlStatement, tableKey } from '../sql/sql-statements.ts'
+import { toIntegerCell } from '../sql/stored-cells.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import { isOverflowFault } from './engine-faults.ts'
-import { spellOutRealLists } from './spell-out-real-lists.ts'
+import { findRows, getRows, toCell } from './read-rows.ts'
+import { spellOutLists } from './spell-out-lists.ts'
 import { sqliteManners, wideSqliteManners } from './sqlite-manners.ts'
 import { abandonTransaction, allOrNone, change, type RawRow, rows, type Steps, type TableWork } from './table-work.ts'
 
@@ -35,11 +36,11 @@ export function createRowWork(shapes: TableShapes): RowWork {
   }
   return {
     insert: (table, newRows) => on(table, (shape) => insertRows(shape, newRows)),
-    get: (table, ids) => on(table, (shape) => getRows(shape, ids)),
-    find: (table, filter, page) => on(table, (shape) => findRows(shape, spellOutRealLists(shape, filter), page)),
+    get: (table, ids) => getRows(shapes.of(table), ids),
+    find: (table, filter, page) => findRows(shapes.of(table), filter, page),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
     delete: (table, doomed) => on(table, (shape) => deleteRows(shape, doomed)),
-    measure: (table, filter, measures) => on(table, (shape) => measureRows(shape, spellOutRealLists(shape, filter), measures)),
+    measure: (table, filter, measures) => on(table, (shape) => measureRows(shape, spellOutLists(shape, filter), measures)),
   }
 }
 
@@ -135,43 +136,6 @@ function insertStatement(shape: TableShape, count: number): SqlStatement {
   })
 }
 
-function* getRows(shape: TableShape, ids: readonly number[]): Steps<readonly (Row | undefined)[]> {
-  if (ids.length === 0) return []
-  const names = columnNames(shape)
-  const [first] = ids
-  if (ids.length === 1 && first !== undefined) {
-    const [found] = yield* rows(pointStatement(shape), [first], names)
-    return [found === undefined ? undefined : toRow(shape, found)]
-  }
-  const found = yield* rows(listStatement(shape), [JSON.stringify(ids)], names)
-  return found.map((raw) => (raw[0] === null ? undefined : toRow(shape, raw)))
-}
-
-function pointStatement(shape: TableShape): SqlStatement {
-  return statements.once(`get ${tableKey(shape)}`, (slots) =>
-    sqliteManners.compiler
-      .selectFrom(aliased(sqliteManners, shape))
-      .select(selectColumns(sqliteManners, shape))
-      .where(sql<boolean>`${sql.id('id')} = ${sql.val(slots.next())}`),
-  )
-}
-
-/** A left join walks its left side in order, so rows come as the ids stand in the list. */
-function listStatement(shape: TableShape): SqlStatement {
-  return statements.once(`get ${tableKey(shape)} list`, (slots) =>
-    sqliteManners.compiler
-      .selectFrom(sql<{ value: unknown }>`(select value as wanted from json_each(${sql.val(slots.next())}))`.as('w'))
-      .leftJoin(aliased(sqliteManners, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', 'wanted')}`))
-      .select(selectColumns(sqliteManners, shape)),
-  )
-}
-
-function* findRows(shape: TableShape, filter: Filter, page: Page): Steps<readonly Row[]> {
-  const { statement, parameters } = statements.find(shape, filter, page)
-  const found = yield* rows(statement, parameters, columnNames(shape))
-  return found.map((raw) => toRow(shape, raw))
-}
-
 function* updateRows(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
   if (patches.length === 0) return []
   return patches.length === 1 ? yield* applyPatches(shape, patches) : yield* allOrNone(applyPatches(shape, patches))
@@ -199,8 +163,7 @@ function bindNamed(shape: TableShape, column: string, cell: Cell): unknown {
 
 function* deleteRows(shape: TableShape, doomed: Doomed): Steps<readonly number[]> {
   if ('ids' in doomed && doomed.ids.length === 0) return []
-  const filter: Filter =
-    'ids' in doomed ? { kind: 'in', column: 'id', values: doomed.ids } : spellOutRealLists(shape, doomed.filter)
+  const filter: Filter = 'ids' in doomed ? { kind: 'in', column: 'id', values: doomed.ids } : spellOutLists(shape, doomed.filter)
   const { statement, parameters } = statements.deleteWhere(shape, filter)
   const gone = yield* rows(statement, parameters, ['id'])
   return gone.map(([id]) => Number(id)).sort((left, right) => left - right)
@@ -247,31 +210,4 @@ function toMeasure(kind: Measure['kind'], type: PhysicalType | undefined, parts:
   const [high, low] = summed.map((part) => BigInt(String(part)))
   const total = low === undefined ? (high ?? 0n) : ((high ?? 0n) << 32n) + low
   return kind === 'sum' ? toIntegerCell(total) : Number(total) / Number(parts.at(-1))
-}
-
-const namesOfShape = new WeakMap<TableShape, readonly string[]>()
-
-function columnNames(shape: TableShape): readonly string[] {
-  const found = namesOfShape.get(shape)
-  if (found !== undefined) return found
-  const names = shape.columns.map((column) => column.name)
-  namesOfShape.set(shape, names)
-  return names
-}
-
-function toRow(shape: TableShape, raw: RawRow): Row {
-  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
-  const { columns } = shape
-  for (let at = 2; at < columns.length; at++) {
-    const column = columns[at]
-    if (column !== undefined) row[column.name] = toCell(column.type, raw[at])
-  }
-  return row
-}
-
-/** What the driver answered, as the cell it stands for. STRICT tables make the type of the column certain. */
-function toCell(type: PhysicalType, raw: unknown): Cell {
-  if (raw instanceof Uint8Array) return toPlainBytes(raw)
-  if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)
-  return raw === null || raw === undefined ? null : (raw as Cell)
 }

@@ -25,11 +25,11 @@ export function isShortFind(shape: TableShape, filter: Filter, page: Page): bool
   if ((page.skip ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
   if (filter.kind === 'every') return true
   // An index keeps rows of one value by id, so the page is read off it.
-  return (
-    filter.kind === 'compare' &&
-    filter.operator === '=' &&
-    shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
-  )
+  return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
+}
+
+function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind: 'compare' | 'in' }> {
+  return filter.kind === 'in' ? filter.values.length < 2 : filter.kind === 'compare' && filter.operator === '='
 }
 
 /** True where a measure touches few rows: an extreme of a whole indexed column stands at the end of its index. */

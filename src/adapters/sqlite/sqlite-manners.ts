@@ -15,6 +15,8 @@ export const sqliteManners: SqlManners = {
     type === 'bytes'
       ? sql<SqlBool>`(${column} in (select unhex(value) from json_each(${list})))`
       : sql<SqlBool>`(${column} in (select value from json_each(${list})))`,
+  // With statistics of an index SQLite plans a statement anew for every value bound to a bare parameter; a sign hides it.
+  equalTo: (value) => sql`+${value}`,
   bindList: (type, values) => toJsonList(type, values),
   bindCell,
   readColumn: (column, type) => (type === 'integer' ? readInteger(column) : column),
@@ -85,7 +87,7 @@ function bindCell(type: PhysicalType, cell: Cell): unknown {
   throw new VaultError('internal', `A column of ${type} was given a cell that is not: send ${type} or null.`)
 }
 
-/** One JSON array for a list of any length. Bytes travel as hex; lists over real columns never come here, see `spellOutRealLists`. */
+/** One JSON array for a list of any length. Bytes travel as hex; lists over real columns never come here, see `spellOutLists`. */
 function toJsonList(type: PhysicalType, values: readonly Exclude<Cell, null>[]): string {
   switch (type) {
     case 'integer':

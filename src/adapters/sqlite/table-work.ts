@@ -2,9 +2,9 @@
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 
-/** One statement to run. `rows` answers rows as arrays of cells, `change` the number of rows changed. */
+/** One statement to run. `rows` answers rows as arrays of cells, `row` the first of them, `change` the number of rows changed. */
 export interface Step {
-  readonly kind: 'rows' | 'change'
+  readonly kind: 'rows' | 'row' | 'change'
   readonly statement: SqlStatement
   readonly parameters: readonly unknown[]
   /** Names of the cells of a row, in order, for connections that answer rows as objects. */
@@ -25,6 +25,14 @@ export type Steps<T> = Generator<Step, T, Answer>
 export interface TableWork<T> {
   readonly shape: TableShape | undefined
   begin(): Steps<T>
+  /** The same as one step, where it is one: a point read is so short that walking a generator shows. */
+  readonly only?: OnlyStep<T>
+}
+
+/** One step and what its rows come to. */
+export interface OnlyStep<T> {
+  readonly step: Step
+  answer(rows: readonly RawRow[]): T
 }
 
 /** A connection inside a transaction, or one that reads. */
@@ -33,6 +41,17 @@ export interface Lane {
   run<T>(work: TableWork<T>): T | Promise<T>
   /** False once the transaction this lane stands in is gone, so far as that can be known. */
   stands(): boolean
+}
+
+/** Work of one statement that reads. */
+export function reading<T>(shape: TableShape, step: Step, answer: (rows: readonly RawRow[]) => T): TableWork<T> {
+  return {
+    shape,
+    *begin() {
+      return answer((yield step).rows)
+    },
+    only: { step, answer },
+  }
 }
 
 const NO_COLUMNS: readonly string[] = []

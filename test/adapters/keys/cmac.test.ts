@@ -35,6 +35,17 @@ test('a list of all lengths from 0 to 300 equals the independent implementation,
   expect(digests(key, inputs.toReversed())).toEqual(expected.toReversed())
 })
 
+test('each length from 0 to 300 alone, and beside a shorter neighbour, equals the independent implementation', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  for (let length = 0; length <= 300; length++) {
+    const inputs = [luck.bytes(length), luck.bytes(luck.below(length + 1))]
+    const expected = inputs.map((input) => judge(key, input))
+    expect(digests(key, inputs.slice(0, 1)), `${length} bytes`).toEqual(expected.slice(0, 1))
+    expect(digests(key, inputs), `${length} bytes`).toEqual(expected)
+  }
+})
+
 test('random lists of random lengths equal the independent implementation, and one key serves them all', () => {
   const luck = seededBytes(SEED)
   const key = luck.bytes(32)
@@ -62,6 +73,14 @@ test('a list longer than the lanes of one run is cut and keeps its order', () =>
   const all = digests(key, inputs)
   for (const at of [0, 2047, 2048, 4095, 4096, 4999]) expect(all[at]).toBe(judge(key, inputs[at] ?? new Uint8Array()))
   expect(digests(key, [])).toEqual([])
+})
+
+test('bytes of a slab behind its last item are not read', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const input = luck.bytes(20)
+  const slab = { bytes: Uint8Array.from([...input, ...luck.bytes(100)]), ends: Uint32Array.of(20), count: 1 }
+  expect(toHex(createCmac(key).digest(slab))).toBe(judge(key, input))
 })
 
 test('a slab whose items do not begin at zero in its buffer is read from the right place', () => {

@@ -120,6 +120,60 @@ test('bodies too short to be bodies are refused beside good ones', () => {
   expect(items(opened.plaintexts).map((text) => text.length)).toEqual([0, 10, 0, 0, 10, 0])
 })
 
+test('a body opened alone gives what it gives in a list, for every length from 0 to 300 and around the longest of the engine', () => {
+  const ring = ringOf(1)
+  const lengths = [...Array.from({ length: 301 }, (_, length) => length), LONGEST_BATCHED, LONGEST_BATCHED + 1, 5000]
+  const messages = lengths.map((length) => luck.bytes(length))
+  for (const headerBytes of [0, 3, 385]) {
+    const contexts = luck.bytes(32 * messages.length)
+    const bodies = ring.seal('records', luck.bytes(headerBytes), toSlab(messages), contexts)
+    for (const [i, message] of messages.entries()) {
+      const context = contexts.subarray(i * 32, i * 32 + 32)
+      const { plaintexts, opened } = ring.open('records', headerBytes, versionsOf(1, 1), toSlab([slabItem(bodies, i)]), context)
+      expect(opened[0], `${message.length} bytes`).toBe(1)
+      expect(plaintexts.count).toBe(1)
+      expect(plaintexts.ends[0]).toBe(message.length)
+      expect(Object.getPrototypeOf(plaintexts.bytes)).toBe(Uint8Array.prototype)
+      expect(toHex(plaintexts.bytes)).toBe(toHex(message))
+    }
+  }
+})
+
+test('a body sealed alone equals what an independent implementation computes, for every length from 0 to 200', () => {
+  const ring = ringOf(1)
+  const sealing = deriveKey(roots[0]?.secret ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
+  for (let length = 0; length <= 200; length++) {
+    const message = luck.bytes(length)
+    const context = luck.bytes(32)
+    const body = slabItem(ring.seal('records', HEADER, toSlab([message]), context), 0)
+    const secret = Uint8Array.from(createXaesKey(sealing).derive(body, 3).secret.export())
+    expect(toHex(gcm(secret, body.slice(15, 27), context).encrypt(message)), `${length} bytes`).toBe(toHex(body.subarray(27)))
+  }
+})
+
+test('alone, too: a changed bit, another context or version, or a body cut short opens nothing', () => {
+  const ring = ringOf(1, 2)
+  for (const length of [0, 1, 40, 112, 113, 2000]) {
+    const context = luck.bytes(32)
+    const body = slabItem(ring.seal('records', HEADER, toSlab([luck.bytes(length)]), context), 0)
+    const refused = (bytes: Uint8Array, version: number, beside: Uint8Array): void => {
+      const { plaintexts, opened } = ring.open('records', 3, versionsOf(1, version), toSlab([bytes]), beside)
+      expect([opened[0], plaintexts.bytes.length, plaintexts.ends[0], plaintexts.count], `${length} bytes`).toEqual([0, 0, 0, 1])
+    }
+    for (let round = 0; round < 60; round++) {
+      const changed = Uint8Array.from(body)
+      const at = 3 + luck.below(body.length - 3)
+      changed[at] = (changed[at] ?? 0) ^ (1 << luck.below(8))
+      refused(changed, 2, context)
+    }
+    refused(body, 2, luck.bytes(32))
+    refused(body, 1, context)
+    refused(body, 7, context)
+    for (const cut of [0, 1, 3, 42, body.length - 1]) refused(body.subarray(0, cut), 2, context)
+    expect(flagsOf(ring.open('records', 3, versionsOf(1, 2), toSlab([body]), context))).toEqual([1])
+  }
+})
+
 test('bodies of many versions and many processes, mixed, open in their own places', () => {
   const writers = [1, 2, 3].flatMap((newest) => Array.from({ length: 100 }, () => ringOf(...[1, 2, 3].slice(0, newest))))
   const messages = Array.from({ length: 2000 }, () => luck.bytes(luck.below(60)))
@@ -191,8 +245,14 @@ test('after sealing, opening and digesting nothing of the plaintext lies in the 
   const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
   ring.open('records', 3, versionsOf(50, 1), bodies, contexts)
   ring.digest('scope', toSlab(messages))
+  ring.open('records', 3, versionsOf(1, 1), toSlab([slabItem(bodies, 0)]), contexts.subarray(0, 32))
+  ring.digest('scope', toSlab([mark]))
+  const words = Uint32Array.of(0x10000, 7, 0x1234567, 0x89abcdef)
+  ring.undisguise(ring.disguise(words))
   const { memory } = useEngine()
   expect(memory.includes(Buffer.from(mark.subarray(0, 16)))).toBe(false)
+  expect(memory.includes(Buffer.from(words.buffer))).toBe(false)
+  expect(memory.subarray(REGION.schedule, REGION.lengths).every((byte) => byte === 0)).toBe(true)
   expect(memory.subarray(REGION.hashKey, REGION.hashKey + 16).every((byte) => byte === 0)).toBe(true)
 })
 

@@ -64,6 +64,41 @@ test('2,000 random pointers equal FF1 of radix 2 and length 122 of the independe
   }
 })
 
+test('pointers one by one and in lists of 2 to 24 equal the independent implementation both ways, under many keys in turn', () => {
+  const luck = seededBytes(SEED)
+  const rings = Array.from({ length: 5 }, () => {
+    const key = luck.bytes(32)
+    const tweak = luck.bytes(7)
+    return { cipher: createPointerCipher(key, tweak), judge: FF1(2, key, tweak) }
+  })
+  for (let count = 1; count <= 24; count++) {
+    for (const { cipher, judge } of rings) {
+      const words = randomWords(luck, count)
+      const expected = Array.from({ length: count }, (_, i) => toUuid(judge.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))))
+      expect(cipher.disguise(words), `seed ${SEED}, ${count} together`).toEqual(expected)
+      expect(cipher.undisguise(expected), `seed ${SEED}, ${count} together`).toEqual({
+        words,
+        wellFormed: new Uint8Array(count).fill(1),
+      })
+    }
+  }
+})
+
+test('the short way and the batched way give the same texts and the same words for 5,000 pointers', () => {
+  const luck = seededBytes(SEED)
+  const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
+  const words = randomWords(luck, 5000)
+  const texts = cipher.disguise(words)
+  for (const [i, text] of texts.entries()) {
+    const own = words.subarray(i * 4, i * 4 + 4)
+    if (cipher.disguise(own)[0] !== text) expect(cipher.disguise(own), `seed ${SEED}, pointer ${i}`).toEqual([text])
+    const back = cipher.undisguise([text])
+    if (back.wellFormed[0] !== 1 || back.words.some((word, k) => word !== own[k])) {
+      expect(back, `seed ${SEED}, pointer ${i}`).toEqual({ words: own, wellFormed: Uint8Array.of(1) })
+    }
+  }
+})
+
 test('every pointer is a lower-case UUID of version 4, no two are equal, and each leads back, in lists of any length', () => {
   const luck = seededBytes(SEED)
   const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
@@ -134,7 +169,12 @@ test('what is no UUID of version 4 in lower case is marked, has zero words and d
     expect(wellFormed[i], JSON.stringify(text)).toBe(isGood ? 1 : 0)
     expect(back.subarray(i * 4, i * 4 + 4), JSON.stringify(text)).toEqual(isGood ? words : new Uint32Array(4))
   }
-  for (const text of bad) expect(cipher.undisguise([text]).wellFormed[0], JSON.stringify(text)).toBe(0)
+  for (const text of bad) {
+    expect(cipher.undisguise([text]), JSON.stringify(text)).toEqual({ words: new Uint32Array(4), wellFormed: new Uint8Array(1) })
+    const { words: short, wellFormed: marks } = cipher.undisguise([good, text, good])
+    expect(Array.from(marks), JSON.stringify(text)).toEqual([1, 0, 1])
+    expect(Array.from(short), JSON.stringify(text)).toEqual([...words, 0, 0, 0, 0, ...words])
+  }
 })
 
 test('another key or another vault gives other pointers for the same position', () => {

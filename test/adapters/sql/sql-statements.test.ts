@@ -47,7 +47,7 @@ describe('shared statements', () => {
     expect(second.parameters).toEqual(['y', '4', 7, 6, 1])
     expect(first.statement.text).toBe(
       'select "id" as "id", "version" as "version", "a.b" as "a.b", wide("n") as "n" from "vault"."odd.na""me as x" as "t" ' +
-        'where (("a.b" <> ?) and ((not "n" in list(?)) and (("n" is null) or (1 = 1)))) and "id" < ? order by "id" desc limit ? offset ?',
+        'where (("a.b" <> ?) and ((not "n" in list(?)) and (("n" is null) or (1 = 1)))) and "id" < ? order by "id" desc limit cast(? as bigint) offset cast(? as bigint)',
     )
   })
 

@@ -32,6 +32,13 @@ const TWICE_FIRST: usize = TABLES + 96
 const TWICE_SECOND: usize = TABLES + 112
 const LAST_FIRST: usize = TABLES + 128
 const LAST_SECOND: usize = TABLES + 144
+/** Constants that lie in memory as well: a load is cheaper than putting one together from two halves at every use. */
+const LOW_NIBBLES: usize = memory.data<u8>([15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15], 16)
+/** ShiftRows; then the same with every column turned up by one, two and three rows, for MixColumns. */
+const ROWS: usize = memory.data<u8>([0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11], 16)
+const ROWS_1: usize = memory.data<u8>([5, 10, 15, 0, 9, 14, 3, 4, 13, 2, 7, 8, 1, 6, 11, 12], 16)
+const ROWS_2: usize = memory.data<u8>([10, 15, 0, 5, 14, 3, 4, 9, 2, 7, 8, 13, 6, 11, 12, 1], 16)
+const ROWS_3: usize = memory.data<u8>([15, 0, 5, 10, 3, 4, 9, 14, 7, 8, 13, 2, 11, 12, 1, 6], 16)
 /** From a byte of the AES field to low | high << 4 of the tower. */
 const INTO_TOWER: usize = memory.data(256)
 
@@ -107,12 +114,12 @@ export function prepareAes(): void {
 
 @inline
 function lowNibbles(bytes: v128): v128 {
-  return v128.and(bytes, i8x16.splat(15))
+  return v128.and(bytes, v128.load(LOW_NIBBLES))
 }
 
 @inline
 function highNibbles(bytes: v128): v128 {
-  return i16x8.shr_u(v128.andnot(bytes, i8x16.splat(15)), 4)
+  return i16x8.shr_u(v128.andnot(bytes, v128.load(LOW_NIBBLES)), 4)
 }
 
 /** Sum of two look-ups: a map from two nibbles of each byte to a byte. */
@@ -145,19 +152,18 @@ function secondHalf(low: v128, high: v128): v128 {
 
 /** SubBytes, ShiftRows, MixColumns and AddRoundKey, within the tower. */
 @inline
-function round(state: v128, key: v128): v128 {
+function round(state: v128, key: usize): v128 {
   const low = lowNibbles(state)
   const high = highNibbles(state)
   const u = firstHalf(low, high)
   const v = secondHalf(low, high)
   const once = look(ONCE_FIRST, u, ONCE_SECOND, v)
   const twice = look(TWICE_FIRST, u, TWICE_SECOND, v)
-  // Each column becomes 2 x itself + 3 x its neighbour below + the two others: ShiftRows is part of these four orders.
-  const here = v128.swizzle(twice, i8x16(0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11))
-  const next = v128.swizzle(v128.xor(once, twice), i8x16(5, 10, 15, 0, 9, 14, 3, 4, 13, 2, 7, 8, 1, 6, 11, 12))
-  const third = v128.swizzle(once, i8x16(10, 15, 0, 5, 14, 3, 4, 9, 2, 7, 8, 13, 6, 11, 12, 1))
-  const fourth = v128.swizzle(once, i8x16(15, 0, 5, 10, 3, 4, 9, 14, 7, 8, 13, 2, 11, 12, 1, 6))
-  return v128.xor(v128.xor(v128.xor(here, key), next), v128.xor(third, fourth))
+  // Each column becomes 2 x itself + 3 x the one turned by a row + the two turned further.
+  const near = v128.xor(v128.swizzle(twice, v128.load(ROWS)), v128.load(key))
+  const next = v128.swizzle(v128.xor(once, twice), v128.load(ROWS_1))
+  const far = v128.xor(v128.swizzle(once, v128.load(ROWS_2)), v128.swizzle(once, v128.load(ROWS_3)))
+  return v128.xor(v128.xor(near, next), far)
 }
 
 /** SubBytes without its constant, out of the tower. */
@@ -170,33 +176,29 @@ function leave(state: v128): v128 {
 
 /** The last round: SubBytes, ShiftRows, AddRoundKey. */
 @inline
-function lastRound(state: v128, key: v128): v128 {
-  const bytes = leave(state)
-  return v128.xor(v128.swizzle(bytes, i8x16(0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11)), key)
+function lastRound(state: v128, key: usize): v128 {
+  return v128.xor(v128.swizzle(leave(state), v128.load(ROWS)), v128.load(key))
 }
 
-/** Encrypts `count` blocks where they lie. Two at a time: one alone leaves half of the processor waiting. */
+/** Encrypts `count` blocks where they lie. Two at a time: one alone leaves a third of the processor waiting. */
 export function encryptBlocks(schedule: usize, blocks: usize, count: i32): void {
-  const last = schedule + 16 * ROUNDS
   const first = v128.load(schedule)
+  const last = schedule + 16 * ROUNDS
   for (; count > 1; count -= 2) {
     let one = v128.xor(enter(v128.load(blocks)), first)
     let two = v128.xor(enter(v128.load(blocks, 16)), first)
-    for (let at = schedule + 16; at < last; at += 16) {
-      const key = v128.load(at)
+    for (let key = schedule + 16; key < last; key += 16) {
       one = round(one, key)
       two = round(two, key)
     }
-    const key = v128.load(last)
-    v128.store(blocks, lastRound(one, key))
-    v128.store(blocks, lastRound(two, key), 16)
+    v128.store(blocks, lastRound(one, last))
+    v128.store(blocks, lastRound(two, last), 16)
     blocks += 32
   }
-  if (count > 0) {
-    let one = v128.xor(enter(v128.load(blocks)), first)
-    for (let at = schedule + 16; at < last; at += 16) one = round(one, v128.load(at))
-    v128.store(blocks, lastRound(one, v128.load(last)))
-  }
+  if (count < 1) return
+  let one = v128.xor(enter(v128.load(blocks)), first)
+  for (let key = schedule + 16; key < last; key += 16) one = round(one, key)
+  v128.store(blocks, lastRound(one, last))
 }
 
 /** The S-box on the four bytes of a word. */

@@ -1,4 +1,5 @@
-/** CMAC over many short messages side by side; the host computes AES of one block per lane and step. */
+/** CMAC over short messages side by side. AES of one block per lane and step: the host's for many lanes, done here for a few. */
+import { encryptBlocks } from './aes'
 
 /** Most blocks of one message; the host's MOST_LANE_BLOCKS must not be higher. */
 const MOST_BLOCKS: usize = 32
@@ -77,4 +78,20 @@ export function writeMacs(blocks: usize, order: usize, count: i32, out: usize): 
     order += 4
     blocks += 16
   }
+}
+
+/** All of it for a few messages, under the schedule of `expandKey`. Leaves nothing in `blocks`. */
+export function digestFew(
+  schedule: usize, bytes: usize, ends: usize, base: u32, count: i32, order: usize, running: usize, subkeys: usize, blocks: usize,
+  out: usize,
+): void {
+  orderLanes(ends, base, count, order, running)
+  for (let step: u32 = 0; ; step++) {
+    const lanes = load<u32>(running + 4 * <usize>step)
+    if (lanes == 0) break
+    addStep(bytes, ends, base, order, lanes, step, subkeys, blocks)
+    encryptBlocks(schedule, blocks, lanes)
+  }
+  writeMacs(blocks, order, count, out)
+  memory.fill(blocks, 0, 16 * count)
 }

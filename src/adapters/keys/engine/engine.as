@@ -1,9 +1,10 @@
 /** What the host may call of the engine. Rebuild with scripts/build-engine.ts. */
 export { encryptBlocks, expandKey, prepareAes } from './aes'
-export { addStep, orderLanes, writeMacs } from './cmac'
+export { addStep, digestFew, orderLanes, writeMacs } from './cmac'
 export { forgetHashKey, useHashKey } from './ghash'
 export { openBodies, sealBodies, writeCounters } from './gcm'
 export { addRound, joinWords, parseUuids, prepareDigits, renderUuids, splitWords, subtractRound, writeRound } from './pointer'
+export { disguiseFew, undisguiseFew } from './pointer'
 
 /** Overwrites memory with zeros. */
 export function wipe(at: usize, bytes: usize): void {

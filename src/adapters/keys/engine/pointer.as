@@ -1,9 +1,12 @@
 /**
- * FF1 (SP 800-38G) for radix 2 and length 122, halves of 61 bits, over many lanes; and UUID text both ways. The host computes
- * AES of one block per lane and round. With a tweak of 7 bytes PRF(P || Q) is AES(AES(P) xor Q), and Q is one block:
- * tweak 7 | round 1 | half 8. The host gives AES(P) xor tweak as `fixed`; only the round and the half are added here.
+ * FF1 (SP 800-38G) for radix 2 and length 122, halves of 61 bits, over many lanes; and UUID text both ways. AES of one block
+ * per lane and round is computed by the host for many lanes, and here for a few. With a tweak of 7 bytes PRF(P || Q) is
+ * AES(AES(P) xor Q), and Q is one block: tweak 7 | round 1 | half 8. The host gives AES(P) xor tweak as `fixed`; only the
+ * round and the half are added here.
  */
+import { encryptBlocks } from './aes'
 
+const ROUNDS: u32 = 10
 const MASK61: u64 = 0x1fffffffffffffff
 const MASK58: u64 = 0x03ffffffffffffff
 const HYPHEN: u8 = 45
@@ -148,4 +151,38 @@ export function parseUuids(text: usize, left: usize, right: usize, wellFormed: u
     right += 8
     wellFormed++
   }
+}
+
+/** From words to UUID text for a few lanes, under the schedule of `expandKey`; leaves nothing in `blocks` and the halves. */
+export function disguiseFew(
+  schedule: usize, fixed: usize, words: usize, left: usize, right: usize, blocks: usize, text: usize, count: i32,
+): void {
+  splitWords(words, left, right, count)
+  writeRound(fixed, 0, right, blocks, count)
+  for (let round: u32 = 0; round < ROUNDS; round++) {
+    encryptBlocks(schedule, blocks, count)
+    addRound(fixed, round + 1, round & 1 ? right : left, blocks, count)
+  }
+  renderUuids(left, right, text, count)
+  wipeLanes(left, right, blocks, count)
+}
+
+/** The other way, with the marks of `parseUuids`. Words may take the place of the text. */
+export function undisguiseFew(
+  schedule: usize, fixed: usize, text: usize, left: usize, right: usize, blocks: usize, words: usize, wellFormed: usize, count: i32,
+): void {
+  parseUuids(text, left, right, wellFormed, count)
+  writeRound(fixed, ROUNDS - 1, left, blocks, count)
+  for (let round = ROUNDS; round > 0; round--) {
+    encryptBlocks(schedule, blocks, count)
+    subtractRound(fixed, round - 2, round & 1 ? left : right, blocks, count)
+  }
+  joinWords(words, left, right, wellFormed, count)
+  wipeLanes(left, right, blocks, count)
+}
+
+function wipeLanes(left: usize, right: usize, blocks: usize, count: i32): void {
+  memory.fill(left, 0, 8 * count)
+  memory.fill(right, 0, 8 * count)
+  memory.fill(blocks, 0, 16 * count)
 }

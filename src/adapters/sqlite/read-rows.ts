@@ -1,0 +1,89 @@
+/** The work of reading rows, by id and by filter: which statement runs, what is bound, and what its rows become. */
+import { sql } from 'kysely'
+import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../../core/ports/storage.ts'
+import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
+import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import { spellOutLists } from './spell-out-lists.ts'
+import { sqliteManners } from './sqlite-manners.ts'
+import { type RawRow, reading, type TableWork } from './table-work.ts'
+
+const statements = createSqlStatements(sqliteManners)
+
+/** `Storage.get`: in the order of the ids. */
+export function getRows(shape: TableShape, ids: readonly number[]): TableWork<readonly (Row | undefined)[]> {
+  const { names, own, point, list } = readPlan(shape)
+  const [first] = ids
+  if (first === undefined) return { shape, begin: nothingFound }
+  if (ids.length === 1) {
+    const step = { kind: 'row', statement: point, parameters: [first], columns: names } as const
+    return reading(shape, step, ([found]) => [found === undefined ? undefined : toRow(own, found)])
+  }
+  const step = { kind: 'rows', statement: list, parameters: [JSON.stringify(ids)], columns: names } as const
+  return reading(shape, step, (found) => found.map((raw) => (raw[0] === null ? undefined : toRow(own, raw))))
+}
+
+// biome-ignore lint/correctness/useYield: work that needs no statement has no step.
+function* nothingFound() {
+  return []
+}
+
+/** `Storage.find`. */
+export function findRows(shape: TableShape, filter: Filter, page: Page): TableWork<readonly Row[]> {
+  const { names, own } = readPlan(shape)
+  const { statement, parameters } = statements.find(shape, spellOutLists(shape, filter), page)
+  const step = { kind: 'rows', statement, parameters, columns: names } as const
+  return reading(shape, step, (found) => found.map((raw) => toRow(own, raw)))
+}
+
+/** What every read of one table has in common, so that it is put together once. */
+interface ReadPlan {
+  readonly names: readonly string[]
+  /** The columns beside `id` and `version`. */
+  readonly own: readonly PhysicalColumn[]
+  readonly point: SqlStatement
+  readonly list: SqlStatement
+}
+
+const plans = new WeakMap<TableShape, ReadPlan>()
+
+function readPlan(shape: TableShape): ReadPlan {
+  const found = plans.get(shape)
+  if (found !== undefined) return found
+  const { columns } = shape
+  const names = columns.map((column) => column.name)
+  const plan = { names, own: columns.slice(2), point: pointStatement(shape), list: listStatement(shape) }
+  plans.set(shape, plan)
+  return plan
+}
+
+function pointStatement(shape: TableShape): SqlStatement {
+  const query = sqliteManners.compiler
+    .selectFrom(aliased(sqliteManners, shape))
+    .select(selectColumns(sqliteManners, shape))
+    .where(sql<boolean>`${sql.id('id')} = ${sql.val(0)}`)
+  return { text: query.compile().sql }
+}
+
+/** A left join walks its left side in order, so rows come as the ids stand in the list. */
+function listStatement(shape: TableShape): SqlStatement {
+  const query = sqliteManners.compiler
+    .selectFrom(sql<{ value: unknown }>`(select value as wanted from json_each(${sql.val(0)}))`.as('w'))
+    .leftJoin(aliased(sqliteManners, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', 'wanted')}`))
+    .select(selectColumns(sqliteManners, shape))
+  return { text: query.compile().sql }
+}
+
+function toRow(own: readonly PhysicalColumn[], raw: RawRow): Row {
+  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
+  let at = 2
+  for (const { name, type } of own) row[name] = toCell(type, raw[at++])
+  return row
+}
+
+/** What the driver answered, as the cell it stands for. STRICT tables make the type of the column certain. */
+export function toCell(type: PhysicalType, raw: unknown): Cell {
+  if (raw instanceof Uint8Array) return toPlainBytes(raw)
+  if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)
+  return raw === null || raw === undefined ? null : (raw as Cell)
+}
