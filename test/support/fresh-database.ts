@@ -1,10 +1,11 @@
 /** Makes an empty database on a running PostgreSQL, so that test files do not see each other. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 
 export interface FreshDatabase {
   readonly url: string
-  /** Removes the database, ending whoever is still connected to it. */
+  /** Removes the database once nobody is connected to it any more, or after a while by force. */
   drop(): Promise<void>
 }
 
@@ -14,7 +15,27 @@ export async function freshDatabase(url: string): Promise<FreshDatabase> {
   await asSuperuser(url, `create database ${name} template template0`)
   const own = new URL(url)
   own.pathname = `/${name}`
-  return { url: own.href, drop: () => asSuperuser(url, `drop database if exists ${name} with (force)`) }
+  return { url: own.href, drop: () => dropDatabase(url, name) }
+}
+
+/** Times a quarter of a second's wait is cut into: connections that were ended take a moment to be gone. */
+const LOOKS = 25
+
+/** A pool answers `end` before the server has let go of its connections; ending those by force would be an error to the pool. */
+async function dropDatabase(url: string, name: string): Promise<void> {
+  for (let look = 0; look < LOOKS && (await countConnections(url, name)) > 0; look++) await pause(10)
+  await asSuperuser(url, `drop database if exists ${name} with (force)`)
+}
+
+async function countConnections(url: string, name: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ count: string }>('select count(*) from pg_stat_activity where datname = $1', [name])
+    return Number(rows[0]?.count ?? 0)
+  } finally {
+    await client.end()
+  }
 }
 
 async function asSuperuser(url: string, statement: string): Promise<void> {

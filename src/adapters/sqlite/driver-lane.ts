@@ -37,30 +37,31 @@ export function createDriverLane(database: Database, purpose: 'reading' | 'trans
 
   return {
     stands: () => purpose === 'reading' || database.inTransaction,
-    run: ({ shape, begin, only }) => (only === undefined ? runSteps(begin(), shape, perform) : runOnly(only, shape, read)),
+    run: (work) => (work.only === undefined ? runSteps(work, perform) : runOnly(work.only, work.shape, perform)),
   }
 }
 
 const NO_ROWS: readonly RawRow[] = []
 
-function runOnly<T>({ step, answer }: OnlyStep<T>, shape: TableShape | undefined, read: (step: Step) => readonly RawRow[]): T {
-  let rows: readonly RawRow[]
+function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, perform: (step: Step) => Answer): T {
+  let answer: Answer
   try {
-    rows = read(step)
+    answer = perform(only.step)
   } catch (error) {
     throw toEngineFault(error, shape)
   }
-  return answer(rows)
+  return only.result(answer)
 }
 
-function runSteps<T>(steps: Steps<T>, shape: TableShape | undefined, perform: (step: Step) => Answer): T {
+function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Answer): T {
+  const steps: Steps<T> = work.begin()
   let at = steps.next()
   while (at.done !== true) {
     let answer: Answer
     try {
       answer = perform(at.value)
     } catch (error) {
-      at = steps.throw(toEngineFault(error, shape))
+      at = steps.throw(toEngineFault(error, work.shape))
       continue
     }
     at = steps.next(answer)

@@ -5,7 +5,7 @@ import type { Storage } from '../../core/ports/storage.ts'
 import { endedError, unavailableError } from '../sql/sql-errors.ts'
 import { type Engine, portOver } from './port-over.ts'
 import { BLOCK_SIZE, type BlockChain, handUp, type IdBlocks } from './row-ids.ts'
-import { keepSavepoint, type Lane, openSavepoint, type Steps, type TableWork, undoSavepoint } from './table-work.ts'
+import { KEEP_SAVEPOINT, type Lane, OPEN_SAVEPOINT, type TableWork, UNDO_SAVEPOINT } from './table-work.ts'
 
 /** One transaction or savepoint: what it stands in, the ids it took, and whose turn it is on its lane. */
 export interface Frame {
@@ -41,10 +41,13 @@ export function isInsideTransaction(engine: Engine): boolean {
  * on a promise keeps its context, at a fifth of what a snapshot of the context costs.
  */
 export function inCallersContext<T>(frame: Frame, work: (storage: Storage) => Promise<T>): (storage: Storage) => Promise<T> {
-  const { promise, resolve } = Promise.withResolvers<Storage>()
-  const result = currentFrame.run(frame, () => promise.then(work))
+  let begin: (storage: Storage) => void = ignore
+  const begun = new Promise<Storage>((resolve) => {
+    begin = resolve
+  })
+  const result = currentFrame.run(frame, () => begun.then(work))
   return (storage) => {
-    resolve(storage)
+    begin(storage)
     return result
   }
 }
@@ -93,15 +96,10 @@ async function runInSavepoint<T>(frame: Frame, lane: Lane, work: (storage: Stora
 
 async function undoQuietly(lane: Lane): Promise<void> {
   try {
-    await lane.run(bare(undoSavepoint))
+    await lane.run(UNDO_SAVEPOINT)
   } catch {
     // The engine undid the whole transaction by itself; the error being rethrown says why.
   }
-}
-
-/** Steps as work that concerns no table. */
-export function bare(begin: () => Steps<void>): TableWork<void> {
-  return { shape: undefined, begin }
 }
 
 /** Block chain from the process down to this frame. */

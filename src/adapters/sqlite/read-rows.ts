@@ -4,23 +4,34 @@ import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../.
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
 import { spellOutLists } from './spell-out-lists.ts'
 import { sqliteManners } from './sqlite-manners.ts'
-import { type RawRow, reading, type TableWork } from './table-work.ts'
+import { onlyStep, type RawRow, type Step, type TableWork } from './table-work.ts'
 
 const statements = createSqlStatements(sqliteManners)
 
+/** Rows from which packing them pays, for lists of ids, which mostly exist, and for pages, which may stay nearly empty. */
+const FEWEST_PACKED_IDS = 5
+const FEWEST_PACKED_LIMIT = 100
+/** Rows of one packed read at most: their cells stand in memory a few times over. */
+const MOST_PACKED = 16_384
+/** Reads of a table that are not packed after one met a cell too long for it. */
+const UNPACKED_READS = 100
+
 /** `Storage.get`: in the order of the ids. */
 export function getRows(shape: TableShape, ids: readonly number[]): TableWork<readonly (Row | undefined)[]> {
-  const { names, own, point, list } = readPlan(shape)
+  const plan = readPlan(shape)
+  const { names, own } = plan
   const [first] = ids
   if (first === undefined) return { shape, begin: nothingFound }
   if (ids.length === 1) {
-    const step = { kind: 'row', statement: point, parameters: [first], columns: names } as const
-    return reading(shape, step, ([found]) => [found === undefined ? undefined : toRow(own, found)])
+    const step = { kind: 'row', statement: plan.point, parameters: [first], columns: names } as const
+    return onlyStep(shape, step, ({ rows: [found] }) => [found === undefined ? undefined : toRow(own, found)])
   }
-  const step = { kind: 'rows', statement: list, parameters: [JSON.stringify(ids)], columns: names } as const
-  return reading(shape, step, (found) => found.map((raw) => (raw[0] === null ? undefined : toRow(own, raw))))
+  const step = { kind: 'rows', statement: plan.list, parameters: [JSON.stringify(ids)], columns: names } as const
+  const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => (raw[0] === null ? undefined : toRow(own, raw))))
+  return ids.length < FEWEST_PACKED_IDS || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows)
 }
 
 // biome-ignore lint/correctness/useYield: work that needs no statement has no step.
@@ -30,14 +41,45 @@ function* nothingFound() {
 
 /** `Storage.find`. */
 export function findRows(shape: TableShape, filter: Filter, page: Page): TableWork<readonly Row[]> {
-  const { names, own } = readPlan(shape)
+  const plan = readPlan(shape)
   const { statement, parameters } = statements.find(shape, spellOutLists(shape, filter), page)
-  const step = { kind: 'rows', statement, parameters, columns: names } as const
-  return reading(shape, step, (found) => found.map((raw) => toRow(own, raw)))
+  const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
+  const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => toRow(plan.own, raw)))
+  const few = page.limit < FEWEST_PACKED_LIMIT || page.limit > MOST_PACKED
+  return few || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined))
+}
+
+function isPacked(plan: ReadPlan): boolean {
+  return plan.packs && plan.unpackedReads-- <= 0
+}
+
+/** Reads packed, and once more without where that was not possible. */
+function packedFirst<T>(
+  plan: ReadPlan,
+  step: Step,
+  plain: TableWork<T>,
+  result: (rows: readonly (Row | undefined)[]) => T,
+): TableWork<T> {
+  const { shape } = plan
+  return {
+    shape,
+    *begin() {
+      const statement = packedStatement(shape, step.statement)
+      const { rows } = yield { kind: 'row', statement, parameters: step.parameters, columns: PACKED_COLUMNS }
+      const unpacked = unpackRows(shape, rows[0])
+      if (unpacked !== undefined) return result(unpacked)
+      plan.unpackedReads = UNPACKED_READS
+      return yield* plain.begin()
+    },
+  }
 }
 
 /** What every read of one table has in common, so that it is put together once. */
 interface ReadPlan {
+  readonly shape: TableShape
+  readonly packs: boolean
+  /** Reads to come that shall not be packed. */
+  unpackedReads: number
   readonly names: readonly string[]
   /** The columns beside `id` and `version`. */
   readonly own: readonly PhysicalColumn[]
@@ -52,7 +94,15 @@ function readPlan(shape: TableShape): ReadPlan {
   if (found !== undefined) return found
   const { columns } = shape
   const names = columns.map((column) => column.name)
-  const plan = { names, own: columns.slice(2), point: pointStatement(shape), list: listStatement(shape) }
+  const plan = {
+    shape,
+    packs: canPack(shape),
+    unpackedReads: 0,
+    names,
+    own: columns.slice(2),
+    point: pointStatement(shape),
+    list: listStatement(shape),
+  }
   plans.set(shape, plan)
   return plan
 }

@@ -1,11 +1,9 @@
 /** A few connections for long scans: each holds one snapshot for as long as its scan takes. */
 import type { Database } from 'better-sqlite3'
-import type { SqlStatement } from '../sql/sql-statements.ts'
 import { createDriverLane, type DriverLane } from './driver-lane.ts'
 import { toEngineFault } from './engine-faults.ts'
-import { bare } from './frame.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
-import { change } from './table-work.ts'
+import { command } from './table-work.ts'
 
 export interface Scanners {
   /** Runs a scan on a snapshot taken now; waits while all connections are taken. */
@@ -17,8 +15,8 @@ export interface Scanners {
 /** Connections at most; a scan beyond them waits for another to end. */
 const MOST_SCANNERS = 4
 
-const BEGIN: SqlStatement = { text: 'begin' }
-const END: SqlStatement = { text: 'commit' }
+const BEGIN = command('begin')
+const END = command('commit')
 
 interface Scanner {
   readonly database: Database
@@ -53,10 +51,10 @@ export function createScanners(open: () => Database): Scanners {
 async function onScanner<T>(pool: Pool, scan: (run: OnSnapshot) => Promise<T>): Promise<T> {
   const scanner = await pool.take()
   try {
-    scanner.lane.run(command(BEGIN))
+    scanner.lane.run(BEGIN)
     return await scan(scanner.lane.run)
   } finally {
-    if (scanner.database.inTransaction) scanner.lane.run(command(END))
+    if (scanner.database.inTransaction) scanner.lane.run(END)
     pool.giveBack(scanner)
   }
 }
@@ -98,10 +96,4 @@ function openScanner(open: () => Database): Scanner {
   } catch (error) {
     throw toEngineFault(error, undefined)
   }
-}
-
-function command(statement: SqlStatement) {
-  return bare(function* () {
-    yield* change(statement, [])
-  })
 }

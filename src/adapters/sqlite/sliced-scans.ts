@@ -109,7 +109,7 @@ export async function findInSlices(scan: Scan, page: Page): Promise<readonly Row
   const { rows, run, table } = scan
   const found: Row[] = []
   let skip = page.skip ?? 0
-  await eachSlice(scan, page, (within) => {
+  await eachSlice(scan, page, (within, size) => {
     if (skip > 0) {
       const [matches] = run(rows.measure(table, within, [{ kind: 'count' }]))
       if (Number(matches) <= skip) {
@@ -117,8 +117,9 @@ export async function findInSlices(scan: Scan, page: Page): Promise<readonly Row
         return false
       }
     }
-    for (const row of run(rows.find(table, within, { order: page.order, limit: page.limit - found.length, skip })))
-      found.push(row)
+    // A slice has no more rows than ids, and a read that knows its bound can be made for it.
+    const limit = Math.min(page.limit - found.length, size)
+    for (const row of run(rows.find(table, within, { order: page.order, limit, skip }))) found.push(row)
     skip = 0
     return found.length >= page.limit
   })
@@ -141,7 +142,7 @@ export async function measureInSlices(scan: Scan, measures: readonly Measure[], 
 async function eachSlice(
   { rows, run, table, filter, turns }: Scan,
   { order, after }: Pick<Page, 'order' | 'after'>,
-  visit: (within: Filter) => boolean,
+  visit: (within: Filter, size: number) => boolean,
 ): Promise<void> {
   let size = FIRST_SLICE
   let cursor = after
@@ -151,7 +152,7 @@ async function eachSlice(
     const low = order === 'up' ? next.id : next.id - size + 1
     const high = low + size - 1
     const began = performance.now()
-    const enough = visit(within(filter, low, high))
+    const enough = visit(within(filter, low, high), size)
     size = nextSize(size, performance.now() - began)
     cursor = order === 'up' ? high : low
     if (turns.due()) await turns.turn()

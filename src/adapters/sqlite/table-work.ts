@@ -29,10 +29,10 @@ export interface TableWork<T> {
   readonly only?: OnlyStep<T>
 }
 
-/** One step and what its rows come to. */
+/** One step and what its answer comes to. */
 export interface OnlyStep<T> {
   readonly step: Step
-  answer(rows: readonly RawRow[]): T
+  result(answer: Answer): T
 }
 
 /** A connection inside a transaction, or one that reads. */
@@ -43,15 +43,20 @@ export interface Lane {
   stands(): boolean
 }
 
-/** Work of one statement that reads. */
-export function reading<T>(shape: TableShape, step: Step, answer: (rows: readonly RawRow[]) => T): TableWork<T> {
+/** Work of one step. */
+export function onlyStep<T>(shape: TableShape | undefined, step: Step, result: (answer: Answer) => T): TableWork<T> {
   return {
     shape,
     *begin() {
-      return answer((yield step).rows)
+      return result(yield step)
     },
-    only: { step, answer },
+    only: { step, result },
   }
+}
+
+/** Work of one statement that binds nothing, answers nothing and concerns no table. */
+export function command(text: string): TableWork<void> {
+  return onlyStep(undefined, { kind: 'change', statement: { text }, parameters: [], columns: NO_COLUMNS }, () => undefined)
 }
 
 const NO_COLUMNS: readonly string[] = []
@@ -70,29 +75,24 @@ export function* rows(
   return answer.rows
 }
 
-const SAVEPOINT: SqlStatement = { text: 'savepoint strongroom' }
-const RELEASE: SqlStatement = { text: 'release strongroom' }
-const UNDO: SqlStatement = { text: 'rollback to strongroom' }
+export const OPEN_SAVEPOINT = command('savepoint strongroom')
+export const KEEP_SAVEPOINT = command('release strongroom')
+const BACK_TO_SAVEPOINT = command('rollback to strongroom')
 
-export function* openSavepoint(): Steps<void> {
-  yield* change(SAVEPOINT, [])
+export const UNDO_SAVEPOINT: TableWork<void> = {
+  shape: undefined,
+  *begin() {
+    yield* BACK_TO_SAVEPOINT.begin()
+    yield* KEEP_SAVEPOINT.begin()
+  },
 }
 
-export function* keepSavepoint(): Steps<void> {
-  yield* change(RELEASE, [])
-}
-
-export function* undoSavepoint(): Steps<void> {
-  yield* change(UNDO, [])
-  yield* change(RELEASE, [])
-}
-
-const ROLLBACK: SqlStatement = { text: 'rollback' }
+const ROLLBACK = command('rollback')
 
 /** Gives the whole transaction up, as SQLite itself does on some errors; everything in it then finds that it no longer stands. */
 export function* abandonTransaction(): Steps<void> {
   try {
-    yield* change(ROLLBACK, [])
+    yield* ROLLBACK.begin()
   } catch {
     // SQLite had undone it already.
   }
@@ -100,14 +100,14 @@ export function* abandonTransaction(): Steps<void> {
 
 /** Runs steps so that a failure leaves nothing of them behind. */
 export function* allOrNone<T>(steps: Steps<T>): Steps<T> {
-  yield* openSavepoint()
+  yield* OPEN_SAVEPOINT.begin()
   try {
     const result = yield* steps
-    yield* keepSavepoint()
+    yield* KEEP_SAVEPOINT.begin()
     return result
   } catch (error) {
     try {
-      yield* undoSavepoint()
+      yield* UNDO_SAVEPOINT.begin()
     } catch {
       // The engine undid the whole transaction by itself; the first error says why.
     }

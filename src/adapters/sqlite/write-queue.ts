@@ -2,12 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError } from '../../core/errors.ts'
 import { unavailableError } from '../sql/sql-errors.ts'
-import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { DriverLane } from './driver-lane.ts'
 import { isBusyFault } from './engine-faults.ts'
-import { bare } from './frame.ts'
 import { type BlockChain, handUp, type IdBlocks } from './row-ids.ts'
-import { change, keepSavepoint, openSavepoint, undoSavepoint } from './table-work.ts'
+import { command, KEEP_SAVEPOINT, OPEN_SAVEPOINT, UNDO_SAVEPOINT } from './table-work.ts'
 
 /** Something that wants to write. */
 export interface Writer<T> {
@@ -31,9 +29,9 @@ const GROUP_MILLISECONDS = 10
 const PATIENCE_MILLISECONDS = 10_000
 const LONGEST_PAUSE_MILLISECONDS = 16
 
-const BEGIN: SqlStatement = { text: 'begin immediate' }
-const COMMIT: SqlStatement = { text: 'commit' }
-const ROLLBACK: SqlStatement = { text: 'rollback' }
+const BEGIN = command('begin immediate')
+const COMMIT = command('commit')
+const ROLLBACK = command('rollback')
 
 interface Waiting {
   readonly writer: Writer<unknown>
@@ -123,10 +121,10 @@ async function runWriter(lane: DriverLane, waiter: Waiting, { kept, blocks }: Gr
   const inSavepoint = !writer.selfUndoing && kept.length > 0
   const own: IdBlocks = new Map()
   try {
-    if (inSavepoint) lane.run(bare(openSavepoint))
+    if (inSavepoint) lane.run(OPEN_SAVEPOINT)
     const value = await writer.run([blocks, own])
     if (!lane.stands()) throw unavailableError('SQLite undid the transaction; nothing of it was kept.')
-    if (inSavepoint) lane.run(bare(keepSavepoint))
+    if (inSavepoint) lane.run(KEEP_SAVEPOINT)
     handUp(own, blocks)
     kept.push({ waiter, value })
     return undefined
@@ -140,10 +138,10 @@ async function runWriter(lane: DriverLane, waiter: Waiting, { kept, blocks }: Gr
 /** Undoes one failed writer; the transaction stands afterwards unless the engine failed. */
 function undo(lane: DriverLane, writer: Writer<unknown>, inSavepoint: boolean): unknown {
   try {
-    if (inSavepoint) lane.run(bare(undoSavepoint))
+    if (inSavepoint) lane.run(UNDO_SAVEPOINT)
     else if (!writer.selfUndoing) {
-      lane.run(command(ROLLBACK))
-      lane.run(command(BEGIN))
+      lane.run(ROLLBACK)
+      lane.run(BEGIN)
     }
     return undefined
   } catch (error) {
@@ -155,7 +153,7 @@ function undo(lane: DriverLane, writer: Writer<unknown>, inSavepoint: boolean): 
 /** Commits, then tells; when the commit fails, all of the group fail with its error. */
 function finish(lane: DriverLane, { kept, blocks }: Group, { committed, afterCommit }: Ending): void {
   try {
-    lane.run(command(kept.length === 0 ? ROLLBACK : COMMIT))
+    lane.run(kept.length === 0 ? ROLLBACK : COMMIT)
     afterCommit()
   } catch (error) {
     rollBackQuietly(lane)
@@ -169,7 +167,7 @@ function finish(lane: DriverLane, { kept, blocks }: Group, { committed, afterCom
 function rollBackQuietly(lane: DriverLane): void {
   if (!lane.stands()) return
   try {
-    lane.run(command(ROLLBACK))
+    lane.run(ROLLBACK)
   } catch {
     // SQLite had undone it already; the error being reported says why.
   }
@@ -177,7 +175,7 @@ function rollBackQuietly(lane: DriverLane): void {
 
 /** Begins as soon as no other process writes, trying again without ever blocking the event loop. */
 async function beginPatiently(lane: DriverLane): Promise<void> {
-  await retryWhileBusy(() => lane.run(command(BEGIN)))
+  await retryWhileBusy(() => lane.run(BEGIN))
 }
 
 /** Tries again with growing, jittered pauses while another connection holds the file. */
@@ -191,10 +189,4 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>): Promise<
     }
     await pause(longest * (0.5 + Math.random() / 2))
   }
-}
-
-function command(statement: SqlStatement) {
-  return bare(function* () {
-    yield* change(statement, [])
-  })
 }
