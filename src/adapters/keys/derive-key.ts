@@ -6,6 +6,7 @@ import { unreachable } from '../../core/util/unreachable.ts'
 export type KeyUse =
   | { readonly kind: 'seal'; readonly version: number; readonly purpose: string }
   | { readonly kind: 'digest'; readonly scope: string }
+  | { readonly kind: 'rank'; readonly scope: string }
   | { readonly kind: 'pointer' }
 
 /** 32 bytes for one use: the root secret is the input key, the vault's id the salt, the label the info. */
@@ -20,6 +21,8 @@ function label(use: KeyUse): string {
       return `strongroom/v1/seal/${use.version}/${use.purpose}`
     case 'digest':
       return `strongroom/v1/digest/${use.scope}`
+    case 'rank':
+      return `strongroom/v1/rank/${use.scope}`
     case 'pointer':
       return 'strongroom/v1/pointer'
     default:

@@ -7,6 +7,7 @@ import { deriveKey } from './derive-key.ts'
 import { createEpochs, type Epoch } from './epoch.ts'
 import { createPointerCipher, type PointerCipher, pointerTweak } from './pointer-cipher.ts'
 import { createRandomPool } from './random-pool.ts'
+import { createRankCipher, type RankCipher } from './rank-cipher.ts'
 import { createSealer, type Sealer } from './sealer.ts'
 import { createXaesKey, type XaesKey } from './xaes-key.ts'
 
@@ -45,14 +46,17 @@ function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
 function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootKey, newestVersion: number): KeyRing {
   const sealers = new Map<string, Sealer>()
   const digests = new Map<string, Cmac>()
+  const rankCiphers = new Map<string, RankCipher>()
   let pointers: PointerCipher | undefined
 
   const sealerOf = (purpose: string): Sealer =>
     remembered(sealers, purpose, () => createPurpose(vaultId, roots, newestVersion, purpose))
-  // Digests and pointers come from the oldest root key and never rotate: they are compared with stored ones, and a token that was
+  // Digests, pointers and ranks come from the oldest root key and never rotate: they are compared with stored ones, and a token that was
   // handed out must keep its text. The key of a scope or of the pointers is derived when it is first needed.
   const digestOf = (scope: string): Cmac =>
     remembered(digests, scope, () => createCmac(deriveKey(oldest.secret, vaultId, { kind: 'digest', scope })))
+  const ranksOf = (scope: string): RankCipher =>
+    remembered(rankCiphers, scope, () => createRankCipher(deriveKey(oldest.secret, vaultId, { kind: 'rank', scope }), vaultId))
   const pointerCipher = (): PointerCipher => {
     pointers ??= createPointerCipher(deriveKey(oldest.secret, vaultId, { kind: 'pointer' }), pointerTweak(vaultId))
     return pointers
@@ -65,6 +69,8 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootK
     digest: (scope, inputs) => digestOf(scope).digest(inputs),
     disguise: (words) => pointerCipher().disguise(words),
     undisguise: (texts) => pointerCipher().undisguise(texts),
+    encipher: (scope, ranks) => ranksOf(scope).encipher(ranks),
+    decipher: (scope, ranks) => ranksOf(scope).decipher(ranks),
   }
 }
 

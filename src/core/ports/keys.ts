@@ -20,6 +20,14 @@ export interface Undisguised {
   readonly wellFormed: Uint8Array
 }
 
+/** One of the numbers 0 to `domain` - 1, to be moved by a permutation of them. */
+export interface Rank {
+  readonly value: bigint
+  readonly domain: bigint
+  /** Text that stays in clear beside what the number stands for; every context has a permutation of its own. Empty unless given. */
+  readonly context?: string
+}
+
 /** The keys of one open vault at work. Source of the constructions: docs/security.md. */
 export interface KeyRing {
   /** Version of the root key that new bodies are sealed under, 1 to 65535. */
@@ -37,6 +45,13 @@ export interface KeyRing {
   disguise(words: Uint32Array): string[]
   /** The words behind each text. Any text is accepted; what is no UUID of version 4 is marked. */
   undisguise(texts: readonly string[]): Undisguised
+  /**
+   * Where each number stands in the permutation of its domain and context, under the cipher key of this scope. FF1, radix 10, as
+   * many digits as the largest number of the domain, cycle-walking. Never rotates. Domains below 10^6 are refused.
+   */
+  encipher(scope: string, ranks: readonly Rank[]): bigint[]
+  /** The way back: the number that `encipher` moved to this one. */
+  decipher(scope: string, ranks: readonly Rank[]): bigint[]
 }
 
 /** One root key of a vault: 32 random bytes from which all its other keys are derived. */

@@ -90,7 +90,10 @@ export type Doomed = { readonly ids: readonly number[] } | { readonly filter: Fi
 export interface Storage {
   /** Makes the tables exist and adds what is missing; refuses a retyped column or an index over duplicates with `rule_broken` naming it. Safe to race. */
   prepare(tables: readonly PhysicalTable[]): Promise<void>
-  /** `count` ids that were never given for this table before, rising. Gaps are allowed. */
+  /**
+   * `count` ids that no row of this table ever had, rising; this handle gives none twice. Gaps are allowed. Ids whose
+   * transaction was undone before a row had them may be given again by another handle.
+   */
   reserveIds(table: string, count: number): Promise<readonly number[]>
   /** Inserts all rows or none. */
   insert(table: string, rows: readonly NewRow[]): Promise<void>

@@ -1,8 +1,16 @@
 /** The registry of token kinds: what can stand in for a value. */
+import { deterministicFormatPreservingKind } from './deterministic-format-preserving-kind.ts'
+import { deterministicKind } from './deterministic-kind.ts'
+import { formatPreservingKind } from './format-preserving-kind.ts'
 import { randomKind } from './random-kind.ts'
 import type { TokenKind, TokenKindName } from './token-kind.ts'
-
-export type { TokenKindName }
+import { transientKind } from './transient-kind.ts'
 
 /** Every kind by its name in a column's definition. */
-export const tokenKinds: Readonly<Record<TokenKindName, TokenKind>> = { random: randomKind }
+export const tokenKinds: Readonly<Record<TokenKindName, TokenKind>> = {
+  random: randomKind,
+  deterministic: deterministicKind,
+  formatPreserving: formatPreservingKind,
+  deterministicFormatPreserving: deterministicFormatPreservingKind,
+  transient: transientKind,
+}

@@ -41,5 +41,8 @@ test('each use has its written label, under the vault id as salt', () => {
   expect(toHex(deriveKey(root, 'vault ü', { kind: 'digest', scope: 'cards.number' }))).toBe(
     judged('strongroom/v1/digest/cards.number'),
   )
+  expect(toHex(deriveKey(root, 'vault ü', { kind: 'rank', scope: 'cards.number' }))).toBe(
+    judged('strongroom/v1/rank/cards.number'),
+  )
   expect(toHex(deriveKey(root, 'vault ü', { kind: 'pointer' }))).toBe(judged('strongroom/v1/pointer'))
 })

@@ -232,7 +232,7 @@ test('the ring keeps its own copies: wiping the roots it was made from changes n
   const secret = luck.bytes(32)
   const ring = keyEngine.createRing('vault', [{ version: 1, secret }])
   const expected = keyEngine.createRing('vault', [{ version: 1, secret: Uint8Array.from(secret) }]).digest('a', toSlab([secret]))
-  const input = toSlab([secret])
+  const input = toSlab([Uint8Array.from(secret)])
   secret.fill(0)
   expect(ring.digest('a', input)).toEqual(expected)
 })

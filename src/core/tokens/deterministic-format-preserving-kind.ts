@@ -1,0 +1,35 @@
+/** Deterministic format-preserving tokens: the value's own characters enciphered by FF1 under the scope's key. Nothing is stored. */
+import { decipherApart, encipherApart, type Permutation } from './derangement.ts'
+import type { Derivation, TokenKind } from './token-kind.ts'
+
+export const deterministicFormatPreservingKind: TokenKind = {
+  name: 'deterministicFormatPreserving',
+  keeps: 'nothing',
+  isDeterministic: true,
+  expires: false,
+  hasFormat: true,
+  formatFault: (format) =>
+    format.deterministic === undefined ? 'must have a format whose tokens can be turned back into values' : undefined,
+  assertValue(format, shown) {
+    format?.deterministic?.rankOf(shown)
+  },
+  derive(from, values) {
+    const ranked = values.flatMap(({ shown }) => from.format?.deterministic?.rankOf(shown) ?? [])
+    const moved = encipherApart(permutationOf(from), ranked)
+    return ranked.map((value, index) => value.tokenAt(moved[index] ?? 0n))
+  },
+  trace(from, texts) {
+    const ranked = texts.map((text) => from.format?.deterministic?.rankOfToken(text))
+    const moved = decipherApart(
+      permutationOf(from),
+      ranked.filter((token) => token !== undefined),
+    )
+    let next = 0
+    return ranked.map((token) => (token === undefined ? undefined : { kind: 'text', shown: token.valueAt(moved[next++] ?? 0n) }))
+  },
+}
+
+/** The key ring at this scope. */
+function permutationOf({ ring, scope }: Derivation): Permutation {
+  return { encipher: (ranks) => ring.encipher(scope, ranks), decipher: (ranks) => ring.decipher(scope, ranks) }
+}

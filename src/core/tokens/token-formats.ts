@@ -1,0 +1,71 @@
+/** The registry of token formats: what a token may look like, as plain JSON, and how each becomes a format. */
+import { z } from 'zod'
+import { unreachable } from '../util/unreachable.ts'
+import { type CardOptions, cardFormat } from './formats/card-format.ts'
+import { digitsFormat, lettersFormat } from './formats/character-format.ts'
+import { dateFormat } from './formats/date-format.ts'
+import { type EmailOptions, emailFormat } from './formats/email-format.ts'
+import { patternFormat } from './formats/pattern-format.ts'
+import { type PhoneOptions, phoneFormat } from './formats/phone-format.ts'
+import { ssnFormat } from './formats/ssn-format.ts'
+import type { TokenFormat } from './token-format.ts'
+
+/** Presets by name. */
+export const TOKEN_PRESETS = ['digits', 'letters', 'phone', 'email', 'ssn', 'card', 'date'] as const
+
+/** The name of a preset; alone it is the preset with its defaults. */
+export type TokenPreset = (typeof TOKEN_PRESETS)[number]
+
+/** A preset with its options. */
+type PresetDefinition =
+  | { readonly preset: 'digits' | 'letters' | 'ssn' | 'date' }
+  | ({ readonly preset: 'card' } & CardOptions)
+  | ({ readonly preset: 'email' } & EmailOptions)
+  | ({ readonly preset: 'phone' } & PhoneOptions)
+
+/** A token format as it stands in a schema. */
+export type TokenFormatDefinition = TokenPreset | PresetDefinition | { readonly pattern: string }
+
+const keptDigits = z.int().min(0).max(19)
+
+/** The form of a definition. Whether it has enough possibilities is for `compileFormat` to say. */
+export const tokenFormatShape = z.union([
+  z.enum(TOKEN_PRESETS),
+  z.strictObject({ preset: z.enum(['digits', 'letters', 'ssn', 'date']) }),
+  z.strictObject({
+    preset: z.literal('card'),
+    keepFirst: keptDigits.optional(),
+    keepLast: keptDigits.optional(),
+    luhn: z.enum(['invalid', 'valid']).optional(),
+  }),
+  z.strictObject({ preset: z.literal('email'), keepDomain: z.boolean().optional() }),
+  z.strictObject({ preset: z.literal('phone'), keepCountry: z.boolean().optional() }),
+  z.strictObject({ pattern: z.string().min(1).max(1000) }),
+])
+
+/** The format a definition stands for. Throws `TokenFault` for one that cannot work or has too few possibilities, naming their count. */
+export function compileFormat(definition: TokenFormatDefinition): TokenFormat {
+  if (typeof definition === 'string') return compilePreset({ preset: definition })
+  return 'pattern' in definition ? patternFormat(definition.pattern) : compilePreset(definition)
+}
+
+function compilePreset(definition: PresetDefinition): TokenFormat {
+  switch (definition.preset) {
+    case 'digits':
+      return digitsFormat
+    case 'letters':
+      return lettersFormat
+    case 'phone':
+      return phoneFormat(definition)
+    case 'email':
+      return emailFormat(definition)
+    case 'ssn':
+      return ssnFormat
+    case 'card':
+      return cardFormat(definition)
+    case 'date':
+      return dateFormat
+    default:
+      return unreachable(definition)
+  }
+}

@@ -1,0 +1,137 @@
+/** Permutations of any domain: FF1 walked along its cycles, bound to scope, vault, domain and context. */
+import { FF1 } from '@noble/ciphers/ff1.js'
+import { expect, test } from 'vitest'
+import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
+import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { createRankCipher, rankTweak } from '../../../src/adapters/keys/rank-cipher.ts'
+import { isVaultError } from '../../../src/core/errors.ts'
+import type { Rank } from '../../../src/core/ports/keys.ts'
+import { seededBytes } from './seeded-bytes.ts'
+
+const SEED = 'rank law 1'
+
+/** FF1 of the independent implementation, walked as the port describes. */
+function judge(key: Uint8Array, vaultId: string, rank: Rank): bigint {
+  const length = (rank.domain - 1n).toString().length
+  const cipher = FF1(10, key, rankTweak(rank, vaultId))
+  let value = rank.value
+  do value = BigInt(cipher.encrypt([...value.toString().padStart(length, '0')].map(Number)).join(''))
+  while (value >= rank.domain)
+  return value
+}
+
+function below(luck: ReturnType<typeof seededBytes>, domain: bigint): bigint {
+  return BigInt(`0x${Buffer.from(luck.bytes(64)).toString('hex')}`) % domain
+}
+
+test('domains of every size, mixed in one list, equal the independent FF1 walked along its cycle, and lead back', () => {
+  const luck = seededBytes(SEED)
+  const key = luck.bytes(32)
+  const cipher = createRankCipher(key, 'vault')
+  const domains = [
+    10n ** 6n,
+    10n ** 6n + 1n,
+    3_652_059n,
+    26n ** 5n,
+    9n * 10n ** 7n,
+    2n ** 32n,
+    10n ** 18n,
+    10n ** 18n + 1n,
+    36n ** 13n,
+    62n ** 40n,
+  ]
+  const ranks = Array.from({ length: 200 }, (_, i): Rank => {
+    const domain = domains[i % domains.length] ?? 10n ** 6n
+    const value = i < 10 ? 0n : i < 20 ? domain - 1n : below(luck, domain)
+    return i % 3 === 0 ? { value, domain } : { value, domain, context: `context ${i % 7}` }
+  })
+  const images = cipher.encipher(ranks)
+  expect(images).toEqual(ranks.map((rank) => judge(key, 'vault', rank)))
+  for (const [i, image] of images.entries()) expect(image < (ranks[i]?.domain ?? 0n)).toBe(true)
+  expect(cipher.decipher(ranks.map((rank, i) => ({ ...rank, value: images[i] ?? 0n })))).toEqual(ranks.map(({ value }) => value))
+})
+
+test('20,000 neighbours of one domain keep apart, fill it evenly, and come back', () => {
+  const domain = 1_300_000n
+  const cipher = createRankCipher(new Uint8Array(32).fill(5), 'vault')
+  const ranks = Array.from({ length: 20_000 }, (_, i) => ({ value: BigInt(i), domain }))
+  const images = cipher.encipher(ranks)
+  expect(new Set(images).size).toBe(ranks.length)
+  const tenths = new Array<number>(10).fill(0)
+  for (const image of images) tenths[Number((image * 10n) / domain)] = (tenths[Number((image * 10n) / domain)] ?? 0) + 1
+  // 2,000 in each, give or take six standard deviations.
+  for (const count of tenths) expect(Math.abs(count - 2000)).toBeLessThan(6 * Math.sqrt(1800))
+  expect(cipher.decipher(images.map((value) => ({ value, domain })))).toEqual(ranks.map(({ value }) => value))
+})
+
+test('the whole of the smallest domain is a permutation of itself', () => {
+  const domain = 1_000_000n
+  const cipher = createRankCipher(new Uint8Array(32).fill(6), 'vault')
+  const seen = new Uint8Array(Number(domain))
+  for (const image of cipher.encipher(Array.from({ length: Number(domain) }, (_, i) => ({ value: BigInt(i), domain })))) {
+    seen[Number(image)] = (seen[Number(image)] ?? 0) + 1
+  }
+  expect(seen.every((count) => count === 1)).toBe(true)
+})
+
+test('another scope, vault, root key, domain or context moves the same number elsewhere; another root version beside it does not', () => {
+  const secret = new Uint8Array(32).fill(9)
+  const rank: Rank = { value: 12_345n, domain: 10n ** 12n }
+  const ring = keyEngine.createRing('vault', [{ version: 1, secret }])
+  const image = ring.encipher('cards.number', [rank])[0]
+  expect(ring.decipher('cards.number', [{ ...rank, value: image ?? 0n }])).toEqual([rank.value])
+  expect(createRankCipher(deriveKey(secret, 'vault', { kind: 'rank', scope: 'cards.number' }), 'vault').encipher([rank])).toEqual(
+    [image],
+  )
+  const rotated = keyEngine.createRing('vault', [
+    { version: 2, secret: new Uint8Array(32).fill(1) },
+    { version: 1, secret },
+  ])
+  expect(rotated.encipher('cards.number', [rank])).toEqual([image])
+  const others = [
+    ring.encipher('cards.other', [rank])[0],
+    keyEngine.createRing('other', [{ version: 1, secret }]).encipher('cards.number', [rank])[0],
+    keyEngine.createRing('vault', [{ version: 1, secret: new Uint8Array(32) }]).encipher('cards.number', [rank])[0],
+    ring.encipher('cards.number', [{ ...rank, domain: 10n ** 12n - 1n }])[0],
+    ring.encipher('cards.number', [{ ...rank, context: '4111' }])[0],
+    ring.encipher('cards.number', [{ ...rank, context: '4112' }])[0],
+  ]
+  expect(new Set([image, ...others]).size).toBe(7)
+})
+
+test('the tweak keeps domain, vault and context apart, also where one ends like the next begins', () => {
+  const tweaks = [
+    rankTweak({ value: 0n, domain: 10n, context: 'c' }, 'v'),
+    rankTweak({ value: 0n, domain: 101n, context: 'c' }, 'v'),
+    rankTweak({ value: 0n, domain: 10n, context: '/c' }, 'v'),
+    rankTweak({ value: 0n, domain: 10n, context: 'c' }, 'v/'),
+    rankTweak({ value: 0n, domain: 10n, context: '' }, 'v/c'),
+    rankTweak({ value: 0n, domain: 10n }, 'v'),
+  ]
+  expect(new Set(tweaks.map((tweak) => Buffer.from(tweak).toString('hex'))).size).toBe(6)
+  expect(tweaks.every((tweak) => tweak.length === 8)).toBe(true)
+  expect(rankTweak({ value: 5n, domain: 10n, context: '' }, 'v')).toEqual(rankTweak({ value: 0n, domain: 10n }, 'v'))
+})
+
+test('a domain below a million, or a number outside its domain, is refused as a fault of the inside that quotes nothing', () => {
+  const cipher = createRankCipher(new Uint8Array(32), 'vault')
+  const refused: readonly Rank[] = [
+    { value: 0n, domain: 999_999n },
+    { value: 0n, domain: 0n },
+    { value: 1_234_567n, domain: 1_234_567n },
+    { value: -1n, domain: 10n ** 6n },
+  ]
+  for (const rank of refused) {
+    for (const direction of ['encipher', 'decipher'] as const) {
+      let thrown: unknown
+      try {
+        cipher[direction]([{ value: 1n, domain: 10n ** 7n }, rank])
+      } catch (error) {
+        thrown = error
+      }
+      expect(isVaultError(thrown, 'internal')).toBe(true)
+      expect(String(thrown)).not.toContain('1234567')
+    }
+  }
+  expect(cipher.encipher([])).toEqual([])
+})
