@@ -7,13 +7,14 @@ export const STAIRS: readonly (readonly string[])[] = [
   ['values', 'tokens', 'redaction', 'sealing', 'files'],
   ['schema'],
   ['policy', 'barrier', 'sql', 'audit'],
+  ['stores'],
   ['operations'],
   ['batch'],
   ['vault'],
 ]
 
 /** The rooms of core that may wait. */
-export const WAITING_ROOMS: ReadonlySet<string> = new Set(['ports', 'operations', 'batch', 'vault'])
+export const WAITING_ROOMS: ReadonlySet<string> = new Set(['ports', 'stores', 'operations', 'batch', 'vault'])
 
 /** The operations every other operation may import. */
 export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited'])

@@ -9,7 +9,7 @@ import { measureRows } from './measure-rows.ts'
 import { currentView, type MemoryTable, type TableView } from './memory-table.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { copyOut, createBytesCopier } from './stored-cell.ts'
-import { createTurns } from './turns.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 interface Database {
   readonly tables: Map<string, MemoryTable>
@@ -35,7 +35,7 @@ export function memoryStorage(): StorageHandle {
 /** The storage port over a database; `enclosing` is the transaction it belongs to, absent for the outer storage. */
 function createStorage(database: Database, enclosing: Transaction | undefined): Storage {
   const { tables, journal } = database
-  const turns = createTurns()
+  const turns = enclosing?.turns ?? createTurns()
 
   function tableNamed(name: string): MemoryTable {
     const table = tables.get(name)
@@ -58,8 +58,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       try {
         return await work()
       } catch (error) {
-        // Work that nobody awaited may fail after its transaction is over: by then the journal is somebody else's.
-        if (isOpen(enclosing)) journal.undo(mark)
+        journal.undo(mark)
         throw error
       } finally {
         if (enclosing === undefined) journal.forget()
@@ -75,11 +74,11 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 
     transaction: (work) =>
       change(async () => {
-        const transaction: Transaction = { enclosing, ended: false }
+        const transaction: Transaction = { enclosing, turns: createTurns(), ended: false, giveUpNested: undefined }
         try {
-          return await work(createStorage(database, transaction))
+          return await unlessGivenUp(work(createStorage(database, transaction)), enclosing)
         } finally {
-          transaction.ended = true
+          await end(transaction)
         }
       }),
 
@@ -119,7 +118,31 @@ function doomedIds(table: MemoryTable, doomed: Doomed): readonly number[] {
 
 interface Transaction {
   readonly enclosing: Transaction | undefined
+  /** Of its own storage: whoever changes something inside. */
+  readonly turns: Turns
   ended: boolean
+  /** Lets nobody wait any longer for the work of the nested transaction that runs now. */
+  giveUpNested: (() => void) | undefined
+}
+
+/** What work answers; but when the transaction around it ends first, a rejection then and there. */
+async function unlessGivenUp<T>(work: Promise<T>, enclosing: Transaction | undefined): Promise<T> {
+  if (enclosing === undefined) return work
+  const givenUp = new Promise<never>((_, reject) => {
+    enclosing.giveUpNested = () => reject(endedError())
+  })
+  try {
+    return await Promise.race([work, givenUp])
+  } finally {
+    enclosing.giveUpNested = undefined
+  }
+}
+
+/** Refuses every further call inside, and waits until a nested transaction nobody awaited has been undone. */
+async function end(transaction: Transaction): Promise<void> {
+  transaction.ended = true
+  transaction.giveUpNested?.()
+  await transaction.turns.take(async () => {})
 }
 
 /** True while neither the transaction nor one around it has ended; the outer storage is always open. */
@@ -128,5 +151,9 @@ function isOpen(transaction: Transaction | undefined): boolean {
 }
 
 function assertOpen(transaction: Transaction | undefined): void {
-  if (!isOpen(transaction)) throw new VaultError('internal', 'the transaction of this storage has ended: use the storage at hand')
+  if (!isOpen(transaction)) throw endedError()
+}
+
+function endedError(): VaultError {
+  return new VaultError('internal', 'the transaction of this storage has ended: use the storage at hand')
 }

@@ -44,12 +44,15 @@ function kyselyLine(transaction: Transaction<AnyTables>): Line {
 function clientLine(client: DriverClient & { getTransactionStatus?(): string | null }): Line {
   const line = driverLine(client)
   let checked: Promise<void> | undefined
+  let ended = false
   return {
     async send(order) {
       checked ??= assertOpen(line)
       await checked
       // 'I' is idle: the host has ended its transaction, and this order would commit by itself.
-      if (client.getTransactionStatus?.() === 'I') throw noTransaction()
+      ended ||= client.getTransactionStatus?.() === 'I'
+      // For good: a transaction begun later on the same client is not the one that was joined.
+      if (ended) throw noTransaction()
       return line.send(order)
     },
   }

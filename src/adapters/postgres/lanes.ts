@@ -1,5 +1,6 @@
 /** Where orders run: a lane of the pool, of a transaction, of a savepoint in it, or of a transaction the host opened. */
 import { VaultError } from '../../core/errors.ts'
+import { createRevocable, type Revocable } from '../sql/revocable.ts'
 import { endedError } from '../sql/sql-errors.ts'
 import type { Line, Order, RawRow } from './postgres-driver.ts'
 import { isCollision, markCollision } from './postgres-faults.ts'
@@ -16,70 +17,118 @@ export interface Lane {
 /** A lane inside a transaction, with what its owner must know. */
 export interface InnerLane {
   readonly lane: Lane
-  /** Refuses every further order. */
-  end(): void
+  /** Refuses every further order here and on all levels below, undoes what still runs below, and waits for the orders sent. */
+  end(): Promise<void>
   /** What the first failed order here threw: PostgreSQL will then undo everything on this level. */
   failure(): unknown
 }
 
+/** The level a savepoint stands in. */
+interface Level {
+  readonly depth: number
+  isOpen(): boolean
+}
+
+/** The savepoint open on a level, with its end, after which the level may send again. */
+interface Below {
+  readonly work: Revocable
+  readonly over: Promise<void>
+}
+
 /** A level of nesting on one line. While a savepoint below is open, orders of this level wait: they must not be undone with it. */
-export function createInnerLane(line: Line, depth = 1): InnerLane {
-  let open = true
-  let failure: unknown
-  let below: Promise<void> | undefined
+export function createInnerLane(line: Line, above?: Level): InnerLane {
+  const sent = createSentOrders(line)
+  let ended = false
+  let below: Below | undefined
+  const level: Level = {
+    depth: (above?.depth ?? 0) + 1,
+    isOpen: () => !ended && (above === undefined || above.isOpen()),
+  }
 
   async function run(order: Order): Promise<readonly RawRow[]> {
-    if (!open) throw endedError()
-    while (below !== undefined) await below
-    try {
-      return (await line.send(order)).rows
-    } catch (error) {
-      failure ??= error
-      throw error
-    }
+    assertOpen(level)
+    while (below !== undefined) await below.over
+    assertOpen(level)
+    return sent.send(order)
   }
 
   async function atomic<T>(work: (lane: Lane) => Promise<T>): Promise<T> {
-    if (!open) throw endedError()
-    while (below !== undefined) await below
-    let ended = (): void => {}
-    below = new Promise((resolve) => {
-      ended = resolve
+    assertOpen(level)
+    while (below !== undefined) await below.over
+    assertOpen(level)
+    const revocable = createRevocable()
+    let free = (): void => {}
+    const over = new Promise<void>((resolve) => {
+      free = resolve
     })
+    below = { work: revocable, over }
     try {
-      return await withSavepoint(line, depth, work)
+      return await withSavepoint(line, level, (lane) => revocable.run(() => work(lane)))
     } finally {
       below = undefined
-      ended()
+      free()
     }
   }
 
+  async function end(): Promise<void> {
+    ended = true
+    below?.work.revoke()
+    while (below !== undefined) await below.over
+    await sent.answered()
+  }
+
+  return { lane: { inside: true, run, atomic }, end, failure: sent.failure }
+}
+
+function assertOpen(level: Level): void {
+  if (!level.isOpen()) throw endedError()
+}
+
+/** The orders of one level: which are on the way, and how the first of them failed. */
+interface SentOrders {
+  send(order: Order): Promise<readonly RawRow[]>
+  answered(): Promise<unknown>
+  failure(): unknown
+}
+
+function createSentOrders(line: Line): SentOrders {
+  const onTheWay = new Set<Promise<unknown>>()
+  let failure: unknown
   return {
-    lane: { inside: true, run, atomic },
-    end: () => {
-      open = false
+    async send(order) {
+      const answer = line.send(order)
+      onTheWay.add(answer)
+      try {
+        return (await answer).rows
+      } catch (error) {
+        failure ??= error
+        throw error
+      } finally {
+        onTheWay.delete(answer)
+      }
     },
+    answered: () => Promise.allSettled(onTheWay),
     failure: () => failure,
   }
 }
 
 /** Savepoint orders are sent without waiting: they run in order, and whatever goes wrong with one fails all after it. */
-async function withSavepoint<T>(line: Line, depth: number, work: (lane: Lane) => Promise<T>): Promise<T> {
-  const name = `sr_${depth}`
+async function withSavepoint<T>(line: Line, above: Level, work: (lane: Lane) => Promise<T>): Promise<T> {
+  const name = `sr_${above.depth}`
   const post = (text: string) => void line.send({ text, parameters: [] }).catch(() => {})
-  const inner = createInnerLane(line, depth + 1)
+  const inner = createInnerLane(line, above)
   post(`savepoint ${name}`)
   try {
     const result = await work(inner.lane)
+    await inner.end()
     if (inner.failure() !== undefined) throw swallowedError()
     post(`release savepoint ${name}`)
     return result
   } catch (error) {
+    await inner.end()
     post(`rollback to savepoint ${name}`)
     post(`release savepoint ${name}`)
     throw afterFailure(inner, error)
-  } finally {
-    inner.end()
   }
 }
 

@@ -1,6 +1,6 @@
 /** The lane of a pool: single orders that commit by themselves, and transactions that are run again after a collision. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { unavailableError } from '../sql/sql-errors.ts'
+import { endedError, unavailableError } from '../sql/sql-errors.ts'
 import { afterFailure, createInnerLane, type Lane, swallowedError } from './lanes.ts'
 import { type DriverPool, driverLine, type Line, type Order, type PooledClient, type RawRow } from './postgres-driver.ts'
 import { bareCause, isCollision, isConnectionLost, toPostgresFault } from './postgres-faults.ts'
@@ -69,11 +69,11 @@ async function runTransaction<T>(pool: DriverPool, work: (lane: Lane) => Promise
   try {
     result = await work(inner.lane)
   } catch (error) {
-    inner.end()
+    await inner.end()
     await transaction.rollBack()
     throw afterFailure(inner, error)
   }
-  inner.end()
+  await inner.end()
   try {
     await transaction.commit()
   } catch (error) {
@@ -88,30 +88,50 @@ interface Transaction {
   rollBack(): Promise<void>
 }
 
-/** A transaction that takes its client with the first order, so that work may think before it holds a connection. */
-function createTransaction(pool: DriverPool): Transaction {
-  let begun: Promise<{ client: PooledClient; line: Line; begin: Promise<unknown> }> | undefined
-  let standing: Line | undefined
+interface Begun {
+  readonly client: PooledClient
+  readonly line: Line
+  readonly begin: Promise<unknown>
+}
 
-  async function begin() {
+/**
+ * A transaction that takes its client with the first order, so that work may think before it holds a connection. Its line
+ * refuses all orders from COMMIT or ROLLBACK on: the client may serve somebody else by then.
+ */
+function createTransaction(pool: DriverPool): Transaction {
+  let begun: Promise<Begun> | undefined
+  let standing: Line | undefined
+  let ended = false
+
+  async function begin(): Promise<Begun> {
     const client = await takeClient(pool)
     const line = driverLine(client)
     // Not awaited: the first order follows on its heels, and COMMIT waits for its answer.
     const begin = line.send({ text: 'begin', parameters: [] })
     begin.catch(ignore)
-    standing = line
     return { client, line, begin }
+  }
+
+  /** The line stands for new orders only when those that wait for it go first, so that all keep their order. */
+  function beginOnce(): Promise<Begun> {
+    if (begun !== undefined) return begun
+    begun = begin()
+    begun.then(({ line }) => {
+      standing = line
+    }, ignore)
+    return begun
   }
 
   return {
     line: {
       async send(order) {
+        if (ended) throw endedError()
         if (standing !== undefined) return standing.send(order)
-        begun ??= begin()
-        return (await begun).line.send(order)
+        return (await beginOnce()).line.send(order)
       },
     },
     async commit() {
+      ended = true
       if (begun === undefined) return
       const { client, line, begin } = await begun
       await endTransaction(client, async () => {
@@ -121,6 +141,7 @@ function createTransaction(pool: DriverPool): Transaction {
       })
     },
     async rollBack() {
+      ended = true
       const taken = await begun?.catch(ignore)
       if (taken === undefined) return
       const { client, line } = taken

@@ -60,6 +60,7 @@ export function toPostgresFault(error: unknown, scene: Scene): VaultError {
   const cause = bareCause(error)
   if (state === undefined) return unavailableError('The connection to PostgreSQL was lost or could not be opened.', cause)
   if (state === '23505') return uniqueFault(error, scene, cause)
+  if (state === '54000') return tooLongFault(error, scene, cause)
   if (state === '40001' || state === '40P01') {
     const fault = unavailableError('Other transactions kept colliding with this one; try again.', cause)
     markCollision(fault)
@@ -100,6 +101,14 @@ function uniqueFault(error: unknown, scene: Scene, cause: Error): VaultError {
   const table = scene.shape?.name ?? textOf(error, 'table') ?? 'the table'
   const columns = scene.uniqueColumns?.get(textOf(error, 'constraint') ?? '') ?? []
   return conflictError(table, columns, positionOf(error, columns, scene), cause)
+}
+
+/** An entry of a B-tree holds at most 2704 bytes after compression; no other limit is met by statements of ours. */
+function tooLongFault(error: unknown, { shape, written = [], start = 0 }: Scene, cause: Error): VaultError {
+  const table = shape?.name ?? textOf(error, 'table')
+  const facts = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
+  const message = `A text of ${table ?? 'a table'} is too long for its index in PostgreSQL; shorten it, or take the column's index away.`
+  return new VaultError('rule_broken', message, facts, cause)
 }
 
 /**

@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { Storage } from '../../core/ports/storage.ts'
+import { createRevocable, type Revocable } from '../sql/revocable.ts'
 import { endedError, unavailableError } from '../sql/sql-errors.ts'
 import { type Engine, portOver } from './port-over.ts'
 import { BLOCK_SIZE, type BlockChain, handUp, type IdBlocks } from './row-ids.ts'
@@ -18,6 +19,8 @@ export interface Frame {
   readonly blockSize: number
   /** Ends when whatever runs on this frame now has ended. */
   turn: Promise<void> | undefined
+  /** The nested transaction that runs on this frame now. */
+  below: Revocable | undefined
   ended: boolean
 }
 
@@ -25,7 +28,7 @@ export interface Frame {
 const currentFrame = new AsyncLocalStorage<Frame>()
 
 export function createFrame(engine: Engine, parent: Frame | undefined, blockSize = parent?.blockSize ?? BLOCK_SIZE): Frame {
-  return { engine, parent, blocks: new Map(), groupBlocks: [], blockSize, turn: undefined, ended: false }
+  return { engine, parent, blocks: new Map(), groupBlocks: [], blockSize, turn: undefined, below: undefined, ended: false }
 }
 
 /** True when the running code was called from inside a transaction of this engine that has not ended. */
@@ -52,12 +55,13 @@ export function inCallersContext<T>(frame: Frame, work: (storage: Storage) => Pr
   }
 }
 
-/** Runs work on the frame's storage, waits for every call it forgot to await, and hands the frame's ids up. */
+/** Runs work on the frame's storage, gives up a nested transaction it forgot to await, and waits for all other calls. */
 export async function runInFrame<T>(frame: Frame, lane: Lane, work: (storage: Storage) => Promise<T>): Promise<T> {
   try {
     return await work(storageInFrame(frame, lane))
   } finally {
     frame.ended = true
+    frame.below?.revoke()
     while (frame.turn !== undefined) await frame.turn
   }
 }
@@ -75,18 +79,35 @@ export function storageInFrame(frame: Frame, lane: Lane): Storage {
     transaction(work) {
       const child = createFrame(engine, frame)
       const bound = inCallersContext(child, work)
-      return inTurn(frame, lane, () => runInSavepoint(child, lane, bound))
+      return inTurn(frame, lane, () => runInSavepoint({ child, parent: frame }, lane, bound))
     },
   })
 }
 
-async function runInSavepoint<T>(frame: Frame, lane: Lane, work: (storage: Storage) => Promise<T>): Promise<T> {
-  await lane.run(OPEN_SAVEPOINT)
+/** A nested transaction and what it stands in. */
+interface Nesting {
+  readonly child: Frame
+  readonly parent: Frame
+}
+
+async function runInSavepoint<T>({ child, parent }: Nesting, lane: Lane, work: (storage: Storage) => Promise<T>): Promise<T> {
+  assertOpen(child)
+  const below = createRevocable()
+  parent.below = below
   try {
-    const result = await runInFrame(frame, lane, work)
+    await lane.run(OPEN_SAVEPOINT)
+    return await keepOrUndo({ child, parent }, lane, (storage) => below.run(() => work(storage)))
+  } finally {
+    parent.below = undefined
+  }
+}
+
+async function keepOrUndo<T>({ child, parent }: Nesting, lane: Lane, work: (storage: Storage) => Promise<T>): Promise<T> {
+  try {
+    const result = await runInFrame(child, lane, work)
     assertStands(lane)
     await lane.run(KEEP_SAVEPOINT)
-    if (frame.parent !== undefined) handUp(frame.blocks, frame.parent.blocks)
+    handUp(child.blocks, parent.blocks)
     return result
   } catch (error) {
     if (lane.stands()) await undoQuietly(lane)
@@ -111,7 +132,7 @@ function chainOf(frame: Frame): BlockChain {
 
 /** Runs a task when nothing else runs on the frame, in the order of calling: savepoints must not interleave. */
 function inTurn<T>(frame: Frame, lane: Lane, task: () => T | Promise<T>): T | Promise<T> {
-  if (frame.ended) throw endedError()
+  assertOpen(frame)
   assertStands(lane)
   const before = frame.turn
   if (before !== undefined) assertOutsideChild(frame)
@@ -125,6 +146,13 @@ function inTurn<T>(frame: Frame, lane: Lane, task: () => T | Promise<T>): T | Pr
 }
 
 function ignore(): void {}
+
+/** A frame is open only while all around it are. */
+function assertOpen(frame: Frame): void {
+  for (let at: Frame | undefined = frame; at !== undefined; at = at.parent) {
+    if (at.ended) throw endedError()
+  }
+}
 
 /** Code inside a nested transaction that calls the outer storage would wait for its own end. */
 function assertOutsideChild(frame: Frame): void {

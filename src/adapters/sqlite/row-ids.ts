@@ -12,6 +12,9 @@ const HIGHEST_ID = 2 ** 48 - 1
 /** Ids a process takes from the counter at once. What is left of a block when the process ends is a gap. */
 export const BLOCK_SIZE = 1000
 
+/** Batches of the same size a new block reaches for: taking one costs a commit of its own. */
+const BATCHES_AHEAD = 16
+
 /** Ids from `next` up to, but without, `end`. */
 export interface IdBlock {
   readonly next: number
@@ -58,7 +61,11 @@ export function createRowIds(): RowIds {
       const missing = count - ids.length
       if (missing > 0) {
         const floor = (highest.get(shape.name) ?? 0) + 1
-        const block = yield* advance(shape, { floor, missing, size: Math.max(missing, blockSize) })
+        const block = yield* advance(shape, {
+          floor,
+          missing,
+          size: blockSize === 0 ? missing : Math.max(missing * BATCHES_AHEAD, blockSize),
+        })
         const last: IdBlocks = chain.at(-1) ?? new Map()
         last.set(shape.name, block)
         ids.push(...take(shape.name, missing, [last]))

@@ -1,4 +1,5 @@
 /** What only PostgreSQL makes difficult: racing set-ups, text with NUL, swallowed errors, deadlocks, savepoints, brought pools. */
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
@@ -252,6 +253,53 @@ describe('transactions', () => {
       facts: { columns: ['owner'], index: 0 },
     })
     expect((await storage.get('cards', [1, 2])).map((row) => row?.owner)).toEqual(['b', 'c'])
+  })
+})
+
+describe('a nested transaction nobody awaited', () => {
+  it('is undone when its parent ends, and neither uses nor takes a client afterwards', async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+    const storage = await prepared({ pool })
+    const [wrote, over] = [signal(), signal()]
+    let last: Promise<unknown> = Promise.resolve()
+    const [late] = await storage.transaction(async (storage) => {
+      await storage.insert('cards', [{ id: 1 }])
+      const nested = storage.transaction((storage) =>
+        storage.transaction(async (storage) => {
+          await storage.insert('cards', [{ id: 2 }])
+          wrote.give()
+          await over.given
+          last = storage.insert('cards', [{ id: 3 }])
+          await last
+        }),
+      )
+      await wrote.given
+      return [expect(nested).rejects.toMatchObject({ code: 'internal' })]
+    })
+    await late
+    await storage.transaction(async (storage) => {
+      await storage.insert('cards', [{ id: 4 }])
+      over.give()
+      await expect.poll(() => last.catch(() => 'refused')).toBe('refused')
+    })
+    expect((await storage.get('cards', [1, 2, 3, 4])).map((row) => row?.id)).toEqual([1, undefined, undefined, 4])
+    expect(pool.idleCount).toBe(1)
+    await pool.end()
+  })
+})
+
+describe('texts', () => {
+  it('too long for the index of their column break a rule that names the table, and the next call works', async () => {
+    const storage = await prepared()
+    for (const length of [4_000, 20_000]) {
+      // hexadecimal luck, which the engine cannot compress below what an index entry holds
+      const owner = randomBytes(length).toString('hex')
+      const message = expect.stringMatching(/^A text of cards is too long for its index/)
+      const insert = storage.insert('cards', [{ id: 1, owner }])
+      await expect(insert).rejects.toMatchObject({ code: 'rule_broken', message, facts: { table: 'cards', index: 0 } })
+    }
+    await storage.insert('cards', [{ id: 1, owner: 'short' }])
+    expect((await storage.get('cards', [1])).map((row) => row?.owner)).toEqual(['short'])
   })
 })
 

@@ -267,15 +267,25 @@ describe('the storage inside a transaction', () => {
     })
   })
 
-  it('waits for nested transactions nobody awaited', async () => {
+  it('keeps the calls nobody awaited, and undoes a nested transaction that still waits for something else', async () => {
     await withStorage(async (storage) => {
-      await storage.transaction(async (inner) => {
-        void inner.transaction(async (nested) => {
-          await new Promise((resolve) => setImmediate(resolve))
-          await nested.insert('notes', [{ id: 1, label: 'late' }])
-        })
+      let wake = (): void => {}
+      const asleep = new Promise<void>((resolve) => {
+        wake = resolve
       })
-      expect(await labels(storage)).toEqual(['late'])
+      const [late] = await storage.transaction(async (inner) => {
+        void inner.insert('notes', [{ id: 1, label: 'kept' }])
+        const nested = inner.transaction(async (nested) => {
+          await nested.insert('notes', [{ id: 2, label: 'undone' }])
+          await asleep
+        })
+        const late = expect(nested).rejects.toMatchObject({ code: 'internal' })
+        await new Promise((resolve) => setImmediate(resolve))
+        return [late]
+      })
+      await late
+      wake()
+      expect(await labels(storage)).toEqual(['kept'])
     })
   })
 })

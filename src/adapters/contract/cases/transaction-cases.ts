@@ -1,5 +1,6 @@
 /** Clause T: a transaction happens whole or not at all, nests, and hides what is not committed. */
 
+import { isVaultError } from '../../../core/errors.ts'
 import type { Storage } from '../../../core/ports/storage.ts'
 import { assert, assertEqual, assertRejects, rejectionOf } from '../assert.ts'
 import { ALL, above, EVERY, equal, idsFound, KEYED, numbers, rowOf, rowsWithIds, THINGS } from '../sample.ts'
@@ -208,6 +209,117 @@ const ending: readonly StorageCase[] = [
   ),
 ]
 
+/** A nested transaction that nobody awaits, and that goes on until a call of it is refused. */
+interface Straggler {
+  readonly storage: Storage
+  /** Rows it was told were written. */
+  readonly written: readonly number[]
+  /** How its last call was refused; rejects where none was. */
+  readonly refusal: Promise<unknown>
+  /** How the nested transaction ended. */
+  readonly outcome: Promise<'kept' | 'undone'>
+}
+
+const MOST_STEPS = 500
+
+/** Starts a straggler that writes rows from `first` on, half of them one level deeper, and answers when it wrote the first. */
+async function startStraggler(outer: Storage, first: number): Promise<Straggler> {
+  const written: number[] = []
+  let start: (begun: Pick<Straggler, 'storage' | 'refusal'>) => void = () => {}
+  const begun = new Promise<Pick<Straggler, 'storage' | 'refusal'>>((resolve) => {
+    start = resolve
+  })
+  const nested = outer.transaction(async (inner) => {
+    const refusal = rejectionOf(writeOn(inner, first, written), 'a call after the end of the transaction around it')
+    refusal.catch(() => {})
+    start({ storage: inner, refusal })
+    await refusal
+  })
+  const outcome = nested.then(
+    () => 'kept' as const,
+    () => 'undone' as const,
+  )
+  return { ...(await begun), written, outcome }
+}
+
+async function writeOn(storage: Storage, first: number, written: number[]): Promise<void> {
+  for (const id of numbers(first, MOST_STEPS)) {
+    if (id % 2 === 0) await storage.insert('things', [{ id }])
+    else await storage.transaction((storage) => storage.insert('things', [{ id }]))
+    written.push(id)
+    await breath()
+  }
+}
+
+/** Lets others run, also beside a storage that answers within one turn of the event loop. */
+async function breath(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Waits until a straggler's first rows are written, as far as its transaction can tell. */
+async function somethingWritten({ written }: Straggler): Promise<void> {
+  while (written.length < 3) await breath()
+}
+
+async function assertRefused({ storage, refusal }: Straggler): Promise<void> {
+  assert(
+    isVaultError(await refusal, 'internal'),
+    'a call after the end of the transaction around it should be refused with internal',
+  )
+  await assertEnded(storage)
+}
+
+const straggling: readonly StorageCase[] = [
+  storageCase(
+    'T20 a nested transaction still running when its parent is undone leaves nothing, and is refused from then on',
+    [THINGS],
+    async ({ storage, another }) => {
+      const stragglers: Straggler[] = []
+      await rolledBack(storage, async (outer) => {
+        const straggler = await startStraggler(outer, 1)
+        stragglers.push(straggler)
+        await somethingWritten(straggler)
+      })
+      for (const straggler of stragglers) {
+        await assertRefused(straggler)
+        assertEqual(await straggler.outcome, 'undone')
+      }
+      assertEqual(stragglers.length, 1)
+      assertEqual(await idsFound(await another(), 'things', EVERY), [])
+    },
+  ),
+  storageCase(
+    'T21 of a nested transaction still running when its parent commits all stays or nothing, and it is refused from then on',
+    [THINGS],
+    async ({ storage, another }) => {
+      const straggler = await storage.transaction(async (outer) => {
+        await outer.insert('things', [{ id: 1 }])
+        const straggler = await startStraggler(outer, 2)
+        await somethingWritten(straggler)
+        return straggler
+      })
+      await assertRefused(straggler)
+      const kept = (await straggler.outcome) === 'kept' ? straggler.written : []
+      assertEqual(await idsFound(await another(), 'things', EVERY), [1, ...kept])
+    },
+  ),
+  storageCase('T22 transactions that forget nested ones harm no others that run beside them', [THINGS], async ({ storage }) => {
+    const pair = async (inner: Storage, id: number) => {
+      await inner.insert('things', [{ id }])
+      await inner.transaction((inner) => inner.insert('things', [{ id: 100 + id }]))
+    }
+    const forgetful = (id: number) =>
+      rolledBack(storage, async (outer) => {
+        await Promise.allSettled([outer.get('things', [id]), startStraggler(outer, MOST_STEPS * id)])
+      })
+    await Promise.all(
+      numbers(1, 32).map((id) => (id % 2 === 0 ? forgetful(id) : storage.transaction((inner) => pair(inner, id)))),
+    )
+    const odd = numbers(1, 32).filter((id) => id % 2 === 1)
+    assertEqual(await idsFound(storage, 'things', EVERY), [...odd, ...odd.map((id) => 100 + id)])
+  }),
+]
+
 const isolation: readonly StorageCase[] = [
   storageCase('T16 nobody outside ever sees what a transaction then undoes', [KEYED], async ({ storage, another }) => {
     await storage.insert('keyed', [
@@ -284,4 +396,4 @@ async function raise(storage: Storage): Promise<void> {
   }
 }
 
-export const transactionCases: readonly StorageCase[] = [...committing, ...nesting, ...ending, ...isolation]
+export const transactionCases: readonly StorageCase[] = [...committing, ...nesting, ...ending, ...isolation, ...straggling]
