@@ -1,5 +1,5 @@
 /** Figures as a picture: one bar for each entry, how far it is past its target. */
-import { type Entry, headroomOf, isMet, type Result } from './entries.ts'
+import { hasTarget, headroomOf, isMet, type Result, type TargetedEntry } from './entries.ts'
 import { formatTarget } from './report.ts'
 
 const ROW = 22
@@ -12,7 +12,9 @@ const WIDTH = LABELS + BARS + RIGHT
 const LOWEST = -2
 const HIGHEST = 3
 
-export function drawChart({ machine, commit, entries }: Result): string {
+/** Entries without a target are in the table alone. */
+export function drawChart({ machine, commit, entries: all }: Result): string {
+  const entries = all.filter(hasTarget)
   const height = TOP + entries.length * ROW + 44
   const place = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, commit ${commit}`
   return [
@@ -58,7 +60,7 @@ function drawScale(bottom: number): string[] {
   })
 }
 
-function drawEntry(entry: Entry, y: number): string[] {
+function drawEntry(entry: TargetedEntry, y: number): string[] {
   const [from, to] = [LABELS, placeOf(headroomOf(entry))]
   const place = entry.storage === 'none' ? '' : `, ${entry.storage}`
   const rows = entry.rows === 0 ? '' : `, ${entry.rows.toLocaleString('en')} rows`
@@ -75,7 +77,7 @@ function placeOf(headroom: number): number {
   return Math.round(LABELS + BARS * Math.min(1, Math.max(0, share)))
 }
 
-function describe(entries: readonly Entry[]): string {
+function describe(entries: readonly TargetedEntry[]): string {
   return entries
     .map((entry) => `${entry.bench} on ${entry.storage}: ${entry.ratio.toFixed(2)}, target ${formatTarget(entry)}`)
     .join('; ')

@@ -25,7 +25,8 @@ const entryShape = z.strictObject({
   floorOpsPerSecond: z.number().positive(),
   /** Median over the rounds of ours by the floor's, each round by itself. */
   ratio: z.number().positive(),
-  target: z.number().positive(),
+  /** Least ratio, or most; left out where the design sets none and the figure is only told. */
+  target: z.number().positive().optional(),
   /** What the two figures count; records a second unless said. */
   unit: z.enum(['ms', 'bytes/record']).optional(),
   /** True where the ratio must stay at or below the target. */
@@ -42,14 +43,21 @@ export type Machine = z.infer<typeof machineShape>
 export type Entry = z.infer<typeof entryShape>
 export type Result = z.infer<typeof resultShape>
 
+/** An entry that can be met or missed. */
+export type TargetedEntry = Entry & { readonly target: number }
+
 /** What an entry is about, before anything was measured. */
 export type Subject = Pick<Entry, 'bench' | 'storage' | 'rows' | 'target'>
 
-export function isMet({ ratio, target, lowerIsBetter }: Entry): boolean {
+export function hasTarget(entry: Entry): entry is TargetedEntry {
+  return entry.target !== undefined
+}
+
+export function isMet({ ratio, target, lowerIsBetter }: TargetedEntry): boolean {
   return lowerIsBetter === true ? ratio <= target : ratio >= target
 }
 
 /** How far an entry is on the good side of its target: 1 is just met, 2 is twice as good. */
-export function headroomOf({ ratio, target, lowerIsBetter }: Entry): number {
+export function headroomOf({ ratio, target, lowerIsBetter }: TargetedEntry): number {
   return lowerIsBetter === true ? target / ratio : ratio / target
 }

@@ -1,5 +1,5 @@
 /** Figures as a table for the screen. */
-import { type Entry, isMet, type Result } from './entries.ts'
+import { type Entry, hasTarget, isMet, type Result, type TargetedEntry } from './entries.ts'
 
 const HEADINGS = ['bench', 'storage', 'rows', 'ours', 'floor', "floor's", 'ratio', 'target', 'met'] as const
 /** Columns that hold words and stand on the left of their place. */
@@ -13,9 +13,10 @@ export function formatReport({ machine, commit, entries }: Result): string {
       .join('  ')
       .trimEnd(),
   )
-  const met = entries.filter(isMet).length
+  const targeted = entries.filter(hasTarget)
+  const met = targeted.filter(isMet).length
   const place = `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGibibytes} GiB, Node ${machine.node}, ${machine.platform}, commit ${commit}`
-  return [place, '', ...lines, '', `${met} of ${entries.length} targets met`].join('\n')
+  return [place, '', ...lines, '', `${met} of ${targeted.length} targets met`].join('\n')
 }
 
 /** A figure with its unit, short enough to compare at a glance. */
@@ -28,7 +29,7 @@ export function formatFigure(figure: number, unit: Entry['unit']): string {
 }
 
 /** `≥ 0.35` or `≤ 1.60`. */
-export function formatTarget({ target, lowerIsBetter }: Entry): string {
+export function formatTarget({ target, lowerIsBetter }: TargetedEntry): string {
   return `${lowerIsBetter === true ? '≤' : '≥'} ${target.toFixed(2)}`
 }
 
@@ -41,8 +42,8 @@ function cellsOf(entry: Entry): readonly string[] {
     entry.floor,
     formatFigure(entry.floorOpsPerSecond, entry.unit),
     entry.ratio.toFixed(2),
-    formatTarget(entry),
-    isMet(entry) ? 'yes' : 'NO',
+    hasTarget(entry) ? formatTarget(entry) : '-',
+    hasTarget(entry) ? (isMet(entry) ? 'yes' : 'NO') : '-',
   ]
 }
 

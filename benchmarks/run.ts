@@ -12,6 +12,7 @@ import { insertUniqueBench } from './benches/insert-unique-bench.ts'
 import { memoryBench } from './benches/memory-bench.ts'
 import { openingBench } from './benches/opening-bench.ts'
 import { peersBench } from './benches/peers-bench.ts'
+import { tokensBench } from './benches/tokens-bench.ts'
 import { drawChart } from './chart.ts'
 import { type Entry, type Result, resultShape } from './entries.ts'
 import { describeCommit, describeMachine } from './machine.ts'
@@ -26,6 +27,7 @@ const BENCHES: readonly Bench[] = [
   insertConcurrentBench,
   getBench,
   detokenizeBench,
+  tokensBench,
   diskBench,
   memoryBench,
   peersBench,

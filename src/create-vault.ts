@@ -12,5 +12,6 @@ import { openVault } from './core/vault.ts'
  * something stored. Then nothing was written.
  */
 export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
-  return openVault({ clock: systemClock, entropy: systemEntropy, ...options, engine: keyEngine })
+  const { clock = systemClock, entropy = systemEntropy } = options ?? {}
+  return openVault({ ...options, clock, entropy, engine: keyEngine })
 }

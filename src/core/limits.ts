@@ -18,3 +18,7 @@ export const LONGEST_TOKEN = 256
 export const MOST_SPACES = 65_535
 /** Highest row id: a pointer spends 48 bits on it. */
 export const HIGHEST_ROW_ID = 2 ** 48 - 1
+/** Minutes a transient value lives unless its column says otherwise. Source: semantics, "Schema". */
+export const DEFAULT_TTL_MINUTES = 60
+/** Longest life of a transient value, in minutes. */
+export const LONGEST_TTL_MINUTES = 20_160

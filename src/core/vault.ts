@@ -1,16 +1,23 @@
 /** The vault as an application holds it: opens storage and keys, and hands ports to operations. No rules here. */
 import { z } from 'zod'
 import type { Barrier } from './barrier/barrier.ts'
+import type { Byot } from './barrier/brought-tokens.ts'
 import { VaultError } from './errors.ts'
 import { adoptSchema } from './operations/adopt-schema.ts'
 import type { Limits, OperationContext } from './operations/context.ts'
-import { deleteRecords } from './operations/delete-records.ts'
+import { ALL, deleteAllRecords, deleteRecords } from './operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './operations/detokenize-tokens.ts'
 import { detokenizeTokens } from './operations/detokenize-tokens.ts'
+import type { GetByTokensOptions } from './operations/get-by-tokens.ts'
+import { getByTokens } from './operations/get-by-tokens.ts'
 import type { GetOptions, ShowOptions } from './operations/get-records.ts'
 import { getRecord, getRecords } from './operations/get-records.ts'
+import type { RecordInput } from './operations/insert-records.ts'
 import { insertRecords } from './operations/insert-records.ts'
 import { openCatalog } from './operations/open-catalog.ts'
+import type { TokenizeParameter } from './operations/tokenize-values.ts'
+import { tokenizeValues } from './operations/tokenize-values.ts'
+import type { UpdateOptions } from './operations/update-record.ts'
 import { updateRecord } from './operations/update-record.ts'
 import type { Caller } from './policy/caller.ts'
 import { parseCaller } from './policy/caller.ts'
@@ -25,7 +32,9 @@ import type {
   AnsweredFields,
   ChangedFields,
   ColumnName,
+  DeterministicColumn,
   Given,
+  GroupName,
   LookupColumn,
   NewFields,
   TableName,
@@ -33,18 +42,24 @@ import type {
   UniqueColumn,
 } from './schema/infer.ts'
 import type { Layout } from './schema/layout.ts'
+import { sweepTransients } from './stores/transient-store.ts'
+import { isWellFormed } from './values/well-formed.ts'
 
 /** What a vault is made of. */
 export interface VaultOptions<S extends SchemaDefinition> {
   /** Names the vault for good: everything sealed is bound to it. 1 to 128 characters. */
   readonly id: string
+  /** What `defineSchema` answered. */
   readonly schema: Schema<S>
+  /** Where everything is kept; belongs to this vault alone. */
   readonly storage: StorageHandle
+  /** Where the key lives that wraps the vault's own keys. */
   readonly keys: KeyProvider
   /** Where time comes from. Default: the system's clock. */
   readonly clock?: Clock
   /** Where luck comes from. Default: the system's secure source. */
   readonly entropy?: Entropy
+  /** Bounds of single requests. */
   readonly limits?: Partial<Limits>
 }
 
@@ -60,6 +75,7 @@ export interface SessionInsertOptions<T extends TableDefinition> {
   readonly tokenization?: boolean
   readonly upsert?: UniqueColumn<T>
   readonly homogeneous?: boolean
+  readonly byot?: Byot
 }
 
 /** Options of a read of one record, with column names checked by the compiler. */
@@ -88,6 +104,32 @@ export type Shown<T extends TableDefinition, O> = { readonly id: string } & (O e
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
   : { readonly fields: AnsweredFields<T, AskedFields<O>> })
 
+/** A value whose token is wanted: in a deterministic column, or in a column group. */
+export type TokenizeInput<S extends SchemaDefinition> =
+  | {
+      [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
+    }[TableName<S>]
+  | { readonly value: string; readonly columnGroup: GroupName<S> }
+
+/** A record found by a token: its table tells the type of its fields. */
+export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
+  | {
+      [K in T]: {
+        readonly token: string
+        readonly id: string
+        readonly table: K
+        readonly fields: AnsweredFields<S[K], undefined>
+        readonly error?: undefined
+      }
+    }[T]
+  | {
+      readonly token: string
+      readonly id?: undefined
+      readonly table?: undefined
+      readonly fields: Readonly<Record<never, never>>
+      readonly error: string
+    }
+
 /** What one caller can do. Every method checks its input at run time too; errors are `VaultError`s that name places, never values. */
 export interface Session<S extends SchemaDefinition> {
   /**
@@ -96,7 +138,7 @@ export interface Session<S extends SchemaDefinition> {
    */
   insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = Record<never, never>>(
     table: T,
-    records: readonly { readonly fields: NewFields<S[T]> }[],
+    records: readonly { readonly fields: NewFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
   ): Promise<{ records: Stored<S[T], O>[] }>
   /** Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` when an id names no record. */
@@ -111,10 +153,10 @@ export interface Session<S extends SchemaDefinition> {
     options?: O,
   ): Promise<Shown<S[T], O>>
   /** Writes the named columns of one record, each whole. Throws `not_found`, `rule_broken`, `conflict`. */
-  update<T extends TableName<S>, const O extends { readonly tokenization?: boolean } = Record<never, never>>(
+  update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
     table: T,
     id: string,
-    change: { readonly fields: ChangedFields<S[T]> },
+    change: { readonly fields: ChangedFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
     options?: O,
   ): Promise<Stored<S[T], O> & { readonly updatedAt: string }>
   /** Deletes the named records, all or none, or every record with '*'. Throws `not_found`. */
@@ -123,10 +165,18 @@ export interface Session<S extends SchemaDefinition> {
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
   /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` and some are good. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
+  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `rule_broken` for other columns. */
+  tokenize(parameters: readonly TokenizeInput<S>[]): Promise<{ records: { token: string }[] }>
+  /** For each token the record its value stands in, in order; one that stands in none has an error. */
+  getByTokens<const T extends TableName<S> = TableName<S>>(
+    tokens: readonly string[],
+    options?: GetByTokensOptions,
+  ): Promise<{ records: FoundRecord<S, T>[] }>
 }
 
 /** A vault inside a transaction: only callers, whose changes commit or vanish together. */
 export interface VaultInTransaction<S extends SchemaDefinition> {
+  /** A session for a caller the application vouches for. Throws `invalid_request` when the caller is not as described. */
   as(caller: Caller): Session<S>
 }
 
@@ -135,11 +185,17 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   readonly id: string
   /** A session for a caller the application vouches for. Throws `invalid_request` when the caller is not as described. */
   as(caller: Caller): Session<S>
-  /** Runs work in one transaction; a throw undoes all of it. After a deadlock or serialization failure work may run again. */
+  /**
+   * Runs work in one transaction; a throw undoes all of it, and a change that fails and is caught undoes itself alone. Use the
+   * vault handed to work, never the outer one, and await every call: one still running at the end is refused. SQLite and
+   * memory have one writer, which waits for work. After a deadlock or serialization failure on Postgres work may run again.
+   */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** The vault inside a transaction the application opened itself on the same database (a Kysely transaction or the driver's own client): it commits, not we. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
-  /** Lets go of the storage. Later calls throw `unavailable`. */
+  /** Removes transient values whose time is over; reading never shows one either way. Answers how many went. */
+  sweep(): Promise<{ expired: number }>
+  /** Lets go of the storage. Later calls throw `unavailable`, but on memory, which has nothing to let go of. */
   close(): Promise<void>
 }
 
@@ -148,8 +204,12 @@ const limitsShape = z.strictObject({
   page: z.int().min(1).max(1_000_000).default(1000),
 })
 
+function hasMethod(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
+}
+
 const optionsShape = z.strictObject({
-  id: z.string().min(1).max(128),
+  id: z.string().min(1).max(128).refine(isWellFormed, 'must be well-formed text'),
   schema: z.looseObject({ tables: z.unknown() }),
   storage: z.custom(
     (value) => typeof value === 'object' && value !== null && 'joinTransaction' in value,
@@ -159,8 +219,8 @@ const optionsShape = z.strictObject({
     (value) => typeof value === 'object' && value !== null && 'unwrap' in value,
     'must be a key provider, such as localKeys({ … })',
   ),
-  clock: z.unknown(),
-  entropy: z.unknown(),
+  clock: z.custom((value) => hasMethod(value, 'now'), 'must be a clock: { now(): bigint }'),
+  entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must be a source of luck: { bytes(count): Uint8Array }'),
   engine: z.unknown(),
   limits: limitsShape.partial().optional(),
 })
@@ -203,33 +263,45 @@ interface Ports {
 }
 
 function createVault<S extends SchemaDefinition>(ports: Ports): Vault<S> {
-  const bound = (storage: Storage): VaultInTransaction<S> => ({
-    as: (caller) => createSession<S>({ ...ports, storage, caller: parseCaller(caller) }),
+  const inside = (storage: Storage): VaultInTransaction<S> => ({
+    as: (caller) => createSession<S>({ ...ports, storage, caller: parseCaller(caller) }, inSavepoint),
   })
   return {
     id: ports.id,
-    as: bound(ports.storage).as,
-    transaction: (work) => ports.storage.transaction((storage) => work(bound(storage))),
-    withTransaction: (hostTransaction) => bound(ports.storage.joinTransaction(hostTransaction)),
+    as: (caller) => createSession<S>({ ...ports, caller: parseCaller(caller) }, byItself),
+    transaction: (work) => ports.storage.transaction((storage) => work(inside(storage))),
+    withTransaction: (hostTransaction) => inside(ports.storage.joinTransaction(hostTransaction)),
+    sweep: async () => ({ expired: await sweepTransients(ports) }),
     close: () => ports.storage.close(),
   }
 }
 
-/** Operations check what they are handed; the casts here only say, to the compiler, what the schema made of their answers. */
-function createSession<S extends SchemaDefinition>(context: OperationContext): Session<S> {
+/** How an operation that changes something is run. */
+type RunChange = <T>(context: OperationContext, change: (context: OperationContext) => Promise<T>) => Promise<T>
+
+const byItself: RunChange = (context, change) => change(context)
+
+/** Inside a transaction a failed change undoes itself alone: whoever catches its error may go on, on every engine. */
+const inSavepoint: RunChange = (context, change) => context.storage.transaction((storage) => change({ ...context, storage }))
+
+/** Operations check what they are handed; the cast only says, to the compiler, what the schema made of their answers. */
+function createSession<S extends SchemaDefinition>(context: OperationContext, run: RunChange): Session<S> {
   const session = {
-    insert: (table: string, records: readonly { readonly fields: unknown }[], options = {}) =>
-      insertRecords(context, table, records, options),
+    insert: (table: string, records: readonly RecordInput[], options = {}) =>
+      run(context, (inner) => insertRecords(inner, table, records, options)),
     get: (table: string, options = {}) => getRecords(context, table, options),
     getOne: (table: string, id: string, options = {}) => getRecord(context, table, id, options),
-    update: (table: string, id: string, change: { readonly fields: unknown }, options = {}) =>
-      updateRecord(context, table, { id, fields: change?.fields }, options),
-    delete: (table: string, ids: readonly string[] | '*') => deleteRecords(context, table, ids),
+    update: (table: string, id: string, change: RecordInput, options = {}) =>
+      run(context, (inner) => updateRecord(inner, table, { id, fields: change?.fields, tokens: change?.tokens }, options)),
+    delete: (table: string, ids: readonly string[] | '*') =>
+      run(context, (inner) => (ids === ALL ? deleteAllRecords(inner, table) : deleteRecords(inner, table, ids))),
     async deleteOne(table: string, id: string) {
-      await deleteRecords(context, table, [id])
+      await run(context, (inner) => deleteRecords(inner, table, [id]))
       return { id, deleted: true as const }
     },
     detokenize: (parameters: readonly DetokenizeParameter[], options = {}) => detokenizeTokens(context, parameters, options),
+    tokenize: (parameters: readonly TokenizeParameter[]) => tokenizeValues(context, parameters),
+    getByTokens: (tokens: readonly string[], options = {}) => getByTokens(context, tokens, options),
   }
   return session as unknown as Session<S>
 }

@@ -11,6 +11,7 @@ import { openPgcryptoTable } from '../../benchmarks/floors/pgcrypto-table.ts'
 import { openPostgresPlaintext } from '../../benchmarks/floors/postgres-plaintext.ts'
 import { openPostgresUuidUnique } from '../../benchmarks/floors/postgres-uuid-unique.ts'
 import { openSqlitePlaintext } from '../../benchmarks/floors/sqlite-plaintext.ts'
+import { openSqliteTokenColumn } from '../../benchmarks/floors/sqlite-token-column.ts'
 import { openSqliteUuidUnique } from '../../benchmarks/floors/sqlite-uuid-unique.ts'
 import { COLUMNS, createPeople } from '../../benchmarks/people.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
@@ -55,6 +56,15 @@ describe('on SQLite', () => {
     const batch = first === undefined || second === undefined ? [] : [second, first, second]
     expect(() => floor.insert(batch)).toThrow(/UNIQUE/)
     expect(floor.insert(batch.slice(0, 2)).length).toBe(2)
+    floor.close()
+  })
+
+  test('the token column answers a token for each value, and the value for each token', () => {
+    const floor = openSqliteTokenColumn(join(folder, 'tokens.db'))
+    const tokens = [...floor.insert(['4111', '4222']), floor.insertOne('4111')]
+    expect(new Set(tokens).size).toBe(3)
+    expect(floor.resolve([...tokens].reverse())).toEqual(['4111', '4222', '4111'])
+    expect(() => floor.resolve(['no token'])).toThrow('not there')
     floor.close()
   })
 

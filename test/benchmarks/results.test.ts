@@ -3,11 +3,19 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { isFullRun, parseArguments } from '../../benchmarks/arguments.ts'
 import { drawChart } from '../../benchmarks/chart.ts'
-import { type Entry, headroomOf, isMet, type Result, resultShape } from '../../benchmarks/entries.ts'
+import {
+  type Entry,
+  hasTarget,
+  headroomOf,
+  isMet,
+  type Result,
+  resultShape,
+  type TargetedEntry,
+} from '../../benchmarks/entries.ts'
 import { describeCommit, describeMachine } from '../../benchmarks/machine.ts'
 import { formatReport } from '../../benchmarks/report.ts'
 
-const FAST: Entry = {
+const FAST: TargetedEntry = {
   bench: 'insert 1,000',
   storage: 'sqlite',
   rows: 100_000,
@@ -17,7 +25,7 @@ const FAST: Entry = {
   ratio: 0.5,
   target: 0.35,
 }
-const HEAVY: Entry = {
+const HEAVY: TargetedEntry = {
   bench: 'bytes on disk',
   storage: 'postgres',
   rows: 1000,
@@ -29,7 +37,17 @@ const HEAVY: Entry = {
   unit: 'bytes/record',
   lowerIsBetter: true,
 }
-const RESULT: Result = { machine: describeMachine(), commit: describeCommit(), entries: [FAST, HEAVY] }
+/** Measured, and held to nothing. */
+const TOLD: Entry = {
+  bench: 'mint: transient',
+  storage: 'sqlite',
+  rows: 1000,
+  medianOpsPerSecond: 10,
+  floor: 'plaintext',
+  floorOpsPerSecond: 20,
+  ratio: 0.5,
+}
+const RESULT: Result = { machine: describeMachine(), commit: describeCommit(), entries: [FAST, HEAVY, TOLD] }
 
 describe('figures', () => {
   test('of this machine and commit have the promised shape', () => {
@@ -50,6 +68,7 @@ describe('figures', () => {
     expect(isMet({ ...FAST, ratio: 0.349 })).toBe(false)
     expect(isMet({ ...HEAVY, ratio: 1.6 })).toBe(true)
     expect([FAST, HEAVY].map(headroomOf)).toEqual([0.5 / 0.35, 0.8])
+    expect([FAST, TOLD].map(hasTarget)).toEqual([true, false])
   })
 })
 
@@ -60,6 +79,7 @@ describe('the table', () => {
       /sqlite +100,000 +123k\/s .* 247k\/s +0\.50 +≥ 0\.35 +yes$/,
     )
     expect(lines.find((line) => line.startsWith('bytes on disk'))).toMatch(/postgres +1,000 +320 B .* 160 B +2\.00 +≤ 1\.60 +NO$/)
+    expect(lines.find((line) => line.startsWith('mint: transient'))).toMatch(/0\.50 +- +-$/)
     expect(lines.at(-1)).toBe('1 of 2 targets met')
   })
 })
@@ -72,7 +92,7 @@ describe('the picture', () => {
   })
 
   test('draws a bar for each entry, longer the further it is past its target', () => {
-    const widths = barsOf(drawChart({ ...RESULT, entries: [FAST, { ...FAST, ratio: 1 }, { ...FAST, ratio: 1000 }, HEAVY] }))
+    const widths = barsOf(drawChart({ ...RESULT, entries: [FAST, { ...FAST, ratio: 1 }, { ...FAST, ratio: 1000 }, TOLD, HEAVY] }))
     expect(widths.map(({ met }) => met)).toEqual([true, true, true, false])
     const [near = 0, far = 0, beyond = 0, missed = 0] = widths.map(({ width }) => width)
     expect([missed, near, far, beyond]).toEqual([missed, near, far, beyond].toSorted((left, right) => left - right))

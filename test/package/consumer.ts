@@ -24,14 +24,36 @@ export const schema = defineSchema({
     notes: column.json({}),
   },
   orders: { total: column.float({ required: true }) },
+  cards: {
+    holder: column.string({ token: 'deterministic', columnGroup: 'names' }),
+    number: column.string({
+      token: { kind: 'formatPreserving', format: { preset: 'card', keepFirst: 6, luhn: 'valid', keepLast: 2 } },
+    }),
+    phone: column.string({ token: { kind: 'deterministicFormatPreserving', format: 'phone' }, columnGroup: 'phones' }),
+    serial: column.string({ token: { kind: 'formatPreserving', format: { pattern: '[A-Z]{2}\\d{6}' }, stable: true } }),
+    code: column.string({ token: { kind: 'transient', ttlMinutes: 5 } }),
+    owner: column.string({ token: { kind: 'random', stable: true } }),
+    expires: column.date({ token: { kind: 'deterministic' } }),
+    bare: column.string(),
+  },
 })
 
+// @ts-expect-error a deterministic token has no lifetime of its own
+column.string({ token: { kind: 'deterministic', stable: true } })
+// @ts-expect-error a random token does not expire
+column.string({ token: { kind: 'random', ttlMinutes: 5 } })
 // @ts-expect-error a misspelt option
 column.string({ uniqe: true })
 // @ts-expect-error a mask is made by mask
 column.string({ mask: 'first' })
 // @ts-expect-error no such level
 column.string({ redaction: 'HIDDEN' })
+// @ts-expect-error no such kind of token
+column.string({ token: 'magic' })
+// @ts-expect-error a kind that needs a format
+column.string({ token: 'formatPreserving' })
+// @ts-expect-error no such preset
+column.string({ token: { kind: 'formatPreserving', format: 'iban' } })
 
 /** Every storage and every kind of key is taken. */
 export async function openVaults(): Promise<void> {
@@ -108,6 +130,58 @@ export async function change(id: string, token: string): Promise<string[]> {
   await session.delete('orders', '*')
   const { ids } = await session.delete('customers', [id])
   return [...ids]
+}
+
+/** Tokens are brought for tokenized columns, asked for by deterministic ones and by group, and lead to fields. */
+export async function tokens(id: string): Promise<string | undefined> {
+  const session = await openSession()
+  const { records } = await session.insert(
+    'cards',
+    [{ fields: { holder: 'Ann', number: '4000056655665556' }, tokens: { number: 'mine' } }],
+    {
+      tokenization: true,
+      byot: 'ENABLE',
+    },
+  )
+  type CardTokens = { readonly [K in 'holder' | 'number' | 'phone' | 'serial' | 'code' | 'owner' | 'expires']?: string }
+  holds<Same<keyof (typeof records)[number]['tokens'], keyof CardTokens>>()
+  // @ts-expect-error a column without tokens
+  await session.insert('cards', [{ fields: { bare: 'x' }, tokens: { bare: 'mine' } }], { byot: 'ENABLE' })
+  // @ts-expect-error tokens are texts
+  await session.insert('cards', [{ fields: { holder: 'Ann' }, tokens: { holder: 5 } }], { byot: 'ENABLE' })
+  // @ts-expect-error no such mode
+  await session.insert('cards', [{ fields: { holder: 'Ann' } }], { byot: 'STRICT' })
+  await session.update('cards', id, { fields: { code: '123' }, tokens: { code: 'mine' } }, { byot: 'ENABLE_STRICT' })
+  // @ts-expect-error a column without tokens
+  await session.update('cards', id, { fields: { bare: 'x' }, tokens: { bare: 'mine' } }, { byot: 'ENABLE' })
+  const asked = await session.tokenize([
+    { value: 'Ann', table: 'cards', column: 'holder' },
+    { value: '+46 70 123 45 67', table: 'cards', column: 'phone' },
+    { value: '2030-01-31', table: 'cards', column: 'expires' },
+    { value: 'Ann', columnGroup: 'names' },
+  ])
+  holds<Same<(typeof asked.records)[number], { token: string }>>()
+  // @ts-expect-error tokens of this column are drawn
+  await session.tokenize([{ value: 'x', table: 'cards', column: 'number' }])
+  // @ts-expect-error values of this column live apart
+  await session.tokenize([{ value: 'x', table: 'cards', column: 'code' }])
+  // @ts-expect-error a column of another table
+  await session.tokenize([{ value: 'x', table: 'orders', column: 'holder' }])
+  // @ts-expect-error no such group
+  await session.tokenize([{ value: 'x', columnGroup: 'people' }])
+  // @ts-expect-error neither a column nor a group
+  await session.tokenize([{ value: 'x' }])
+  await session.get('cards', { columnName: 'holder', columnValues: ['Ann'] })
+  // @ts-expect-error this column cannot be looked up
+  await session.get('cards', { columnName: 'number', columnValues: ['x'] })
+  const found = await session.getByTokens<'cards' | 'orders'>(['mine'], { redaction: 'PLAIN_TEXT' })
+  const [record] = found.records
+  if (record === undefined || record.error !== undefined) return record?.error
+  holds<Same<typeof record.table, 'cards' | 'orders'>>()
+  if (record.table === 'orders') return record.id
+  // @ts-expect-error a column of another table
+  record.fields.total
+  return record.fields.holder ?? undefined
 }
 
 /** Inferred answers, handed on. */

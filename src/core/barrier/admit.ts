@@ -2,133 +2,221 @@
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
-import type { StampPlace } from '../sealing/cell-layout.ts'
-import { beginValue, copyCells, endValue, writeCellHead, writeRecordStampHead } from '../sealing/cell-layout.ts'
+import type { MarkPlace } from '../sealing/cell-layout.ts'
+import { beginValue, endValue, writeCellHead, writeRecordStampHead } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
-import { slabItem, slabStart } from '../util/slab.ts'
+import { slabItem } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
 import { addressOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
+import type { MarkSources, Marks } from './marks.ts'
+import { createMarks, drawMarks, slotOf, stampedSlot } from './marks.ts'
 import type { Values } from './parse-record.ts'
-import { openBodiesOf } from './reveal.ts'
-import type { Stamps } from './stamps.ts'
-import { drawStamps, slotOf, stampedSlot } from './stamps.ts'
+import { openRows } from './reveal.ts'
+import { admitTransients } from './transients.ts'
 
-/** Rows ready to be stored, and the stamps that tokens are made of. */
+/** Rows ready to be stored, the marks that tokens are told by, and the values that live apart. */
 export interface Admitted<R> {
   readonly rows: readonly R[]
-  readonly stamps: Stamps
+  readonly marks: Marks
+  readonly transients: readonly NewRow[]
+}
+
+/**
+ * The same for rows that stood before: `replaced` holds the marks of the cells that were written over, and `kept` a 1 for
+ * each slot whose text was kept.
+ */
+export interface Amended extends Admitted<Patch> {
+  readonly replaced: Marks
+  readonly kept: Uint8Array
 }
 
 type MutableRow = { id: number; [column: string]: Cell }
 
 /** New rows for these values, `ids` giving each its place. */
-export function admitRows(barrier: Barrier, table: Table, ids: readonly number[], records: readonly Values[]): Admitted<NewRow> {
-  const stamps = drawStamps(barrier.entropy, table, records)
+export function admitRows(
+  barrier: Barrier,
+  table: Table,
+  {
+    ids,
+    records,
+    sources,
+  }: { readonly ids: readonly number[]; readonly records: readonly Values[]; readonly sources: MarkSources },
+): Admitted<NewRow> {
+  const marks = drawMarks(barrier.entropy, table, records, sources)
   const out = new ByteWriter(records.length * 160)
   const ends = new Uint32Array(records.length)
   for (let row = 0; row < records.length; row++) {
-    const slot = stampedSlot(stamps, row)
+    const slot = stampedSlot(marks, row)
     if (slot !== undefined) {
       writeRecordStampHead(out)
-      writeStamp(out, stamps, slot)
+      writeStamp(out, marks, slot)
     }
-    writeCells(out, table, records[row] ?? [], { stamps, row, place: 'shared' })
+    writeCells(out, table, records[row] ?? [], { marks, row, stampPlace: 'shared' })
     ends[row] = out.length
   }
   const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: records.length })
   const rows: MutableRow[] = new Array(records.length)
   for (let i = 0; i < records.length; i++) rows[i] = { id: ids[i] ?? 0, [BODY]: slabItem(bodies, i) }
-  for (const column of table.digested)
+  for (const column of table.digested) {
     setDigests(barrier, column, records, (row, digest) => setCell(rows[row], column.digest, digest))
-  for (const column of table.plain) {
-    for (let row = 0; row < rows.length; row++)
-      setCell(rows[row], column.plain, plainCell(column, records[row]?.[column.position]))
   }
-  return { rows, stamps }
+  for (const column of table.plain) {
+    for (let row = 0; row < rows.length; row++) {
+      setCell(rows[row], column.plain, plainCell(column, records[row]?.[column.position]))
+    }
+  }
+  return { rows, marks, transients: admitTransients(barrier, table, records, marks) }
 }
 
 /**
- * Patches that write the named values into rows as they stand. Cells that are not named keep their bytes and stamps; a
+ * Patches that write the named values into rows as they stand. Cells that are not named keep their bytes and marks; a
  * row whose sealed cells are all untouched keeps its body. Throws `internal` where a body does not open.
  */
-export function amendRows(barrier: Barrier, table: Table, rows: readonly Row[], records: readonly Values[]): Admitted<Patch> {
-  const stamps = drawStamps(barrier.entropy, table, records)
+export function amendRows(
+  barrier: Barrier,
+  table: Table,
+  {
+    rows,
+    records,
+    sources,
+  }: { readonly rows: readonly Row[]; readonly records: readonly Values[]; readonly sources: MarkSources },
+): Amended {
+  const marks = drawMarks(barrier.entropy, table, records, sources)
+  const replaced = createMarks(table, rows.length)
+  const kept = new Uint8Array(marks.texts.length)
   const sets: Record<string, Cell>[] = rows.map(() => ({}))
   const touched = rows.flatMap((_, index) => (touchesBody(table, records[index] ?? []) ? [index] : []))
   if (touched.length > 0) {
-    const bodies = resealBodies(barrier, table, { rows, records, stamps, touched })
+    const bodies = resealBodies(barrier, table, { rows, records, marks, replaced, kept, touched })
     for (const [k, index] of touched.entries()) setCell(sets[index], BODY, slabItem(bodies, k))
   }
-  for (const column of table.digested)
+  for (const column of table.digested) {
     setDigests(barrier, column, records, (row, digest) => setCell(sets[row], column.digest, digest))
+  }
   for (const column of table.plain) {
     for (let row = 0; row < rows.length; row++) {
       const value = records[row]?.[column.position]
       if (value !== undefined) setCell(sets[row], column.plain, plainCell(column, value))
     }
   }
-  return { rows: rows.map((row, index) => ({ id: row.id, version: row.version, set: sets[index] ?? {} })), stamps }
+  const patches = rows.map((row, index) => ({ id: row.id, version: row.version, set: sets[index] ?? {} }))
+  return { rows: patches, marks, replaced, kept, transients: admitTransients(barrier, table, records, marks) }
 }
 
 interface Amendment {
   readonly rows: readonly Row[]
   readonly records: readonly Values[]
-  readonly stamps: Stamps
+  readonly marks: Marks
+  readonly replaced: Marks
+  readonly kept: Uint8Array
   /** Places of the rows whose bodies change. */
   readonly touched: readonly number[]
 }
 
 /** The new bodies of the touched rows, in their order. */
-function resealBodies(barrier: Barrier, table: Table, { rows, records, stamps, touched }: Amendment): Slab {
+function resealBodies(barrier: Barrier, table: Table, { rows, records, marks, replaced, kept, touched }: Amendment): Slab {
   const old = touched.flatMap((index) => rows[index] ?? [])
-  const opened = openBodiesOf(barrier, table, old)
-  const out = new ByteWriter(opened.bytes.length + touched.length * 160)
+  const cursor = openRows(barrier, table, old)
+  const out = new ByteWriter(touched.length * 320)
   const ends = new Uint32Array(touched.length)
-  touched.forEach((index, k) => {
+  for (const [k, index] of touched.entries()) {
     const values = records[index] ?? []
-    const replaced = new Set(
-      table.columns.filter((column) => values[column.position] !== undefined).map((column) => column.ordinal),
-    )
-    copyCells(opened.bytes, slabStart(opened, k), opened.ends[k] ?? 0, (ordinal) => replaced.has(ordinal), out)
-    writeCells(out, table, values, { stamps, row: index, place: 'own' })
+    const named = table.columns.filter((column) => values[column.position] !== undefined)
+    const ordinals = new Set(named.map((column) => column.ordinal))
+    cursor.to(k)
+    for (const column of named) {
+      if (column.token === undefined) continue
+      cursor.mark(column, replaced, slotOf(replaced, index, column))
+      const slot = slotOf(marks, index, column)
+      const value = values[column.position]
+      // A kept text that happens to be the new value would give it away: that one token is drawn anew.
+      const isTelling = value !== null && replaced.texts[slot] === column.type.show(value)
+      if (column.isStable && value !== null && !isTelling && keepMark(marks, replaced, slot)) kept[slot] = 1
+    }
+    cursor.copyCells((ordinal) => ordinals.has(ordinal), out)
+    writeCells(out, table, values, { marks, row: index, stampPlace: 'own' })
     ends[k] = out.length
-  })
+  }
   const ids = old.map((row) => row.id)
   return sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: touched.length })
 }
 
-/** The stamps of a list of rows, one row of it, and where its cells are to have theirs. */
-interface RowStamps {
-  readonly stamps: Stamps
+/** Gives a slot its old mark back, unless the caller brought another; true where that is a text, which then is not replaced. */
+function keepMark(marks: Marks, replaced: Marks, slot: number): boolean {
+  const old = replaced.texts[slot]
+  if (old === undefined) {
+    if (replaced.hasStamp[slot] === 1 && marks.hasStamp[slot] === 1) {
+      marks.high[slot] = replaced.high[slot] ?? 0
+      marks.low[slot] = replaced.low[slot] ?? 0
+    }
+    return false
+  }
+  if (marks.isBrought[slot] === 1) return false
+  marks.texts[slot] = old
+  marks.hasStamp[slot] = 0
+  replaced.texts[slot] = undefined
+  return true
+}
+
+/** The marks of a list of rows, one row of it, and where its cells are to have their stamps. */
+interface RowMarks {
+  readonly marks: Marks
   readonly row: number
-  readonly place: StampPlace
+  readonly stampPlace: 'shared' | 'own'
 }
 
 /** Writes the cells of the columns that hold a value. */
-function writeCells(out: ByteWriter, table: Table, values: Values, { stamps, row, place }: RowStamps): void {
+function writeCells(out: ByteWriter, table: Table, values: Values, rowMarks: RowMarks): void {
   const { columns } = table
   for (let i = 0; i < columns.length; i++) {
     const column = columns[i]
     const value = values[i]
     if (column === undefined || value === undefined || value === null) continue
-    const isSealed = column.plain === undefined
-    const stamp = column.token === undefined ? 'none' : place
-    if (!isSealed && stamp === 'none') continue
-    writeCellHead(out, column.ordinal, stamp, isSealed)
-    if (stamp === 'own') writeStamp(out, stamps, slotOf(stamps, row, column))
-    if (!isSealed) continue
+    if (column.token !== undefined) writeMarkedCell(out, column, value, rowMarks)
+    else if (column.plain === undefined) {
+      writeCellHead(out, column.ordinal, 'none', true)
+      writeValue(out, column, value)
+    }
+  }
+}
+
+/** Writes the cell of a tokenized column: its mark, and the value or, where that lives apart, its ticket. */
+function writeMarkedCell(out: ByteWriter, column: Column, value: unknown, { marks, row, stampPlace }: RowMarks): void {
+  const slot = slotOf(marks, row, column)
+  const text = marks.texts[slot]
+  const place: MarkPlace = text !== undefined ? 'text' : marks.hasStamp[slot] === 1 ? stampPlace : 'none'
+  const isSealed = column.plain === undefined
+  if (!isSealed && place === 'none') return
+  writeCellHead(out, column.ordinal, place, isSealed)
+  if (place === 'own') writeStamp(out, marks, slot)
+  if (text !== undefined) {
     const mark = beginValue(out)
-    column.type.write(value, out)
+    out.utf8(text)
+    endValue(out, mark)
+  }
+  if (!isSealed) return
+  const ticket = marks.tickets[slot]
+  if (ticket === undefined) writeValue(out, column, value)
+  else {
+    const mark = beginValue(out)
+    out.i64(ticket.row)
+    out.i64(ticket.expiresAt)
     endValue(out, mark)
   }
 }
 
-function writeStamp(out: ByteWriter, stamps: Stamps, slot: number): void {
-  out.u32(stamps.high[slot] ?? 0)
-  out.u32(stamps.low[slot] ?? 0)
+function writeValue(out: ByteWriter, column: Column, value: unknown): void {
+  const mark = beginValue(out)
+  column.type.write(value, out)
+  endValue(out, mark)
+}
+
+function writeStamp(out: ByteWriter, marks: Marks, slot: number): void {
+  out.u32(marks.high[slot] ?? 0)
+  out.u32(marks.low[slot] ?? 0)
 }
 
 /** Hands the digest of each named value of one column to `set`, null for null. */

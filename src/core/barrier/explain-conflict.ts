@@ -2,11 +2,11 @@
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Table } from '../schema/layout.ts'
 
-/** A unique conflict named by table, column and record; any other error as it is. */
-export function explainConflict(error: unknown, table: Table, verb: string): unknown {
+/** A unique conflict named by table, column and record; any other error as it is. `indexes` gives each row its record's place in the request. */
+export function explainConflict(error: unknown, table: Table, verb: string, indexes: readonly number[]): unknown {
   if (!isVaultError(error, 'conflict')) return error
   const column = conflictColumn(error, table)
-  const { index } = error.facts
+  const index = error.facts.index === undefined ? undefined : (indexes[error.facts.index] ?? error.facts.index)
   const which = index === undefined ? '' : ` (record ${index})`
   return new VaultError(
     'conflict',

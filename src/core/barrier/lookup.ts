@@ -7,5 +7,5 @@ import { digestValues } from './digest-values.ts'
 
 /** The cell of `column.lookup` that each value is found under; none of the values is null. */
 export function lookupCells(ring: KeyRing, column: Column, values: readonly unknown[]): Exclude<Cell, null>[] {
-  return column.digest === undefined ? values.map((value) => column.type.toCell(value)) : digestValues(ring, column, values)
+  return column.lookup === column.digest ? digestValues(ring, column, values) : values.map((value) => column.type.toCell(value))
 }

@@ -88,6 +88,7 @@ function broken(table: Table, column: Column, place: Place, rule: string): Vault
   )
 }
 
+/** True for an object of values by column; a map, a date or a list is none, and would be stored as an empty record. */
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && Object.prototype.toString.call(value) === '[object Object]'
 }

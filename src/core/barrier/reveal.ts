@@ -6,16 +6,26 @@ import { redact } from '../redaction/redact.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { CellMap } from '../sealing/cell-layout.ts'
-import { createCellMap, mapCells, stampStart, valueEnd, valueStart } from '../sealing/cell-layout.ts'
+import {
+  copyCells,
+  createCellMap,
+  mapCells,
+  STAMP_BYTES,
+  stampStart,
+  textEnd,
+  textStart,
+  valueEnd,
+  valueStart,
+} from '../sealing/cell-layout.ts'
 import { openBodies } from '../sealing/open.ts'
-import { readU32 } from '../util/bytes.ts'
+import type { ByteWriter } from '../util/bytes.ts'
+import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { Barrier } from './barrier.ts'
-import { addressOf } from './barrier.ts'
-import type { Stamps } from './stamps.ts'
-import { createStamps, slotOf } from './stamps.ts'
+import type { Marks } from './marks.ts'
+import { setStamp } from './marks.ts'
 
 /** Shown fields by column name. */
 export type Fields = { [column: string]: JsonValue }
@@ -27,7 +37,7 @@ export class OpenRows {
   readonly #bodies: Slab
   readonly #opened: Uint8Array
   readonly #map: CellMap
-  #row: Row | undefined
+  #index = 0
 
   constructor(table: Table, rows: readonly Row[], { plaintexts, opened }: Opened) {
     this.#table = table
@@ -39,52 +49,64 @@ export class OpenRows {
 
   /** Stands on row `index`. Throws `internal` (grpc 15) when its body did not open; its siblings are unharmed. */
   to(index: number): void {
-    this.#row = this.#rows[index]
+    this.#index = index
     const end = this.#bodies.ends[index] ?? 0
     const isWhole = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
     if (!isWhole) throw unreadable(this.#table)
   }
 
-  /** The value of a column, null where the record has none. */
+  /** The value of a column, null where the record has none or the value lives apart. */
   value(column: Column): unknown {
+    if (column.token?.expires === true) return null
     if (column.plain !== undefined) {
-      const cell = this.#row?.[column.plain] ?? null
+      const cell = this.#rows[this.#index]?.[column.plain] ?? null
       return cell === null ? null : column.type.fromCell(cell)
     }
     const start = valueStart(this.#map, column.ordinal)
     return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))
   }
 
-  /** Copies the stamp of a column into its slot, where the cell has one. */
-  stamp(column: Column, into: Stamps, slot: number): void {
-    const start = stampStart(this.#map, column.ordinal)
-    if (start < 0) return
-    into.has[slot] = 1
-    into.high[slot] = readU32(this.#bodies.bytes, start)
-    into.low[slot] = readU32(this.#bodies.bytes, start + 4)
+  /** Copies the mark of a column into its slot, where the cell has one. */
+  mark(column: Column, into: Marks, slot: number): void {
+    const { bytes } = this.#bodies
+    const stamp = stampStart(this.#map, column.ordinal)
+    if (stamp >= 0) setStamp(into, slot, bytes, stamp)
+    into.texts[slot] = this.tokenText(column)
+    const ticket = column.token?.expires === true ? valueStart(this.#map, column.ordinal) : -1
+    if (ticket >= 0)
+      into.tickets[slot] = { row: Number(readI64(bytes, ticket)), expiresAt: Number(readI64(bytes, ticket + TICKET_HALF)) }
+  }
+
+  /** True when the cell of a column has this stamp, and no token of its own. */
+  hasStamp(column: Column, high: number, low: number): boolean {
+    const at = stampStart(this.#map, column.ordinal)
+    return at >= 0 && readU32(this.#bodies.bytes, at) === high && readU32(this.#bodies.bytes, at + STAMP_BYTES / 2) === low
+  }
+
+  /** The text of a column's token, where the cell keeps one. */
+  tokenText(column: Column): string | undefined {
+    const start = textStart(this.#map, column.ordinal)
+    return start < 0 ? undefined : readUtf8(this.#bodies.bytes, start, textEnd(this.#map, column.ordinal))
+  }
+
+  /** Copies the cells of this row but those of the replaced ordinals. */
+  copyCells(isReplaced: (ordinal: number) => boolean, out: ByteWriter): void {
+    copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), this.#bodies.ends[this.#index] ?? 0, isReplaced, out)
   }
 }
 
-/** The plaintext bodies of rows. Throws `internal` (grpc 15) when one does not open. */
-export function openBodiesOf(barrier: Barrier, table: Table, rows: readonly Row[]): Slab {
-  const { plaintexts, opened } = openSealed(barrier, table, rows)
-  if (opened.includes(0)) throw unreadable(table)
-  return plaintexts
-}
+/** A ticket is two numbers of this many bytes: the row, and the expiry. */
+const TICKET_HALF = 8
 
 /** A cursor over rows; one whose body does not open is noticed when the cursor comes to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
-  return new OpenRows(table, rows, openSealed(barrier, table, rows))
+  return new OpenRows(table, rows, openSealed(barrier, table.space, rows))
 }
 
-function openSealed(barrier: Barrier, table: Table, rows: readonly Row[]): Opened {
-  const sealed = toSlab(rows.map(bodyOf))
-  return openBodies(
-    barrier.ring,
-    addressOf(barrier, table),
-    rows.map((row) => row.id),
-    sealed,
-  )
+/** The bodies of rows that stand in this space, opened as far as they open. */
+export function openSealed(barrier: Barrier, space: number, rows: readonly Row[]): Opened {
+  const ids = rows.map((row) => row.id)
+  return openBodies(barrier.ring, { vault: barrier.vault, space }, ids, toSlab(rows.map(bodyOf)))
 }
 
 /** The fields of each row, each column at the level of its view. Bodies stay shut when only plain columns are asked for. */
@@ -103,17 +125,6 @@ export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[],
     records[i] = fields
   }
   return records
-}
-
-/** The stamps of the named tokenized columns of each row. */
-export function revealStamps(barrier: Barrier, table: Table, rows: readonly Row[], columns: readonly Column[]): Stamps {
-  const stamps = createStamps(table, rows.length)
-  const cursor = openRows(barrier, table, rows)
-  for (let i = 0; i < rows.length; i++) {
-    cursor.to(i)
-    for (const column of columns) cursor.stamp(column, stamps, slotOf(stamps, i, column))
-  }
-  return stamps
 }
 
 /** A value as this view answers it. */

@@ -1,6 +1,6 @@
 /** Takes up the schema a vault is opened with: adds what is new, refuses what would lose or weaken, fills new digests. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { digestValues } from '../barrier/digest-values.ts'
+import { digestPresent } from '../barrier/digest-values.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Patch, PhysicalTable, Row, Storage } from '../ports/storage.ts'
@@ -9,6 +9,10 @@ import { allotSchema } from '../schema/allotment.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { layoutSchema } from '../schema/layout.ts'
+import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
+import { keyOfBytes } from '../util/bytes.ts'
+
+const EVERY = { kind: 'every' } as const
 
 /** Rows read at a time while digests are filled. */
 const SLICE = 500
@@ -17,10 +21,14 @@ const SLICE = 500
 export interface SchemaChange {
   readonly known: Allotment
   readonly definition: SchemaDefinition
-  remember(allotment: Allotment): Promise<boolean>
+  remember(storage: Storage, allotment: Allotment): Promise<boolean>
 }
 
-/** The live tables of the schema. Throws `rule_broken` naming the column when it may not be taken up; undefined when another process changed the catalog meanwhile. */
+/**
+ * The live tables of the schema. Throws `rule_broken` naming the column when it may not be taken up; undefined when another
+ * process changed the catalog meanwhile. The catalog's row is changed first and in one transaction with the digests that
+ * new uniqueness needs: of several processes opening at once, one fills them and the others wait for it.
+ */
 export async function adoptSchema(
   storage: Storage,
   barrier: Barrier,
@@ -32,53 +40,69 @@ export async function adoptSchema(
   // The tables as they stood, first: what the checks below read is there, and nothing is added by it.
   await storage.prepare(physicalTables(before))
   const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
-  for (const { table, column, isNew } of grown) {
-    if (isNew) await assertMayAdd(storage, table, column)
-    else if (column.unique) await assertNoDuplicates(storage, barrier, table, column)
-  }
+  for (const growth of grown) await assertMayGrow(storage, barrier, growth)
   await storage.prepare(physicalTables(layout))
-  for (const { table, column, isNew } of grown) if (!isNew) await fillDigests(storage, barrier, table, column)
   if (JSON.stringify(allotment) === JSON.stringify(known)) return layout
-  return (await remember(allotment)) ? layout : undefined
+  const isRemembered = await storage.transaction(async (inner) => {
+    if (!(await remember(inner, allotment))) return false
+    for (const { table, column, keepsDigest } of grown) if (keepsDigest) await fillDigests(inner, barrier, table, column)
+    return true
+  })
+  return isRemembered ? layout : undefined
 }
 
 function physicalTables(layout: Layout): PhysicalTable[] {
-  return [...layout.tables.values()].map((table) => table.physical)
+  return [...[...layout.tables.values()].map((table) => table.physical), TOKENS, TRANSIENTS]
 }
 
 interface Grown {
   readonly table: Table
   readonly column: Column
-  /** False for a column that stood before and now keeps a digest. */
+  /** True for a column that was not there before. */
   readonly isNew: boolean
+  /** True for a column that stood before and now keeps a digest. */
+  readonly keepsDigest: boolean
+  /** True for a column that stood before and must have values from now on. */
+  readonly isRequired: boolean
 }
 
-/** Columns added to a table that stood before, and columns of it that now keep a digest. */
+/** Columns added to a table that stood before, and columns of it of which more is asked now. */
 function grownColumns(table: Table, before: Table | undefined): Grown[] {
   if (before === undefined) return []
   return table.columns.flatMap((column): Grown[] => {
     const was = before.byName.get(column.name)
-    if (was === undefined) return [{ table, column, isNew: true }]
-    return column.digest !== undefined && was.digest === undefined ? [{ table, column, isNew: false }] : []
+    if (was === undefined) return [{ table, column, isNew: true, keepsDigest: false, isRequired: false }]
+    const keepsDigest = column.digest !== undefined && was.digest === undefined
+    const isRequired = column.required && !was.required
+    return keepsDigest || isRequired ? [{ table, column, isNew: false, keepsDigest, isRequired }] : []
   })
 }
 
-/** A required column cannot be added to records that lack it. */
-async function assertMayAdd(storage: Storage, table: Table, column: Column): Promise<void> {
-  if (!column.required) return
-  const [row] = await storage.find(table.physical.name, { kind: 'every' }, { order: 'up', limit: 1 })
-  if (row !== undefined)
-    throw refused(table, column, 'is required and new, and there are records without it. Add it as not required first')
-}
-
-async function assertNoDuplicates(storage: Storage, barrier: Barrier, table: Table, column: Column): Promise<void> {
+/** Refuses a growth that the stored records do not bear. */
+async function assertMayGrow(
+  storage: Storage,
+  barrier: Barrier,
+  { table, column, isNew, keepsDigest, isRequired }: Grown,
+): Promise<void> {
+  if (isNew) {
+    const first = column.required ? await storage.find(table.physical.name, EVERY, { order: 'up', limit: 1 }) : []
+    if (first.length > 0) {
+      throw refused(table, column, 'is required and new, and there are records without it. Add it as not required first')
+    }
+    return
+  }
   const seen = new Set<string>()
   await eachSlice(storage, table, async (rows) => {
-    for (const digest of digestsOf(barrier, table, column, rows)) {
+    const values = valuesOf(barrier, table, column, rows)
+    if (isRequired && values.includes(null)) {
+      throw refused(table, column, 'was made required, and there are records without it. Give them values first')
+    }
+    if (!keepsDigest || !column.unique) return
+    for (const digest of digestPresent(barrier.ring, column, values)) {
       if (digest === undefined) continue
-      const text = String(digest)
-      if (seen.has(text)) throw refused(table, column, 'was made unique, and records share values in it. Make them differ first')
-      seen.add(text)
+      const key = keyOfBytes(digest)
+      if (seen.has(key)) throw refused(table, column, 'was made unique, and records share values in it. Make them differ first')
+      seen.add(key)
     }
   })
 }
@@ -92,7 +116,7 @@ async function fillDigests(storage: Storage, barrier: Barrier, table: Table, col
   )
   await eachSlice(storage, table, (rows) =>
     patchSlice(storage, table, rows, (slice) => {
-      const digests = digestsOf(barrier, table, column, slice)
+      const digests = digestPresent(barrier.ring, column, valuesOf(barrier, table, column, slice))
       return slice.map((row, index) => patchOf(row, name, digests[index]))
     }),
   ).catch((error: unknown) => {
@@ -125,20 +149,13 @@ async function patchSlice(
   }
 }
 
-/** The digest of each row's value, undefined for null. */
-function digestsOf(barrier: Barrier, table: Table, column: Column, rows: readonly Row[]): (Uint8Array | undefined)[] {
+/** The value of each row, null where it has none. */
+function valuesOf(barrier: Barrier, table: Table, column: Column, rows: readonly Row[]): unknown[] {
   const cursor = openRows(barrier, table, rows)
-  const values = rows.map((_, index) => {
+  return rows.map((_, index) => {
     cursor.to(index)
     return cursor.value(column)
   })
-  const digests = digestValues(
-    barrier.ring,
-    column,
-    values.filter((value) => value !== null),
-  )
-  let next = 0
-  return values.map((value) => (value === null ? undefined : digests[next++]))
 }
 
 async function eachSlice(storage: Storage, table: Table, work: (rows: readonly Row[]) => Promise<void>): Promise<void> {

@@ -1,12 +1,12 @@
 /** What every operation is handed, and the few checks all of them begin with. */
-import type { Barrier } from '../barrier/barrier.ts'
+import type { Byot } from '../barrier/brought-tokens.ts'
+import { isByot } from '../barrier/brought-tokens.ts'
 import { VaultError } from '../errors.ts'
-import { MOST_NAMED_IN_ERROR } from '../limits.ts'
+import { LONGEST_TOKEN, MOST_NAMED_IN_ERROR } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Storage } from '../ports/storage.ts'
-import type { Layout, Table } from '../schema/layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
+import type { StoreContext } from '../stores/store-context.ts'
 
 /** Bounds a host may set. */
 export interface Limits {
@@ -17,11 +17,7 @@ export interface Limits {
 }
 
 /** One caller's hold on the vault: everything an operation may touch. */
-export interface OperationContext {
-  readonly storage: Storage
-  readonly barrier: Barrier
-  readonly clock: Clock
-  readonly layout: Layout
+export interface OperationContext extends StoreContext {
   readonly limits: Limits
   readonly caller: Caller
 }
@@ -43,13 +39,8 @@ export function tableOf(
   return table
 }
 
-/** Refuses what is no list, an empty list, and one past the limit. */
-export function assertList(
-  context: OperationContext,
-  list: unknown,
-  verb: string,
-  what: string,
-): asserts list is readonly unknown[] {
+/** A list of at least one and at most as many as a request may hold, copied without holes. Refuses anything else. */
+export function listOf(context: OperationContext, list: unknown, verb: string, what: string): unknown[] {
   if (!Array.isArray(list) || list.length === 0) {
     throw new VaultError('invalid_request', `${verb} failed. Give a list of at least one of: ${what}.`)
   }
@@ -57,11 +48,28 @@ export function assertList(
     throw new VaultError(
       'invalid_request',
       `${verb} failed. ${list.length} ${what} were given, ${context.limits.records} are the most one request may hold.`,
-      {
-        grpcCode: 8,
-      },
+      { grpcCode: 8 },
     )
   }
+  return Array.from<unknown>(list)
+}
+
+/** Ids or tokens as they were sent; what is no text names nothing, like any unknown one. */
+export function textsOf(list: readonly unknown[]): string[] {
+  return list.map((item) => (typeof item === 'string' ? item : ''))
+}
+
+/** One token as it was sent, as text and no longer than any token is. */
+export function tokenTextOf(token: unknown, verb: string, index: number): string {
+  if (typeof token !== 'string')
+    throw new VaultError('invalid_request', `${verb} failed. Item ${index} needs a token, as text.`, { index })
+  if (token.length > 2 * LONGEST_TOKEN) {
+    throw new VaultError('invalid_request', `${verb} failed. The token of item ${index} is longer than any token is.`, {
+      index,
+      grpcCode: 8,
+    })
+  }
+  return token
 }
 
 /** Refuses options of another shape than declared: unknown members are misspelt ones. */
@@ -88,6 +96,13 @@ export function flagOf(value: unknown, verb: string, name: string): boolean {
   if (value === undefined) return false
   if (typeof value !== 'boolean') throw new VaultError('invalid_request', `${verb} failed. Option ${name} must be true or false.`)
   return value
+}
+
+/** How a request deals with brought tokens; refuses any other word. */
+export function byotOf(value: unknown, verb: string): Byot {
+  const mode = value ?? 'DISABLE'
+  if (!isByot(mode)) throw new VaultError('invalid_request', `${verb} failed. byot must be DISABLE, ENABLE or ENABLE_STRICT.`)
+  return mode
 }
 
 /** The answer to ids that name no record: the same whether they never did, no longer do, or belong elsewhere. */

@@ -1,11 +1,13 @@
 /** Reads records: by ids, by the value of a column, or page by page; shown at the caller's level, or as tokens. */
-import { isSameValue } from '../barrier/digest-values.ts'
+import { digestPresent } from '../barrier/digest-values.ts'
 import { lookupCells } from '../barrier/lookup.ts'
-import type { Tokens } from '../barrier/mint-pointers.ts'
-import { mintIds, mintTokens, readIds } from '../barrier/mint-pointers.ts'
+import { createMarks, slotOf } from '../barrier/marks.ts'
+import type { Marked, Tokens } from '../barrier/mint-tokens.ts'
+import { mintTokens } from '../barrier/mint-tokens.ts'
 import { unknownColumn } from '../barrier/parse-record.ts'
+import { mintIds, readIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
-import { openRows, revealRows, revealStamps } from '../barrier/reveal.ts'
+import { openRows, revealRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { DEFAULT_PAGE } from '../limits.ts'
 import { columnViews, visibleColumn } from '../policy/column-views.ts'
@@ -15,9 +17,11 @@ import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
+import { nowMs } from '../stores/store-context.ts'
+import { keyOfBytes } from '../util/bytes.ts'
 import { ValueFault } from '../values/column-type.ts'
 import type { OperationContext } from './context.ts'
-import { assertList, assertOptions, flagOf, recordsNotFound, tableOf } from './context.ts'
+import { assertOptions, flagOf, listOf, recordsNotFound, tableOf, textsOf } from './context.ts'
 
 const VERB = 'Get'
 
@@ -74,8 +78,8 @@ export async function getRecords(
   const show = showOf(context, table, options)
   if (options.ids !== undefined) {
     assertIdsAlone(options)
-    assertList(context, options.ids, VERB, 'ids')
-    return { records: showRows(context, table, { rows: await rowsById(context, table, options.ids), ids: options.ids }, show) }
+    const ids = textsOf(listOf(context, options.ids, VERB, 'ids'))
+    return { records: showRows(context, table, { rows: await rowsById(context, table, ids), ids }, show) }
   }
   const page = pageOf(context, options)
   const rows =
@@ -124,7 +128,9 @@ function showOf(context: OperationContext, table: Table, options: ShowOptions): 
     )
   }
   const columns = options.fields === undefined ? table.columns : namedColumns(context, table, options.fields)
-  return { columns: asTokens ? columns.filter((column) => column.token !== undefined) : columns, asked, asTokens }
+  // A value that lives apart from its record is never read with it; its token is.
+  const shown = columns.filter((column) => (asTokens ? column.token !== undefined : column.token?.expires !== true))
+  return { columns: shown, asked, asTokens }
 }
 
 function namedColumns(context: OperationContext, table: Table, names: readonly string[]): readonly Column[] {
@@ -143,21 +149,29 @@ interface FoundRows {
   readonly ids: readonly string[]
 }
 
-function showRows({ barrier, caller }: OperationContext, table: Table, { rows, ids }: FoundRows, show: Show): ShownRecord[] {
+function showRows(context: OperationContext, table: Table, { rows, ids }: FoundRows, show: Show): ShownRecord[] {
+  const { barrier, caller } = context
   const views = columnViews(caller, show.columns, show.asked)
   if (!show.asTokens) {
     const shown = revealRows(barrier, table, rows, views)
     return ids.map((id, index) => ({ id, fields: shown[index] ?? {} }))
   }
   const columns = views.map((view) => view.column)
-  const stamps = revealStamps(barrier, table, rows, columns)
-  const tokens = mintTokens(
-    barrier.ring,
-    columns,
-    rows.map((row) => row.id),
-    stamps,
-  )
+  const tokens = mintTokens(barrier.ring, columns, markedRows(context, table, rows, columns))
   return ids.map((id, index) => ({ id, fields: { ...tokens[index] }, tokens: tokens[index] ?? {} }))
+}
+
+/** What the tokens of stored rows are told by. */
+function markedRows(context: OperationContext, table: Table, rows: readonly Row[], columns: readonly Column[]): Marked {
+  const marks = createMarks(table, rows.length)
+  const cursor = openRows(context.barrier, table, rows)
+  const values = rows.map((_, row) => {
+    cursor.to(row)
+    for (const column of columns) cursor.mark(column, marks, slotOf(marks, row, column))
+    return new Map(columns.map((column) => [column, column.token?.keeps === 'nothing' ? cursor.value(column) : null]))
+  })
+  const ids = rows.map((row) => row.id)
+  return { ids, marks, valueOf: (row, column) => values[row]?.get(column), nowMs: nowMs(context) }
 }
 
 async function rowsById(context: OperationContext, table: Table, ids: readonly string[]): Promise<Row[]> {
@@ -182,7 +196,7 @@ async function rowsByValue(context: OperationContext, table: Table, options: Get
   if (!isGiven(columnName) || columnValues === undefined) {
     throw new VaultError('invalid_request', `${VERB} failed. columnName and columnValues go together. Give both or neither.`)
   }
-  assertList(context, columnValues, VERB, 'columnValues')
+  const asked = listOf(context, columnValues, VERB, 'columnValues')
   const column = visibleColumn(context.caller, table, columnName)
   if (column === undefined) throw unknownColumn(VERB, table.name, columnName)
   if (column.lookup === undefined) {
@@ -195,16 +209,19 @@ async function rowsByValue(context: OperationContext, table: Table, options: Get
       },
     )
   }
-  const values = columnValues.map((value, index) => lookupValue(table, column, value, index))
+  const values = asked.map((value, index) => lookupValue(table, column, value, index))
   const cells = lookupCells(context.barrier.ring, column, values)
   const rows = await context.storage.find(table.physical.name, { kind: 'in', column: column.lookup, values: cells }, page)
-  if (column.digest === undefined) return [...rows]
+  if (column.lookup !== column.digest) return [...rows]
   const cursor = openRows(context.barrier, table, rows)
-  return rows.filter((_, index) => {
+  const held = rows.map((_, index) => {
     cursor.to(index)
-    const held = cursor.value(column)
-    return values.some((value) => isSameValue(column, held, value))
+    return cursor.value(column)
   })
+  // What a digest claims is proven on the opened value: a digest moved by hand brings no wrong record.
+  const wanted = new Set(cells.map((cell) => (cell instanceof Uint8Array ? keyOfBytes(cell) : '')))
+  const proven = digestPresent(context.barrier.ring, column, held)
+  return rows.filter((_, index) => wanted.has(keyOfBytes(proven[index] ?? new Uint8Array())))
 }
 
 function lookupValue(table: Table, column: Column, value: unknown, index: number): unknown {

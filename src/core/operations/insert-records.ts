@@ -1,10 +1,11 @@
 /** Inserts records, all or none, or upserts them by a unique column, and answers their ids and tokens. */
-import { admitRows, amendRows } from '../barrier/admit.ts'
+import type { Byot } from '../barrier/brought-tokens.ts'
+import { assertNoPointers, parseTokens } from '../barrier/brought-tokens.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
-import { conflictColumn, explainConflict } from '../barrier/explain-conflict.ts'
 import { lookupCells } from '../barrier/lookup.ts'
-import type { StoredRecord } from '../barrier/mint-pointers.ts'
-import { mintRecords } from '../barrier/mint-pointers.ts'
+import type { TokenTexts } from '../barrier/marks.ts'
+import type { Marked, StoredRecord } from '../barrier/mint-tokens.ts'
+import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertComplete, parseFields, unknownColumn } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
@@ -13,13 +14,21 @@ import { visibleColumn } from '../policy/column-views.ts'
 import { assertAllowed } from '../policy/decide.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import type { Writing, Written } from '../stores/record-store.ts'
+import { storeChanges, storeNew } from '../stores/record-store.ts'
 import type { OperationContext } from './context.ts'
-import { assertList, assertOptions, flagOf, tableOf } from './context.ts'
+import { assertOptions, byotOf, flagOf, listOf, tableOf } from './context.ts'
 
 const VERB = 'Insert'
 
 /** Times an upsert begins again because others keep changing the same records. */
 const MOST_ATTEMPTS = 1000
+
+/** A record as a caller sends it: values, and where he brings them tokens, by column. */
+export interface RecordInput {
+  readonly fields: unknown
+  readonly tokens?: unknown
+}
 
 /** Options of an insert. Source: specification, "Records". */
 export interface InsertOptions {
@@ -29,32 +38,58 @@ export interface InsertOptions {
   readonly upsert?: string
   /** Require every record to name the same columns. Not with upsert. */
   readonly homogeneous?: boolean
+  /** Whether records may, or must, bring tokens of their own. Default DISABLE. */
+  readonly byot?: Byot
+}
+
+/** Records as they were understood. */
+interface Request {
+  readonly parsed: readonly Values[]
+  readonly brought: TokenTexts
+  readonly tokenization: boolean
 }
 
 /** Inserts in the order given. Throws `invalid_request`, `rule_broken`, `conflict` or `forbidden`; then nothing is stored. */
 export async function insertRecords(
   context: OperationContext,
   tableName: string,
-  records: readonly { readonly fields: unknown }[],
+  records: readonly RecordInput[],
   options: InsertOptions,
 ): Promise<{ records: StoredRecord[] }> {
   const table = tableOf(context, tableName, VERB, 'invalid_request')
-  assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous'])
+  assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous', 'byot'])
   const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
   const homogeneous = flagOf(options.homogeneous, VERB, 'homogeneous')
-  assertList(context, records, VERB, 'records')
+  const mode = byotOf(options.byot, VERB)
+  const given = listOf(context, records, VERB, 'records')
   assertAllowed(context.caller, 'CREATE', table)
   const key = upsertColumn(context, table, options.upsert, homogeneous)
-  const parsed = records.map((record, index) => parseFields(table, record?.fields, { verb: VERB, index }))
+  const parsed = given.map((record, index) => parseFields(table, memberOf(record, 'fields'), { verb: VERB, index }))
   if (homogeneous) assertHomogeneous(table, parsed)
-  if (key !== undefined) return { records: await upsert(context, table, { key, parsed, tokenization }) }
+  const brought = given.map((record, index) =>
+    parseTokens(table, memberOf(record, 'tokens'), { mode, values: parsed[index] ?? [], place: { verb: VERB, index } }),
+  )
+  assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
+  const request = { parsed, brought, tokenization }
+  return { records: key === undefined ? await insert(context, table, request) : await upsert(context, table, key, request) }
+}
+
+function memberOf(record: unknown, name: keyof RecordInput): unknown {
+  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
+}
+
+async function insert(
+  context: OperationContext,
+  table: Table,
+  { parsed, brought, tokenization }: Request,
+): Promise<StoredRecord[]> {
   for (const [index, values] of parsed.entries()) assertComplete(table, values, { verb: VERB, index })
-  const ids = await context.storage.reserveIds(table.physical.name, parsed.length)
-  const { rows, stamps } = admitRows(context.barrier, table, ids, parsed)
-  await context.storage.insert(table.physical.name, rows).catch((error: unknown) => {
-    throw explainConflict(error, table, VERB)
-  })
-  return { records: mintRecords(context.barrier.ring, table, ids, tokenization ? stamps : undefined) }
+  const written = await storeNew(context, table, { records: parsed, brought, verb: VERB, indexes: [...parsed.keys()] })
+  return mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, parsed) : undefined)
+}
+
+function markedOf(written: Written, records: readonly Values[]): Marked {
+  return { ...written, valueOf: (row, column) => records[row]?.[column.position] }
 }
 
 /** The column to upsert by; undefined for a plain insert. */
@@ -98,30 +133,27 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
   )
 }
 
-interface Upsert {
-  readonly key: Column
-  readonly parsed: readonly Values[]
-  readonly tokenization: boolean
-}
-
 /** Records that share a key are one, written one over the other in their order. */
 interface Keyed {
   readonly values: Values
+  readonly brought: ReadonlyMap<string, string> | undefined
   /** Where the first of them stood in the request. */
   readonly index: number
 }
 
-async function upsert(context: OperationContext, table: Table, { key, parsed, tokenization }: Upsert): Promise<StoredRecord[]> {
+async function upsert(
+  context: OperationContext,
+  table: Table,
+  key: Column,
+  { parsed, brought, tokenization }: Request,
+): Promise<StoredRecord[]> {
   const cells = keyCells(context, table, key, parsed)
   const byCell = new Map<string, Keyed>()
-  cells.forEach((cell, index) => {
-    const values = parsed[index] ?? []
+  for (const [index, cell] of cells.entries()) {
+    const record = { values: parsed[index] ?? [], brought: brought[index], index }
     const earlier = byCell.get(cell)
-    byCell.set(
-      cell,
-      earlier === undefined ? { values, index } : { values: overlay(earlier.values, values), index: earlier.index },
-    )
-  })
+    byCell.set(cell, earlier === undefined ? record : overlay(table, earlier, record))
+  }
   const merged = [...byCell.values()]
   const stored = await context.storage.transaction((storage) =>
     storeMerged({ ...context, storage }, table, { key, merged, tokenization }),
@@ -151,8 +183,14 @@ function keyCells(context: OperationContext, table: Table, key: Column, parsed: 
   ).map(String)
 }
 
-function overlay(under: Values, over: Values): Values {
-  return under.map((value, position) => (over[position] === undefined ? value : over[position]))
+/** One record written over another: the later values win, and a token stays only with the value it was brought for. */
+function overlay(table: Table, under: Keyed, over: Keyed): Keyed {
+  const values = under.values.map((value, position) => (over.values[position] === undefined ? value : over.values[position]))
+  const brought = new Map(over.brought ?? [])
+  for (const [name, token] of under.brought ?? []) {
+    if (over.values[table.byName.get(name)?.position ?? -1] === undefined) brought.set(name, token)
+  }
+  return { values, brought, index: under.index }
 }
 
 interface Merged {
@@ -171,8 +209,8 @@ async function storeMerged(context: OperationContext, table: Table, request: Mer
     try {
       return await context.storage.transaction((storage) => storeOnce({ ...context, storage }, table, request, found))
     } catch (error) {
-      const raced = error === STALE || (isVaultError(error, 'conflict') && conflictColumn(error, table) === request.key.name)
-      if (!raced) throw explainConflict(error, table, VERB)
+      const raced = error === STALE || (isVaultError(error, 'conflict') && error.facts.column === request.key.name)
+      if (!raced) throw error
     }
   }
   throw new VaultError(
@@ -203,44 +241,46 @@ async function findByKey(context: OperationContext, table: Table, { key, merged 
   })
 }
 
-/** One try, inside its own savepoint. */
+/** One try, inside its own savepoint: changes to the records that exist, then the new ones. */
 async function storeOnce(
   context: OperationContext,
   table: Table,
   { merged, tokenization }: Merged,
   found: readonly (Row | undefined)[],
 ): Promise<(StoredRecord | undefined)[]> {
-  const { storage, barrier } = context
-  const old: { row: Row; values: Values; place: number }[] = []
-  const fresh: { values: Values; place: number }[] = []
-  merged.forEach(({ values, index }, place) => {
-    const row = found[place]
-    if (row === undefined) assertComplete(table, values, { verb: VERB, index })
-    if (row === undefined) fresh.push({ values, place })
-    else old.push({ row, values, place })
-  })
-  const patched = amendRows(
-    barrier,
-    table,
-    old.map((one) => one.row),
-    old.map((one) => one.values),
-  )
-  if (old.length > 0 && (await storage.update(table.physical.name, patched.rows)).includes(false)) throw STALE
-  const ids = fresh.length === 0 ? [] : await storage.reserveIds(table.physical.name, fresh.length)
-  const admitted = admitRows(
-    barrier,
-    table,
-    ids,
-    fresh.map((one) => one.values),
-  )
-  if (fresh.length > 0) await storage.insert(table.physical.name, admitted.rows)
+  const places = merged.map((_, place) => place)
+  const old = places.filter((place) => found[place] !== undefined)
+  const fresh = places.filter((place) => found[place] === undefined)
+  for (const place of fresh) assertComplete(table, merged[place]?.values ?? [], { verb: VERB, index: merged[place]?.index ?? 0 })
   const stored: (StoredRecord | undefined)[] = new Array(merged.length)
-  const oldIds = old.map((one) => one.row.id)
-  for (const [k, record] of mintRecords(barrier.ring, table, oldIds, tokenization ? patched.stamps : undefined).entries()) {
-    stored[old[k]?.place ?? 0] = record
+  const note = (at: readonly number[], written: Written, records: readonly Values[]): void => {
+    const minted = mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, records) : undefined)
+    for (const [k, record] of minted.entries()) stored[at[k] ?? 0] = record
   }
-  for (const [k, record] of mintRecords(barrier.ring, table, ids, tokenization ? admitted.stamps : undefined).entries()) {
-    stored[fresh[k]?.place ?? 0] = record
+  if (old.length > 0) {
+    const changes = writingOf(merged, old)
+    const written = await storeChanges(
+      context,
+      table,
+      old.flatMap((place) => found[place] ?? []),
+      changes,
+    )
+    if (written === undefined) throw STALE
+    note(old, written, changes.records)
+  }
+  if (fresh.length > 0) {
+    const news = writingOf(merged, fresh)
+    note(fresh, await storeNew(context, table, news), news.records)
   }
   return stored
+}
+
+function writingOf(merged: readonly Keyed[], places: readonly number[]): Writing {
+  const chosen = places.flatMap((place) => merged[place] ?? [])
+  return {
+    records: chosen.map(({ values }) => values),
+    brought: chosen.map(({ brought }) => brought),
+    verb: VERB,
+    indexes: chosen.map(({ index }) => index),
+  }
 }

@@ -40,7 +40,7 @@ export interface Catalog {
   readonly vault: Uint8Array
   readonly allotment: Allotment
   /** Remembers a new allotment; false when another process was quicker, and the catalog must be opened again. */
-  remember(allotment: Allotment): Promise<boolean>
+  remember(storage: Storage, allotment: Allotment): Promise<boolean>
 }
 
 /** Opens the catalog, founding it in an empty storage. Throws `rule_broken` when it is another vault's or the key is another; then nothing was written. */
@@ -60,9 +60,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
     ring,
     vault,
     allotment: openAllotment(ring, vault, schema),
-    async remember(allotment) {
+    async remember(storage, allotment) {
       const content = sealAllotment(ring, vault, schema.id, allotment)
-      const [matched] = await ports.storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
+      const [matched] = await storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
       return matched === true
     },
   }

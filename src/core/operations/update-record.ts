@@ -1,14 +1,17 @@
 /** Changes named columns of one record; concurrent changes of different columns all survive. */
-import { amendRows } from '../barrier/admit.ts'
-import { explainConflict } from '../barrier/explain-conflict.ts'
-import type { StoredRecord } from '../barrier/mint-pointers.ts'
-import { mintRecords, readIds } from '../barrier/mint-pointers.ts'
+import type { Byot } from '../barrier/brought-tokens.ts'
+import { assertNoPointers, parseTokens } from '../barrier/brought-tokens.ts'
+import type { StoredRecord } from '../barrier/mint-tokens.ts'
+import { mintRecords } from '../barrier/mint-tokens.ts'
 import { parseFields } from '../barrier/parse-record.ts'
+import { readIds } from '../barrier/record-ids.ts'
 import { VaultError } from '../errors.ts'
 import { assertAllowed } from '../policy/decide.ts'
+import type { Column } from '../schema/layout.ts'
+import { storeChanges } from '../stores/record-store.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { OperationContext } from './context.ts'
-import { assertOptions, flagOf, recordsNotFound, tableOf } from './context.ts'
+import { assertOptions, byotOf, flagOf, recordsNotFound, tableOf } from './context.ts'
 
 const VERB = 'Update'
 
@@ -19,6 +22,8 @@ const MOST_ATTEMPTS = 1000
 export interface UpdateOptions {
   /** Answer the tokens of the columns that were given a value. Default false. */
   readonly tokenization?: boolean
+  /** Whether the change may, or must, bring tokens of its own. Default DISABLE. */
+  readonly byot?: Byot
 }
 
 /** A changed record; `updatedAt` is RFC 3339 with nine decimals. */
@@ -30,12 +35,13 @@ export interface UpdatedRecord extends StoredRecord {
 export async function updateRecord(
   context: OperationContext,
   tableName: string,
-  change: { readonly id: string; readonly fields: unknown },
+  change: { readonly id: string; readonly fields: unknown; readonly tokens: unknown },
   options: UpdateOptions,
 ): Promise<UpdatedRecord> {
   const table = tableOf(context, tableName, VERB)
-  assertOptions<UpdateOptions>(options, VERB, ['tokenization'])
+  assertOptions<UpdateOptions>(options, VERB, ['tokenization', 'byot'])
   const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
+  const mode = byotOf(options.byot, VERB)
   assertAllowed(context.caller, 'UPDATE', table)
   const values = parseFields(table, change.fields, { verb: VERB, index: 0 })
   if (values.every((value) => value === undefined)) {
@@ -43,16 +49,16 @@ export async function updateRecord(
       table: table.name,
     })
   }
+  const brought = [parseTokens(table, change.tokens, { mode, values, place: { verb: VERB, index: 0 } })]
+  assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
   const [position] = readIds(context.barrier.ring, table, [change.id])
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const [row] = position === undefined ? [] : await context.storage.get(table.physical.name, [position])
     if (row === undefined) throw recordsNotFound(table, VERB, [change.id], [0])
-    const { rows, stamps } = amendRows(context.barrier, table, [row], [values])
-    const matched = await context.storage.update(table.physical.name, rows).catch((error: unknown) => {
-      throw explainConflict(error, table, VERB)
-    })
-    if (matched[0] !== true) continue
-    const [stored] = mintRecords(context.barrier.ring, table, [row.id], tokenization ? stamps : undefined)
+    const written = await storeChanges(context, table, [row], { records: [values], brought, verb: VERB, indexes: [0] })
+    if (written === undefined) continue
+    const wanted = tokenization ? { ...written, valueOf: (_: number, column: Column) => values[column.position] } : undefined
+    const [stored] = mintRecords(context.barrier.ring, table, written.ids, wanted)
     return { ...stored, id: change.id, updatedAt: toTimestamp(context.clock.now()) }
   }
   throw new VaultError(

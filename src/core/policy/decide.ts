@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts'
 import { OWNER } from './caller.ts'
 
 /** What can be done to a table. Source: semantics, "Policies". */
-export type Action = 'CREATE' | 'READ' | 'UPDATE' | 'DELETE' | 'DETOKENIZATION'
+export type Action = 'CREATE' | 'READ' | 'UPDATE' | 'DELETE' | 'TOKENIZATION' | 'DETOKENIZATION'
 
 /** Throws `forbidden` unless the caller may; the sentence is the same whatever the table holds. */
 export function assertAllowed(caller: Caller, action: Action, table: Table | undefined): void {

@@ -2,6 +2,7 @@
 import { VaultError } from '../errors.ts'
 import { MOST_SPACES } from '../limits.ts'
 import type { ColumnDefinition, SchemaDefinition } from './column.ts'
+import { tokenOf } from './column.ts'
 
 /** One column as the catalog remembers it. `space` addresses it in pointers, `ordinal` in sealed bodies. */
 export interface AllottedColumn {
@@ -26,7 +27,7 @@ export interface Allotment {
 export const EMPTY_ALLOTMENT: Allotment = { nextSpace: 1, tables: {} }
 
 /** Options that decide what stored bytes mean; changing one on a column that exists would orphan what is stored. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'normalise'] as const
+const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalise'] as const
 /** Options that may be taken up later but not given up, for their index or digest would stay behind. */
 const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
 
@@ -92,6 +93,8 @@ function optionOf(
   const given: unknown = Reflect.get(definition, option)
   if (option === 'encrypted') return given !== false
   if (option === 'normalise') return given ?? []
+  // How long a transient value lives and whether a token is stable concern new writes alone.
+  if (option === 'token') return [tokenOf(definition).kind, tokenOf(definition).format]
   return given ?? false
 }
 

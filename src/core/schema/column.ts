@@ -1,28 +1,64 @@
 /** Column definitions as plain JSON, and the builders that write them with their types kept. */
 import type { Level } from '../redaction/levels.ts'
 import type { MaskDefinition } from '../redaction/masks.ts'
-import type { TokenKindName } from '../tokens/token-kinds.ts'
+import type { TokenFormatDefinition } from '../tokens/token-formats.ts'
+import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import type { Normaliser } from '../values/normalisers.ts'
+
+/** A kind of token and what it needs to know; a kind that needs nothing may be given as its name alone. */
+export type TokenDefinition =
+  | 'random'
+  | 'deterministic'
+  | 'transient'
+  /** A pointer at the cell. `stable` keeps the token when the value changes. */
+  | { readonly kind: 'random'; readonly stable?: boolean }
+  /** Equal values of the column, or of its group, have one token. */
+  | { readonly kind: 'deterministic' }
+  /** Value and token live apart from the record for this many minutes, 1 to 20160; 60 unless said. */
+  | { readonly kind: 'transient'; readonly ttlMinutes?: number }
+  /** Drawn at random in the form of the value, and remembered. `stable` keeps the token when the value changes. */
+  | { readonly kind: 'formatPreserving'; readonly format: TokenFormatDefinition; readonly stable?: boolean }
+  /** The value's own characters enciphered: equal values have one token, in the form of the value. */
+  | { readonly kind: 'deterministicFormatPreserving'; readonly format: TokenFormatDefinition }
+
+/** A token definition with every member named. */
+export interface TokenSettings {
+  readonly kind: TokenKindName | undefined
+  readonly format: TokenFormatDefinition | undefined
+  readonly ttlMinutes: number | undefined
+  readonly stable: boolean | undefined
+}
+
+/** What a column says of its tokens, whichever way it was written. */
+export function tokenOf({ token }: CommonOptions): TokenSettings {
+  const given: Partial<TokenSettings> = typeof token === 'string' ? { kind: token } : (token ?? {})
+  return { kind: given.kind, format: given.format, ttlMinutes: given.ttlMinutes, stable: given.stable }
+}
 
 /** Options every column takes. Source: semantics, "Schema". */
 export interface CommonOptions {
   /** Null and absence on insert are refused. Default false. */
   readonly required?: boolean
-  /** No two records hold equal values; null may repeat. On an encrypted column it keeps a digest of each value. */
+  /**
+   * No two records hold equal values; null may repeat. On an encrypted column it keeps a digest of each value. Before taking
+   * it up on a column that has records, end the processes that have the vault open without it: they would write no digests.
+   */
   readonly unique?: boolean
   /** Default true. False keeps the values plain, so that the engine can filter and aggregate them. */
   readonly encrypted?: boolean
   /** Indexes a plain column. */
   readonly index?: boolean
-  /** Keeps a digest of each value of an encrypted column, so that equality can be looked up without opening every record. */
+  /** Keeps a digest of each value of an encrypted column, so that equality can be looked up without opening every record. Take it up later as `unique`. */
   readonly searchable?: boolean
   /** What the level DEFAULT means for this column. REDACTED unless said. */
   readonly redaction?: Level
   /** How the column shows at the level MASKED; without one, MASKED shows as REDACTED. */
   readonly mask?: MaskDefinition
   /** The kind of token that stands in for values of this column; without one it has no tokens. */
-  readonly token?: TokenKindName
+  readonly token?: TokenDefinition
+  /** Columns of one group have one scope: equal values in any of them have one digest, and one deterministic token. */
+  readonly columnGroup?: string
 }
 
 /** Options of a STRING column. Lengths count code points. */
@@ -54,7 +90,16 @@ export type TableDefinition = Readonly<Record<string, ColumnDefinition>>
 export type SchemaDefinition = Readonly<Record<string, TableDefinition>>
 
 /** Makes a misspelt option a compile error, which a generic parameter alone would let pass. */
-type Exactly<Given, Allowed> = Given & Readonly<Record<Exclude<keyof Given, keyof Allowed>, never>>
+type Exactly<Given, Allowed> = Given & Readonly<Record<Exclude<keyof Given, keyof Allowed>, never>> & ExactToken<Given>
+
+/** The same for the members of a token definition, each kind by its own. */
+type ExactToken<Given> = Given extends { readonly token: infer Token extends { readonly kind: string } }
+  ? {
+      readonly token: Readonly<
+        Record<Exclude<keyof Token, keyof Extract<TokenDefinition, { readonly kind: Token['kind'] }>>, never>
+      >
+    }
+  : unknown
 
 type Built<Type extends ColumnTypeName, Options> = { readonly type: Type } & Options
 

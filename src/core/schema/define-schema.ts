@@ -1,12 +1,16 @@
 /** Checks a schema, from builders or from plain JSON, and freezes it. */
 import { z } from 'zod'
 import { VaultError } from '../errors.ts'
+import { LONGEST_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
+import { TokenFault } from '../tokens/token-format.ts'
+import { compileFormat, tokenFormatShape } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { columnTypes } from '../values/column-types.ts'
 import { normalisers } from '../values/normalisers.ts'
 import { compileRules } from '../values/value-rules.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
+import { tokenOf } from './column.ts'
 import { nameFault, quotedName } from './names.ts'
 
 /** A checked schema; `tables` is the plain JSON it was made of. */
@@ -20,6 +24,15 @@ const maskShape = z.union([
   z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
 ])
 
+const tokenShape = z.union([
+  z.enum(['random', 'deterministic', 'transient']),
+  z.strictObject({ kind: z.literal('random'), stable: z.boolean().optional() }),
+  z.strictObject({ kind: z.literal('deterministic') }),
+  z.strictObject({ kind: z.literal('transient'), ttlMinutes: z.int().min(1).max(LONGEST_TTL_MINUTES).optional() }),
+  z.strictObject({ kind: z.literal('formatPreserving'), format: tokenFormatShape, stable: z.boolean().optional() }),
+  z.strictObject({ kind: z.literal('deterministicFormatPreserving'), format: tokenFormatShape }),
+])
+
 const common = {
   required: z.boolean().optional(),
   unique: z.boolean().optional(),
@@ -28,7 +41,8 @@ const common = {
   searchable: z.boolean().optional(),
   redaction: z.enum(['PLAIN_TEXT', 'MASKED', 'REDACTED']).optional(),
   mask: maskShape.optional(),
-  token: z.enum(keysOf(tokenKinds)).optional(),
+  token: tokenShape.optional(),
+  columnGroup: z.string().optional(),
 }
 
 const textual = {
@@ -58,6 +72,7 @@ export function defineSchema<const S extends SchemaDefinition>(tables: S): Schem
     throw new VaultError('invalid_request', 'Schema refused. Give an object of tables by name, at least one.')
   }
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
+  assertGroups(tables)
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)) })
 }
 
@@ -84,9 +99,45 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
     compileRules(definition)
+    assertToken(definition)
   } catch (error) {
     // MaskFault and ValueFault say what must hold and quote nothing.
     throw refused(`${where} ${error instanceof Error ? error.message : 'has a mask or pattern that is none'}.`, table, name)
+  }
+}
+
+/** Refuses a token kind whose format will not do. Throws a fault whose message is a clause. */
+function assertToken(definition: ColumnDefinition): void {
+  const { kind, format } = tokenOf(definition)
+  if (kind === undefined || format === undefined) return
+  const fault = tokenKinds[kind].formatFault(compileFormat(format))
+  if (fault !== undefined) throw new TokenFault(fault)
+}
+
+/** What the members of a column group must agree on, by the name an error gives it. */
+const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => unknown>> = {
+  type: (definition) => definition.type,
+  'token kind': (definition) => tokenOf(definition).kind,
+  'token format': (definition) => tokenOf(definition).format,
+  normalise: (definition) => (definition.type === 'STRING' ? (definition.normalise ?? []) : []),
+  mask: (definition) => definition.mask,
+}
+
+/** Refuses groups whose members disagree: one value would then have two tokens, or be compared in two ways. */
+function assertGroups(tables: SchemaDefinition): void {
+  const first = new Map<string, { readonly place: string; readonly definition: ColumnDefinition }>()
+  for (const [table, columns] of Object.entries(tables)) {
+    for (const [name, definition] of Object.entries(columns)) {
+      if (definition.columnGroup === undefined) continue
+      const place = `${table}.${name}`
+      const leader = first.get(definition.columnGroup) ?? { place, definition }
+      first.set(definition.columnGroup, leader)
+      for (const [option, settingOf] of Object.entries(GROUP_OPTIONS)) {
+        if (JSON.stringify(settingOf(leader.definition)) === JSON.stringify(settingOf(definition))) continue
+        const sentence = `Columns ${leader.place} and ${place} are in group ${definition.columnGroup} and must have the same ${option}.`
+        throw refused(sentence, table, name)
+      }
+    }
   }
 }
 
@@ -97,6 +148,23 @@ function optionClash(definition: ColumnDefinition): string | undefined {
   if (!plain && definition.index === true) return 'index is for plain columns; give an encrypted column searchable: true'
   if (plain && 'normalise' in definition && definition.normalise !== undefined) {
     return 'normalise works on the digest of an encrypted column; leave it out or encrypt the column'
+  }
+  if (
+    plain &&
+    (definition.unique === true || definition.index === true) &&
+    (definition.type === 'JSON' || definition.type === 'ARRAY')
+  ) {
+    return 'plain JSON and lists have no one written form to index; encrypt the column and make it unique or searchable'
+  }
+  const { kind } = tokenOf(definition)
+  if (definition.columnGroup !== undefined && nameFault(definition.columnGroup) !== undefined) {
+    return `the name of its columnGroup ${nameFault(definition.columnGroup) ?? ''}`
+  }
+  if (kind !== undefined && tokenKinds[kind].hasFormat && definition.type !== 'STRING' && definition.type !== 'DATE') {
+    return 'tokens in a format are for STRING and DATE columns'
+  }
+  if (kind !== undefined && tokenKinds[kind].expires && (plain || definition.unique === true || definition.searchable === true)) {
+    return 'transient values live apart from the record, sealed, and leave no digest; take out encrypted: false, unique and searchable'
   }
   return undefined
 }

@@ -47,8 +47,23 @@ type RequiredColumn<T extends TableDefinition> = {
 
 /** Columns that have tokens. */
 export type TokenizedColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends { readonly token: string } ? K : never
+  [K in ColumnName<T>]: T[K] extends { readonly token: string | object } ? K : never
 }[ColumnName<T>]
+
+type DeterministicToken = 'deterministic' | { readonly kind: 'deterministic' | 'deterministicFormatPreserving' }
+
+/** Columns whose tokens can be asked for by value. */
+export type DeterministicColumn<T extends TableDefinition> = {
+  [K in ColumnName<T>]: T[K] extends { readonly token: DeterministicToken } ? K : never
+}[ColumnName<T>]
+
+/** Names of the column groups of a schema. */
+export type GroupName<S extends SchemaDefinition> = {
+  [T in TableName<S>]: { [K in ColumnName<S[T]>]: S[T][K] extends { readonly columnGroup: infer G } ? G : never }[ColumnName<
+    S[T]
+  >]
+}[TableName<S>] &
+  string
 
 /** Columns an upsert can go by. */
 export type UniqueColumn<T extends TableDefinition> = {
@@ -57,7 +72,11 @@ export type UniqueColumn<T extends TableDefinition> = {
 
 /** Columns whose values can be looked up. */
 export type LookupColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends { readonly unique: true } | { readonly searchable: true } | { readonly index: true }
+  [K in ColumnName<T>]: T[K] extends
+    | { readonly unique: true }
+    | { readonly searchable: true }
+    | { readonly index: true }
+    | { readonly token: DeterministicToken }
     ? K
     : never
 }[ColumnName<T>]

@@ -1,7 +1,10 @@
 /** From a schema and its ordinals to live tables: what each column does, and the physical table behind it. */
+import { DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { Level } from '../redaction/levels.ts'
 import { compileMask } from '../redaction/masks.ts'
+import type { TokenFormat } from '../tokens/token-format.ts'
+import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
@@ -10,6 +13,7 @@ import type { Normaliser } from '../values/normalisers.ts'
 import type { ValueRule } from '../values/value-rules.ts'
 import { compileRules } from '../values/value-rules.ts'
 import type { Allotment, AllottedColumn, AllottedTable } from './allotment.ts'
+import { tokenOf } from './column.ts'
 
 /** One column at work. */
 export interface Column {
@@ -27,10 +31,18 @@ export interface Column {
   readonly level: Level
   readonly mask: ((shown: string) => string) | undefined
   readonly token: TokenKind | undefined
+  /** The form of its tokens, where their kind has one. */
+  readonly format: TokenFormat | undefined
+  /** How long a value lives, in milliseconds, where its kind expires. */
+  readonly lifetime: number
+  /** True when a changed value keeps its token. */
+  readonly isStable: boolean
   /** Place in `Table.tokenized`; -1 where the column has no tokens. */
   readonly tokenPosition: number
   readonly normalise: readonly Normaliser[]
   readonly check: ValueRule | undefined
+  /** The column group it is in. */
+  readonly group: string | undefined
   /** Names the digest key; equal for columns whose digests may be compared. */
   readonly scope: string
   /** Physical column of the plain value; undefined where the value is sealed. */
@@ -57,6 +69,8 @@ export interface Table {
   /** One more than the highest ordinal: the size of a list indexed by ordinal. */
   readonly ordinals: number
   readonly tokenized: readonly Column[]
+  /** Columns whose values live apart from the record. */
+  readonly transient: readonly Column[]
   readonly digested: readonly Column[]
   readonly plain: readonly Column[]
   readonly physical: PhysicalTable
@@ -65,7 +79,9 @@ export interface Table {
 /** The live tables of a vault, by name and by the spaces that pointers name. */
 export interface Layout {
   readonly tables: ReadonlyMap<string, Table>
-  /** Token spaces: which column a pointer token belongs to. */
+  /** Every space in use. */
+  readonly spaces: ReadonlySet<number>
+  /** Token spaces: which column a token belongs to. */
   readonly tokenSpaces: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
 }
 
@@ -84,7 +100,8 @@ export function layoutSchema(allotment: Allotment): Layout {
     tables.set(name, table)
     for (const column of table.tokenized) tokenSpaces.set(column.space, { table, column })
   }
-  return { tables, tokenSpaces }
+  const all = [...tables.values()].flatMap((table) => [table.space, ...table.columns.map((column) => column.space)])
+  return { tables, tokenSpaces, spaces: new Set(all) }
 }
 
 function layoutTable(name: string, allotted: AllottedTable): Table {
@@ -108,6 +125,7 @@ function layoutTable(name: string, allotted: AllottedTable): Table {
     byPhysical,
     ordinals: 1 + Math.max(...columns.map((column) => column.ordinal)),
     tokenized: columns.filter((column) => column.token !== undefined),
+    transient: columns.filter((column) => column.token?.expires === true),
     digested,
     plain,
     physical,
@@ -123,7 +141,10 @@ function layoutColumn(
   const unique = definition.unique === true
   const part = `${space}_${name.slice(0, NAME_PART)}`
   const plain = sealed ? undefined : `plain_${part}`
-  const digest = sealed && (unique || definition.searchable === true) ? `digest_${part}` : undefined
+  const { kind, format, ttlMinutes, stable } = tokenOf(definition)
+  const token = kind === undefined ? undefined : tokenKinds[kind]
+  const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
+  const digest = isDigested ? `digest_${part}` : undefined
   return {
     name,
     ...places,
@@ -134,13 +155,17 @@ function layoutColumn(
     unique,
     level: definition.redaction ?? 'REDACTED',
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
-    token: definition.token === undefined ? undefined : tokenKinds[definition.token],
+    token,
+    format: format === undefined ? undefined : compileFormat(format),
+    lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
+    isStable: stable === true,
     normalise: definition.type === 'STRING' ? (definition.normalise ?? []) : [],
     check: compileRules(definition),
-    scope: `column/${space}`,
+    group: definition.columnGroup,
+    scope: definition.columnGroup === undefined ? `column/${space}` : `group/${definition.columnGroup}`,
     plain,
     digest,
-    lookup: digest ?? (unique || definition.index === true ? plain : undefined),
+    lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
   }
 }
 
@@ -150,8 +175,10 @@ function layoutPhysical(name: string, columns: readonly Column[], allotted: Allo
   for (const column of columns) {
     if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes' })
     if (column.plain !== undefined) physical.push({ name: column.plain, type: column.type.physical })
-    const indexed = column.unique || column.digest !== undefined || allotted.columns[column.name]?.definition.index === true
-    if (indexed) indexes.push({ columns: [column.digest ?? column.plain ?? BODY], unique: column.unique })
+    if (column.digest !== undefined)
+      indexes.push({ columns: [column.digest], unique: column.unique && column.plain === undefined })
+    const isIndexed = column.unique || allotted.columns[column.name]?.definition.index === true
+    if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
   }
   return { name, columns: physical, indexes }
 }

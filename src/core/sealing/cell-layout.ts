@@ -3,8 +3,9 @@ import type { ByteWriter } from '../util/bytes.ts'
 
 /*
  * A body is a run of cells. Each begins with varint (slot << 3 | isShared << 2 | hasStamp << 1 | hasValue), where slot 0 is the
- * record's own stamp and slot n + 1 the column of ordinal n; then come its stamp (8 bytes, where it has one of its own), and
- * varint length and the value's bytes (where it has a value). A null has no cell; a plain column's cell is a stamp alone.
+ * record's own stamp and slot n + 1 the column of ordinal n; then come its stamp (8 bytes, where it has one of its own) or,
+ * where both stamp bits are set, varint length and UTF-8 of its token's text; and then varint length and the value's bytes
+ * (where it has a value). A null has no cell; a plain column's cell is a mark alone.
  * Cells written with the record share its stamp, for the space in a pointer already tells their tokens apart; a cell that is
  * changed later brings a stamp of its own, and so its old token dies alone.
  */
@@ -23,13 +24,19 @@ export function writeRecordStampHead(out: ByteWriter): void {
   out.varint(HAS_STAMP)
 }
 
-/** Where the stamp of a tokenized cell stands: with the record, in the cell itself, or nowhere. */
-export type StampPlace = 'shared' | 'own' | 'none'
+/** What a tokenized cell keeps for its token: the record's stamp, a stamp of its own, the token's text, or nothing. */
+export type MarkPlace = 'shared' | 'own' | 'text' | 'none'
 
-/** Writes a cell's head; where the stamp is its own, the caller writes its two words next. */
-export function writeCellHead(out: ByteWriter, ordinal: number, stamp: StampPlace, hasValue: boolean): void {
-  const place = stamp === 'shared' ? IS_SHARED : stamp === 'own' ? HAS_STAMP : 0
-  out.varint(((ordinal + 1) << 3) | place | (hasValue ? HAS_VALUE : 0))
+const PLACE_BITS: Readonly<Record<MarkPlace, number>> = {
+  shared: IS_SHARED,
+  own: HAS_STAMP,
+  text: HAS_STAMP | IS_SHARED,
+  none: 0,
+}
+
+/** Writes a cell's head; an own stamp's two words, or a token's text between `beginValue` and `endValue`, come next. */
+export function writeCellHead(out: ByteWriter, ordinal: number, mark: MarkPlace, hasValue: boolean): void {
+  out.varint(((ordinal + 1) << 3) | PLACE_BITS[mark] | (hasValue ? HAS_VALUE : 0))
 }
 
 /** Begins a value of unknown length; answers the mark to end it with. */
@@ -57,7 +64,7 @@ export function endValue(out: ByteWriter, mark: number): void {
 /** Where the cells of one body stand; reused from body to body. Offsets by ordinal, -1 where there is nothing. */
 export interface CellMap {
   readonly ordinals: number
-  /** Three runs, one after the other: where each value begins, where it ends, and where the cell's stamp stands. */
+  /** Five runs, one after the other: begin and end of each value, the cell's stamp, begin and end of its token's text. */
   readonly offsets: Int32Array
   /** Where the record's own stamp stands. */
   recordStamp: number
@@ -65,7 +72,7 @@ export interface CellMap {
 
 /** An empty map for bodies of this many ordinals. */
 export function createCellMap(ordinals: number): CellMap {
-  return { ordinals, offsets: new Int32Array(3 * ordinals).fill(-1), recordStamp: -1 }
+  return { ordinals, offsets: new Int32Array(5 * ordinals).fill(-1), recordStamp: -1 }
 }
 
 /** Offset of a column's value, -1 where the record has none. */
@@ -81,6 +88,16 @@ export function valueEnd({ ordinals, offsets }: CellMap, ordinal: number): numbe
 /** Offset of a column's stamp, -1 where it has none. */
 export function stampStart({ ordinals, offsets }: CellMap, ordinal: number): number {
   return offsets[2 * ordinals + ordinal] ?? -1
+}
+
+/** Offset of the text of a column's token, -1 where it has none. */
+export function textStart({ ordinals, offsets }: CellMap, ordinal: number): number {
+  return offsets[3 * ordinals + ordinal] ?? -1
+}
+
+/** Offset of the end of the text of a column's token. */
+export function textEnd({ ordinals, offsets }: CellMap, ordinal: number): number {
+  return offsets[4 * ordinals + ordinal] ?? -1
 }
 
 /** Fills the map from `bytes[start .. end)`, passing over ordinals it has no room for; answers false where the bytes are no run of cells. */
@@ -100,23 +117,29 @@ function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
   if (head > 0x7f) [head, at] = longVarint(bytes, from)
   const ordinal = (head >>> 3) - 1
   const isKnown = ordinal >= 0 && ordinal < ordinals
-  if ((head & HAS_STAMP) !== 0) {
+  const place = head & (HAS_STAMP | IS_SHARED)
+  if (place === HAS_STAMP) {
     if (ordinal < 0) map.recordStamp = at
     if (isKnown) offsets[2 * ordinals + ordinal] = at
     at += STAMP_BYTES
-  } else if ((head & IS_SHARED) !== 0 && isKnown) {
-    offsets[2 * ordinals + ordinal] = map.recordStamp
+  } else if (place === IS_SHARED) {
+    if (isKnown) offsets[2 * ordinals + ordinal] = map.recordStamp
+  } else if (place !== 0) {
+    at = mapRun(bytes, at, map, isKnown ? 3 * ordinals + ordinal : -1)
   }
-  if ((head & HAS_VALUE) !== 0) {
-    let size = bytes[at++] ?? 0
-    if (size > 0x7f) [size, at] = longVarint(bytes, at - 1)
-    if (isKnown) {
-      offsets[ordinal] = at
-      offsets[ordinals + ordinal] = at + size
-    }
-    at += size
+  return (head & HAS_VALUE) === 0 ? at : mapRun(bytes, at, map, isKnown ? ordinal : -1)
+}
+
+/** Maps varint length and bytes at `from`: their begin into this place, their end a run further; answers what follows. */
+function mapRun(bytes: Uint8Array, from: number, { ordinals, offsets }: CellMap, place: number): number {
+  let at = from
+  let size = bytes[at++] ?? 0
+  if (size > 0x7f) [size, at] = longVarint(bytes, from)
+  if (place >= 0) {
+    offsets[place] = at
+    offsets[place + ordinals] = at + size
   }
-  return at
+  return at + size
 }
 
 /**

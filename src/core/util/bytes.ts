@@ -173,3 +173,8 @@ export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false
   return true
 }
+
+/** A text that equal bytes share and others do not: what short byte strings are looked up by in a map. */
+export function keyOfBytes(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes)
+}

@@ -17,8 +17,10 @@ export function slabItem(slab: Slab, index: number): Uint8Array {
   return slab.bytes.subarray(slabStart(slab, index), slab.ends[index] ?? 0)
 }
 
-/** Copies a list of byte strings into one slab. */
+/** A list of byte strings as one slab: copied, but for a single one. */
 export function toSlab(items: readonly Uint8Array[]): Slab {
+  const [only] = items
+  if (only !== undefined && items.length === 1) return { bytes: only, ends: Uint32Array.of(only.length), count: 1 }
   const ends = new Uint32Array(items.length)
   let size = 0
   for (let i = 0; i < items.length; i++) {

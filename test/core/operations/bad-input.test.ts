@@ -142,6 +142,27 @@ test('update refuses nothing to change, unknown columns and null where a value i
   await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
 })
 
+test('a star is no id: only given in place of the list it empties a table', async () => {
+  const people = await untyped()
+  await people.insert('people', [{ fields: good }])
+  await expect(people.deleteOne('people', '*')).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.delete('people', ['*'])).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(await people.get('people')).toMatchObject({ records: [{}] })
+  expect(await people.delete('people', '*')).toEqual({ ids: ['*'] })
+  expect(await people.get('people')).toEqual({ records: [] })
+})
+
+test('lists with holes, and what only looks like a record, lose nothing silently', async () => {
+  const people = await untyped()
+  await expect(people.insert('people', new Array(3))).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.get('people', { ids: new Array(3) })).rejects.toMatchObject({ code: 'not_found' })
+  await expect(people.get('people', { ids: [Symbol('x')] })).rejects.toMatchObject({ code: 'not_found' })
+  for (const fields of [new Map([['name', 'Ann']]), new Date(0), () => good]) {
+    await expect(people.insert('people', [{ fields }])).rejects.toMatchObject({ code: 'invalid_request' })
+  }
+  expect(await people.get('people')).toEqual({ records: [] })
+})
+
 test('delete refuses an empty list, a star in company, and what is no list', async () => {
   const people = await untyped()
   await expect(people.delete('people', [])).rejects.toMatchObject({ code: 'invalid_request' })

@@ -1,6 +1,7 @@
 /** Opening: the right key and id, or one clear refusal and nothing written; schemas that grow, and those that would lose something. */
 import { expect, test } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { OWNER, openPeople, TEST_SECRET } from '../../support/test-vault.ts'
@@ -120,6 +121,40 @@ onEachStorage('opening', (engine) => {
     expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(2)
   })
 
+  test('a column with nulls in it cannot become required', async () => {
+    const place = engine.fresh()
+    const session = (await open(place, BASE)).as(OWNER)
+    await session.insert('things', [{ fields: { name: 'x', size: 1 } }, { fields: { name: 'y' } }])
+    const size = column.integer({ encrypted: false, redaction: 'PLAIN_TEXT', required: true })
+    await expect(open(place, { things: { ...BASE.things, size } })).rejects.toMatchObject({
+      code: 'rule_broken',
+      facts: { column: 'size' },
+    })
+    const name = column.string({ redaction: 'PLAIN_TEXT', token: 'random', required: true })
+    await open(place, { things: { ...BASE.things, name } })
+  })
+
+  test('of several processes that make a column unique at once, each may write as soon as it is open, and no duplicate gets in', async () => {
+    const place = engine.fresh()
+    const count = 600
+    const session = (await open(place, BASE)).as(OWNER)
+    await session.insert(
+      'things',
+      Array.from({ length: count }, (_, i) => ({ fields: { name: `n${i}` } })),
+    )
+    const unique = { things: { ...BASE.things, name: column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }) } }
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, async (_, opener) => {
+        const people = (await open(place, unique)).as(OWNER)
+        const tries = Array.from({ length: 40 }, (_, i) =>
+          people.insert('things', [{ fields: { name: `n${(opener * 97 + i * 13) % count}` } }]),
+        )
+        return Promise.allSettled(tries)
+      }),
+    )
+    expect(outcomes.flat().filter((outcome) => outcome.status === 'fulfilled')).toEqual([])
+  }, 120_000)
+
   test('dropping, retyping, unsealing and new required columns over records are refused, naming what', async () => {
     const place = engine.fresh()
     await (await open(place, BASE)).as(OWNER).insert('things', [{ fields: { name: 'x' } }])
@@ -152,7 +187,19 @@ onEachStorage('opening', (engine) => {
 
 test('wrong options are refused by name', async () => {
   const untyped: (options: unknown) => Promise<unknown> = createVault as never
-  for (const options of [undefined, {}, { id: '' }, { id: 'v1', schema: BASE, storage: {}, keys: {} }]) {
+  const fine = { id: 'v1', schema: defineSchema(BASE), storage: memoryStorage(), keys: localKeys({ secret: TEST_SECRET }) }
+  const wrong = [
+    undefined,
+    {},
+    { ...fine, id: '' },
+    { ...fine, id: 'x\ud800' },
+    { ...fine, storage: {} },
+    { ...fine, keys: {} },
+    { ...fine, clock: {} },
+    { ...fine, extra: 1 },
+  ]
+  for (const options of wrong) {
     await expect(untyped(options)).rejects.toMatchObject({ code: 'invalid_request' })
   }
+  await expect(untyped({ ...fine, clock: undefined, entropy: undefined })).resolves.toBeDefined()
 })

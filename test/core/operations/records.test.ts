@@ -282,6 +282,20 @@ onEachStorage('records', (engine) => {
     expect((await vault.as(OWNER).get('people')).records.length).toBe(1)
   })
 
+  test('inside a transaction a caught failure undoes itself alone, and the rest commits', async () => {
+    const vault = await openPeople(engine.fresh().open())
+    await vault.transaction(async (inside) => {
+      const people = inside.as(OWNER)
+      await people.insert('people', [{ fields: { name: 'A', email: 'one@acme.example' } }])
+      const clash = [{ fields: { name: 'B' } }, { fields: { name: 'C', email: 'one@acme.example' } }]
+      await expect(people.insert('people', clash)).rejects.toMatchObject({ code: 'conflict' })
+      await expect(people.deleteOne('people', 'nobody')).rejects.toMatchObject({ code: 'not_found' })
+      await people.insert('people', [{ fields: { name: 'D' } }])
+    })
+    const { records } = await vault.as(OWNER).get('people', { redaction: 'PLAIN_TEXT', fields: ['name'] })
+    expect(records.map((record) => record.fields.name)).toEqual(['A', 'D'])
+  })
+
   test('a transaction commits all its changes or none', async () => {
     const vault = await openPeople(engine.fresh().open())
     const failed = vault.transaction(async (inside) => {

@@ -33,6 +33,7 @@ const named: readonly [why: string, tables: unknown, says: readonly string[]][] 
   ['an empty list of values', { t: { a: column.string({ oneOf: [] }) } }, ['oneOf']],
   ['a searchable plain column', { t: { a: column.string({ encrypted: false, searchable: true }) } }, ['a', 'index: true']],
   ['an indexed sealed column', { t: { a: column.string({ index: true }) } }, ['a', 'searchable: true']],
+  ['a plain unique list', { t: { a: column.array({ encrypted: false, unique: true }) } }, ['a', 'encrypt']],
   ['a normalised plain column', { t: { a: column.string({ encrypted: false, normalise: ['trim'] }) } }, ['a', 'normalise']],
 ]
 

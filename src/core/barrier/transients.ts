@@ -1,0 +1,102 @@
+/** Values that live apart from their record: sealed to their own row and column, with their stamp and their expiry. */
+import type { NewRow, Row } from '../ports/storage.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import { BODY } from '../schema/layout.ts'
+import {
+  beginValue,
+  createCellMap,
+  endValue,
+  mapCells,
+  STAMP_BYTES,
+  valueEnd,
+  valueStart,
+  writeCellHead,
+  writeRecordStampHead,
+} from '../sealing/cell-layout.ts'
+import { sealBodies } from '../sealing/seal.ts'
+import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
+import { slabItem, slabStart } from '../util/slab.ts'
+import type { Barrier } from './barrier.ts'
+import type { Marks, Ticket } from './marks.ts'
+import { slotOf } from './marks.ts'
+import type { Values } from './parse-record.ts'
+import { openSealed } from './reveal.ts'
+
+/** Cells of a transient body. The expiry is sealed too, so that nobody can put it off in the database; the text is a brought token's. */
+const VALUE = 0
+const EXPIRY = 1
+const TEXT = 2
+const ORDINALS = 3
+
+/** The rows of all values of these records that live apart. */
+export function admitTransients(barrier: Barrier, table: Table, records: readonly Values[], marks: Marks): NewRow[] {
+  return table.transient.flatMap((column) => admitColumn(barrier, column, records, marks))
+}
+
+function admitColumn(barrier: Barrier, column: Column, records: readonly Values[], marks: Marks): NewRow[] {
+  const out = new ByteWriter(records.length * 64)
+  const ends: number[] = []
+  const tickets: Ticket[] = []
+  for (const [row, values] of records.entries()) {
+    const slot = slotOf(marks, row, column)
+    const ticket = marks.tickets[slot]
+    const value = values[column.position]
+    if (ticket === undefined || value === undefined || value === null) continue
+    writeRecordStampHead(out)
+    out.u32(marks.high[slot] ?? 0)
+    out.u32(marks.low[slot] ?? 0)
+    writeCell(out, VALUE, () => column.type.write(value, out))
+    writeCell(out, EXPIRY, () => out.i64(ticket.expiresAt))
+    const text = marks.texts[slot]
+    if (text !== undefined) writeCell(out, TEXT, () => out.utf8(text))
+    ends.push(out.length)
+    tickets.push(ticket)
+  }
+  const slab = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
+  const bodies = sealBodies(
+    barrier.ring,
+    { vault: barrier.vault, space: column.space },
+    tickets.map((ticket) => ticket.row),
+    slab,
+  )
+  return tickets.map((ticket, index) => ({ id: ticket.row, [BODY]: slabItem(bodies, index), expires_at: ticket.expiresAt }))
+}
+
+function writeCell(out: ByteWriter, ordinal: number, write: () => void): void {
+  writeCellHead(out, ordinal, 'none', true)
+  const mark = beginValue(out)
+  write()
+  endValue(out, mark)
+}
+
+/** A value that lived apart, as it was found. `value` is undefined where the body did not open. */
+export interface FoundTransient {
+  readonly isWhole: boolean
+  readonly value: unknown
+  readonly expiresAt: number
+  readonly high: number
+  readonly low: number
+  /** The brought token it answers to, where it has one. */
+  readonly text: string | undefined
+}
+
+/** What rows of one column's transient values hold. */
+export function revealTransients(barrier: Barrier, column: Column, rows: readonly Row[]): FoundTransient[] {
+  const { plaintexts, opened } = openSealed(barrier, column.space, rows)
+  const map = createCellMap(ORDINALS)
+  return rows.map((_, index) => {
+    const end = plaintexts.ends[index] ?? 0
+    const isWhole = opened[index] === 1 && mapCells(plaintexts.bytes, slabStart(plaintexts, index), end, map)
+    if (!isWhole || map.recordStamp < 0)
+      return { isWhole: false, value: undefined, expiresAt: 0, high: 0, low: 0, text: undefined }
+    const text = valueStart(map, TEXT)
+    return {
+      isWhole,
+      value: column.type.read(plaintexts.bytes, valueStart(map, VALUE), valueEnd(map, VALUE)),
+      expiresAt: Number(readI64(plaintexts.bytes, valueStart(map, EXPIRY))),
+      high: readU32(plaintexts.bytes, map.recordStamp),
+      low: readU32(plaintexts.bytes, map.recordStamp + STAMP_BYTES / 2),
+      text: text < 0 ? undefined : readUtf8(plaintexts.bytes, text, valueEnd(map, TEXT)),
+    }
+  })
+}

@@ -1,0 +1,243 @@
+/** Tokens that callers bring: taken or mixed with generated ones, a conflict where they are taken, and alive exactly as long as their value. */
+import { expect, test } from 'vitest'
+import { TOKENS, TRANSIENTS } from '../../../src/core/schema/side-tables.ts'
+import { column } from '../../../src/index.ts'
+import type { Cells, LooseSession, LooseVault } from '../../support/open-loose.ts'
+import { insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+const TABLES = {
+  people: {
+    email: column.string({ unique: true, normalise: ['lowercase'], ...PLAIN }),
+    pointer: column.string({ token: 'random', ...PLAIN }),
+    same: column.string({ token: 'deterministic', ...PLAIN }),
+    card: column.string({ token: { kind: 'formatPreserving', format: 'card' }, ...PLAIN }),
+    phone: column.string({ token: { kind: 'deterministicFormatPreserving', format: 'phone' }, ...PLAIN }),
+    pin: column.integer({ token: 'transient', ...PLAIN }),
+    badge: column.string({ encrypted: false, token: 'random', ...PLAIN }),
+    kept: column.string({ token: { kind: 'random', stable: true }, ...PLAIN }),
+    bare: column.string(PLAIN),
+  },
+  pets: { name: column.string({ token: 'random', ...PLAIN }) },
+}
+
+const VALUES = {
+  pointer: 'Ann',
+  same: 'Svensson',
+  card: '4000056655665556',
+  phone: '+46 70 123 45 67',
+  pin: 1234,
+  badge: 'B-1',
+  kept: 'K-1',
+}
+const KINDS = Object.keys(VALUES)
+const TEXTS = Object.values(VALUES).map(String)
+/** A text of the caller's own for each column. */
+const tokensOf = (mark: string): Record<string, string> => Object.fromEntries(KINDS.map((name) => [name, `${name} ${mark}`]))
+const ENABLE = { byot: 'ENABLE' }
+
+const bring = (session: LooseSession, fields: Cells, tokens: Cells) =>
+  insertOne(session, 'people', fields, { tokens, options: ENABLE })
+
+onEachStorage('brought tokens', (engine) => {
+  const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
+
+  test('of every kind are answered, shown in the token view, and lead to their values', async () => {
+    const { session } = await open()
+    const tokens = tokensOf('one')
+    const stored = await bring(session, VALUES, tokens)
+    expect(stored.tokens).toEqual(tokens)
+    expect((await session.getOne('people', stored.id, { tokenization: true })).tokens).toEqual(tokens)
+    expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
+    const { records } = await session.detokenize([{ token: tokens.pin }])
+    expect(records[0]).toEqual({ token: 'pin one', valueType: 'INTEGER', value: '1234' })
+  })
+
+  test('stand beside generated ones when enabled, in one record and in one request', async () => {
+    const { session } = await open()
+    const { records } = await session.insert('people', [{ fields: VALUES, tokens: { card: 'my card' } }, { fields: VALUES }], {
+      tokenization: true,
+      ...ENABLE,
+    })
+    const [mixed, plain] = records
+    expect(mixed?.tokens.card).toBe('my card')
+    expect(Object.keys(mixed?.tokens ?? {})).toEqual(KINDS)
+    expect(plain?.tokens.card).toMatch(/^[0-9]{16}$/)
+    expect(mixed?.tokens.same).toBe(plain?.tokens.same)
+    expect(await valuesOf(session, Object.values(mixed?.tokens ?? {}))).toEqual(TEXTS)
+  })
+
+  test('die with their own value and not with another, and may then be brought again', async () => {
+    const { session, storage } = await open()
+    const tokens = tokensOf('one')
+    const { id } = await bring(session, { ...VALUES, bare: 'x' }, tokens)
+    await session.update('people', id, { fields: { bare: 'y', email: 'a@acme.example' } })
+    expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
+    for (const [k, name] of KINDS.entries()) {
+      const fresh = await session.update('people', id, { fields: { [name]: Object.values(VALUES)[k] } }, { tokenization: true })
+      expect(fresh.tokens[name] === tokens[name]).toBe(name === 'kept')
+      const alive = TEXTS.map((text, place) => (place <= k && KINDS[place] !== 'kept' ? undefined : text))
+      expect(await valuesOf(session, Object.values(tokens))).toEqual(alive)
+    }
+    await session.update('people', id, { fields: { kept: null } })
+    expect(await valuesOf(session, [tokens.kept])).toEqual([undefined])
+    const remembered = await storage.find(TOKENS.name, { kind: 'every' }, { order: 'up', limit: 100 })
+    expect(remembered.length).toBe(1) // The drawn token of the card alone.
+    const other = await bring(session, VALUES, tokens)
+    expect(other.tokens).toEqual(tokens)
+    expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
+  })
+
+  test('die with their record, singly and with all, but for those of values that live apart', async () => {
+    const { session, clock, vault } = await open()
+    const tokens = tokensOf('one')
+    const { id } = await bring(session, VALUES, tokens)
+    await session.delete('people', [id])
+    const gone = KINDS.map((name) => (name === 'pin' ? '1234' : undefined))
+    expect(await valuesOf(session, Object.values(tokens))).toEqual(gone)
+    const { pin: _taken, ...free } = tokens
+    await bring(session, VALUES, free)
+    await expect(bring(session, VALUES, { pin: tokens.pin })).rejects.toMatchObject({
+      code: 'conflict',
+      facts: { column: 'pin' },
+    })
+    await session.delete('people', '*')
+    expect(await valuesOf(session, Object.values(tokens))).toEqual(gone)
+    clock.ms += 60 * 60_000
+    expect(await valuesOf(session, [tokens.pin])).toEqual([undefined])
+    await vault.sweep()
+    expect((await bring(session, VALUES, tokens)).tokens).toEqual(tokens)
+  })
+
+  test('that are taken are a conflict naming column and record, and nothing is stored', async () => {
+    const { session, storage } = await open()
+    const { tokens } = await insertOne(session, 'people', VALUES)
+    await bring(session, {}, {})
+    await bring(session, { pointer: 'Bo' }, { pointer: 'taken' })
+    const before = await session.get('people')
+    const clashes: [string, string][] = [
+      ['taken', 'of this column'],
+      [tokens.card ?? '', 'drawn for another value'],
+      [tokens.same ?? '', 'derived from another value'],
+      [tokens.phone ?? '', 'derived in a format from another value'],
+    ]
+    for (const [token] of clashes) {
+      for (const name of ['pointer', 'card', 'pin', 'badge']) {
+        const value = name === 'pin' ? 1 : name === 'card' ? '4242424242424242' : 'Cy'
+        const refused = session.insert(
+          'people',
+          [{ fields: VALUES }, { fields: { [name]: value }, tokens: { [name]: token } }],
+          ENABLE,
+        )
+        await expect(refused).rejects.toMatchObject({ code: 'conflict', facts: { table: 'people', column: name, index: 1 } })
+        await expect(refused).rejects.not.toThrow(token)
+      }
+    }
+    const pets = session.insert('pets', [{ fields: { name: 'Rex' }, tokens: { name: 'taken' } }], ENABLE)
+    await expect(pets).rejects.toMatchObject({ code: 'conflict', facts: { table: 'pets', column: 'name', index: 0 } })
+    expect(await session.get('people')).toEqual(before)
+    expect((await session.get('pets')).records).toEqual([])
+    expect((await storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })).length).toBe(1)
+  })
+
+  test('given twice in one request, or twice in one record, are a conflict', async () => {
+    const { session } = await open()
+    const twice = ['a', 'b'].map((pointer) => ({ fields: { pointer }, tokens: { pointer: 'same' } }))
+    await expect(session.insert('people', twice, ENABLE)).rejects.toMatchObject({
+      code: 'conflict',
+      facts: { column: 'pointer', index: 1 },
+    })
+    const both = session.insert(
+      'people',
+      [{ fields: { pointer: 'a', badge: 'b' }, tokens: { pointer: 'same', badge: 'same' } }],
+      ENABLE,
+    )
+    await expect(both).rejects.toMatchObject({ code: 'conflict', facts: { column: 'badge', index: 0 } })
+    expect((await session.get('people')).records).toEqual([])
+  })
+
+  test('may be a value’s own deterministic token, for that value alone', async () => {
+    const { session } = await open()
+    const { id, tokens } = await insertOne(session, 'people', { same: 'Svensson' })
+    const own = await bring(session, { same: 'Svensson' }, { same: tokens.same })
+    expect(own.tokens.same).toBe(tokens.same)
+    await expect(bring(session, { same: 'Berg' }, { same: tokens.same })).rejects.toMatchObject({ code: 'conflict' })
+    await session.delete('people', [id])
+    expect(await valuesOf(session, [tokens.same])).toEqual(['Svensson'])
+  })
+
+  test('in an update follow the same rules, and may be those the record has already', async () => {
+    const { session } = await open()
+    const { id } = await bring(session, VALUES, tokensOf('one'))
+    const off = session.update('people', id, { fields: { pointer: 'Bo' }, tokens: { pointer: 'two' } })
+    await expect(off).rejects.toMatchObject({ code: 'rule_broken', facts: { table: 'people' } })
+    const again = { fields: { ...VALUES, pointer: 'Bo' }, tokens: tokensOf('one') }
+    const kept = await session.update('people', id, again, { tokenization: true, byot: 'ENABLE_STRICT' })
+    expect(kept.tokens).toEqual(tokensOf('one'))
+    expect(await valuesOf(session, Object.values(tokensOf('one')))).toEqual(['Bo', ...TEXTS.slice(1)])
+    const lacking = session.update(
+      'people',
+      id,
+      { fields: { pointer: 'Cy', badge: 'B-2' }, tokens: { badge: 'x' } },
+      { byot: 'ENABLE_STRICT' },
+    )
+    await expect(lacking).rejects.toMatchObject({ code: 'rule_broken', facts: { column: 'pointer' } })
+    await bring(session, { pointer: 'Dy' }, { pointer: 'taken' })
+    const taken = session.update('people', id, { fields: { card: '4242424242424242' }, tokens: { card: 'taken' } }, ENABLE)
+    await expect(taken).rejects.toMatchObject({ code: 'conflict', facts: { column: 'card', index: 0 } })
+    expect(await valuesOf(session, Object.values(tokensOf('one')))).toEqual(['Bo', ...TEXTS.slice(1)])
+    const two = await session.update('people', id, { fields: VALUES, tokens: tokensOf('two') }, { tokenization: true, ...ENABLE })
+    expect(two.tokens).toEqual(tokensOf('two'))
+    expect(await valuesOf(session, [...Object.values(tokensOf('one')), ...Object.values(tokensOf('two'))])).toEqual([
+      ...KINDS.map(() => undefined),
+      ...TEXTS,
+    ])
+  })
+
+  test('in an upsert go to the record that exists, and the later of two wins', async () => {
+    const { session } = await open()
+    const email = 'ann@acme.example'
+    const first = await bring(session, { ...VALUES, email }, tokensOf('one'))
+    const upsert = { tokenization: true, upsert: 'email', ...ENABLE }
+    const again = await session.insert('people', [{ fields: { ...VALUES, email }, tokens: tokensOf('one') }], upsert)
+    expect(again.records[0]).toEqual({ id: first.id, tokens: tokensOf('one') })
+    const { records } = await session.insert(
+      'people',
+      [
+        { fields: { email, pointer: 'early', badge: 'B-2' }, tokens: { pointer: 'early token', badge: 'badge two' } },
+        { fields: { email: 'new@acme.example', pointer: 'other' }, tokens: { pointer: 'other token' } },
+        { fields: { email: email.toUpperCase(), pointer: 'late' }, tokens: { pointer: 'late token' } },
+        { fields: { email: 'new@acme.example', pointer: 'newest' } },
+      ],
+      upsert,
+    )
+    expect(records.map(({ id }) => id)).toEqual([first.id, records[1]?.id, first.id, records[1]?.id])
+    expect(records[0]?.tokens).toMatchObject({ pointer: 'late token', badge: 'badge two' })
+    const asked = ['early token', 'late token', 'badge two', 'other token', records[1]?.tokens.pointer, 'pointer one', 'card one']
+    expect(await valuesOf(session, asked)).toEqual([undefined, 'late', 'B-2', undefined, 'newest', undefined, VALUES.card])
+  })
+
+  test('two records may exchange their tokens in one upsert', async () => {
+    const { session } = await open()
+    const records = (one: string, two: string) => [
+      { fields: { email: 'a@acme.example', pointer: 'A' }, tokens: { pointer: one } },
+      { fields: { email: 'b@acme.example', pointer: 'B' }, tokens: { pointer: two } },
+    ]
+    await session.insert('people', records('one', 'two'), ENABLE)
+    await session.insert('people', records('two', 'one'), { upsert: 'email', ...ENABLE })
+    expect(await valuesOf(session, ['one', 'two'])).toEqual(['B', 'A'])
+  })
+
+  test('vanish with the transaction that brought them', async () => {
+    const { session, vault } = await open()
+    const failed = vault.transaction(async (inside) => {
+      const rows: readonly { fields: never; tokens: never }[] = [{ fields: VALUES as never, tokens: tokensOf('one') as never }]
+      await inside.as({ actor: 'owner', actorType: 'USER', roles: ['VAULT_OWNER'] }).insert('people', rows, { byot: 'ENABLE' })
+      throw new Error('changed my mind')
+    })
+    await expect(failed).rejects.toThrow('changed my mind')
+    expect(await valuesOf(session, Object.values(tokensOf('one')))).toEqual(KINDS.map(() => undefined))
+    expect((await bring(session, VALUES, tokensOf('one'))).tokens).toEqual(tokensOf('one'))
+  })
+})

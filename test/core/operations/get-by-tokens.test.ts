@@ -1,0 +1,110 @@
+/** Get by tokens: for each token the record its value stands in, at the level asked for, and an error for those that stand in none. */
+import { expect, test } from 'vitest'
+import { column, mask } from '../../../src/index.ts'
+import type { LooseVault } from '../../support/open-loose.ts'
+import { asLoose, insertOne, openLoose } from '../../support/open-loose.ts'
+import { STRANGER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const TABLES = {
+  people: {
+    name: column.string({ token: 'random', redaction: 'MASKED', mask: mask.keepFirst(1) }),
+    email: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }),
+    card: column.string({ token: { kind: 'formatPreserving', format: 'card' } }),
+    phone: column.string({ token: { kind: 'deterministicFormatPreserving', format: 'phone' }, redaction: 'PLAIN_TEXT' }),
+    pin: column.string({ token: 'transient', redaction: 'PLAIN_TEXT' }),
+    age: column.integer({ redaction: 'PLAIN_TEXT' }),
+  },
+  pets: { name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
+}
+const ANN = {
+  name: 'Ann',
+  email: 'ann@acme.example',
+  card: '4000056655665556',
+  phone: '+46 70 123 45 67',
+  age: '9007199254740993',
+}
+const NOT_FOUND = 'Token Not Found'
+
+onEachStorage('get by tokens', (engine) => {
+  const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
+
+  test('every kind leads to its record, one item for each token, in order and as often as asked', async () => {
+    const { session } = await open()
+    const ann = await insertOne(session, 'people', ANN)
+    const rex = await insertOne(session, 'pets', { name: 'Rex' })
+    const own = await insertOne(session, 'people', { name: 'Bo' }, { tokens: { name: 'mine' }, options: { byot: 'ENABLE' } })
+    const asked = [rex.tokens.name, ann.tokens.phone, 'mine', ann.tokens.name, ann.tokens.card, ann.tokens.email, ann.tokens.name]
+    const { records } = await session.getByTokens(asked, { redaction: 'PLAIN_TEXT' })
+    const [pet, bo] = [
+      { id: rex.id, table: 'pets', fields: { name: 'Rex' } },
+      { id: own.id, table: 'people', fields: { name: 'Bo', email: null, card: null, phone: null, age: null } },
+    ]
+    const one = { id: ann.id, table: 'people', fields: ANN }
+    const found = [pet, one, bo, one, one, one, one]
+    expect(records).toEqual(found.map((record, place) => ({ token: asked[place], ...record })))
+  })
+
+  test('fields show at the level asked for, and at their own where none is', async () => {
+    const { session } = await open()
+    const { tokens } = await insertOne(session, 'people', ANN)
+    const fields = async (options?: object) => (await session.getByTokens([tokens.email], { ...options })).records[0]?.fields
+    const own = { ...ANN, name: 'A**', card: '*REDACTED*' }
+    expect(await fields()).toEqual(own)
+    expect(await fields({ redaction: 'DEFAULT' })).toEqual(own)
+    expect(await fields({ redaction: 'MASKED' })).toMatchObject({ name: 'A**', email: '*REDACTED*', age: '*REDACTED*' })
+    expect(new Set(Object.values((await fields({ redaction: 'REDACTED' })) ?? {}))).toEqual(new Set(['*REDACTED*']))
+  })
+
+  test('a deterministic token that several records share leads to the first of them that still lives', async () => {
+    const { session } = await open()
+    const one = await insertOne(session, 'people', ANN)
+    const two = await insertOne(session, 'people', { ...ANN, name: 'Bo' })
+    const ids = async () => (await session.getByTokens([one.tokens.email, one.tokens.phone])).records.map(({ id }) => id)
+    expect(await ids()).toEqual([one.id, one.id])
+    await session.delete('people', [one.id])
+    expect(await ids()).toEqual([two.id, two.id])
+  })
+
+  test('tokens that stand in no record have an error and nothing else, even when there is no other', async () => {
+    const { session } = await open()
+    const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
+    const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.toUpperCase() ?? '', 'x'.repeat(256)]
+    expect(await session.getByTokens(bad)).toEqual({ records: bad.map((token) => ({ token, fields: {}, error: NOT_FOUND })) })
+    await session.delete('people', [id])
+    const dead = Object.values(tokens)
+    expect(await session.getByTokens(dead)).toEqual({ records: dead.map((token) => ({ token, fields: {}, error: NOT_FOUND })) })
+  })
+
+  test('a record that was tampered with is an error of its own tokens alone', async () => {
+    const { session, storage } = await open()
+    const ann = await insertOne(session, 'people', ANN)
+    const bo = await insertOne(session, 'people', { name: 'Bo' })
+    const [row] = await storage.find('records_1_people', { kind: 'every' }, { order: 'up', limit: 1 })
+    if (row === undefined) throw new Error('the record is not where it should be')
+    await storage.update('records_1_people', [{ id: row.id, version: row.version, set: { body: new Uint8Array(64) } }])
+    const { records } = await session.getByTokens([ann.tokens.name, bo.tokens.name], { redaction: 'PLAIN_TEXT' })
+    expect(records[0]).toEqual({ token: ann.tokens.name, fields: {}, error: expect.stringContaining('cannot be authenticated') })
+    expect(records[1]).toMatchObject({ id: bo.id, fields: { name: 'Bo' } })
+  })
+
+  test('bad requests are refused by kind, and strangers before anything is looked up', async () => {
+    const { session, vault } = await open()
+    const { tokens } = await insertOne(session, 'people', ANN)
+    const wrong: readonly (readonly [readonly unknown[], object, object])[] = [
+      [[], {}, { code: 'invalid_request' }],
+      [[5], {}, { code: 'invalid_request', facts: { index: 0 } }],
+      [['x', null], {}, { code: 'invalid_request', facts: { index: 1 } }],
+      [['x'.repeat(1_000_000)], {}, { code: 'invalid_request', grpcCode: 8 }],
+      [new Array(1001).fill('x'), {}, { code: 'invalid_request', grpcCode: 8 }],
+      [['x'], { redaction: 'masked' }, { code: 'invalid_request' }],
+      [['x'], { level: 'MASKED' }, { code: 'invalid_request' }],
+    ]
+    for (const [asked, options, answer] of wrong) {
+      await expect(session.getByTokens(asked, { ...options })).rejects.toMatchObject({ name: 'VaultError', ...answer })
+    }
+    for (const token of [tokens.name, 'unknown']) {
+      await expect(asLoose(vault.as(STRANGER)).getByTokens([token])).rejects.toMatchObject({ code: 'forbidden' })
+    }
+  })
+})

@@ -1,0 +1,195 @@
+/** Brought tokens that are refused, each for its own reason and before anything is stored. */
+import { describe, expect, test } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { POINTER_WORDS } from '../../../src/core/ports/keys.ts'
+import { writePointer } from '../../../src/core/sealing/pointer.ts'
+import { column } from '../../../src/index.ts'
+import type { Cells } from '../../support/open-loose.ts'
+import { insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
+
+const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+const TABLES = {
+  people: {
+    pointer: column.string({ token: 'random', ...PLAIN }),
+    pin: column.integer({ token: 'transient', ...PLAIN }),
+    badge: column.string({ encrypted: false, token: 'random', ...PLAIN }),
+    bare: column.string(PLAIN),
+  },
+  pets: { name: column.string({ token: 'random', ...PLAIN }) },
+}
+const VALUES = { pointer: 'Ann', pin: 1234, badge: 'B-1' }
+const ENABLE = { byot: 'ENABLE' }
+
+describe('brought tokens are refused', () => {
+  const own = '123e4567-e89b-12d3-a456-426614174000'
+  const wrong: readonly (readonly [why: string, record: unknown, options: Cells, answer: Cells, says: string])[] = [
+    ['when byot is not given', { fields: { pointer: 'a' }, tokens: { pointer: 'x' } }, {}, { code: 'rule_broken' }, 'DISABLE'],
+    [
+      'when byot is DISABLE',
+      { fields: { pointer: 'a' }, tokens: { pointer: 'x' } },
+      { byot: 'DISABLE' },
+      { code: 'rule_broken' },
+      'DISABLE',
+    ],
+    ['when byot is a word of its own', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
+    [
+      'without a value',
+      { fields: { badge: 'a' }, tokens: { pointer: 'x' } },
+      ENABLE,
+      { code: 'rule_broken', column: 'pointer' },
+      'without a value',
+    ],
+    [
+      'for null',
+      { fields: { pointer: null }, tokens: { pointer: 'x' } },
+      ENABLE,
+      { code: 'rule_broken', column: 'pointer' },
+      'without a value',
+    ],
+    [
+      'for a column that has no tokens',
+      { fields: { bare: 'a' }, tokens: { bare: 'x' } },
+      ENABLE,
+      { code: 'rule_broken', column: 'bare' },
+      'no tokens',
+    ],
+    [
+      'for an unknown column',
+      { fields: { pointer: 'a' }, tokens: { pointr: 'x' } },
+      ENABLE,
+      { code: 'invalid_request', column: 'pointr' },
+      'invalid',
+    ],
+    [
+      'for __proto__',
+      { fields: { pointer: 'a' }, tokens: JSON.parse('{"__proto__":"x"}') },
+      ENABLE,
+      { code: 'invalid_request' },
+      'invalid',
+    ],
+    [
+      'when empty',
+      { fields: { pointer: 'a' }, tokens: { pointer: '' } },
+      ENABLE,
+      { code: 'rule_broken', column: 'pointer' },
+      '1 to 256',
+    ],
+    [
+      'with 257 characters',
+      { fields: { pointer: 'a' }, tokens: { pointer: 'x'.repeat(257) } },
+      ENABLE,
+      { code: 'rule_broken', column: 'pointer' },
+      '1 to 256',
+    ],
+    [
+      'with a lone surrogate',
+      { fields: { pointer: 'a' }, tokens: { pointer: 'x\ud800y' } },
+      ENABLE,
+      { code: 'rule_broken', column: 'pointer' },
+      'well-formed',
+    ],
+    [
+      'when they equal their value',
+      { fields: { pin: 42 }, tokens: { pin: '42' } },
+      ENABLE,
+      { code: 'rule_broken', column: 'pin' },
+      'equals its value',
+    ],
+    [
+      'when they are no text',
+      { fields: { pointer: 'a' }, tokens: { pointer: 5 } },
+      ENABLE,
+      { code: 'invalid_request', column: 'pointer' },
+      'text',
+    ],
+    ['when they are null', { fields: { pointer: 'a' }, tokens: { pointer: null } }, ENABLE, { code: 'invalid_request' }, 'text'],
+    ['as a list', { fields: { pointer: 'a' }, tokens: ['x'] }, ENABLE, { code: 'invalid_request' }, 'object'],
+    ['as null', { fields: { pointer: 'a' }, tokens: null }, ENABLE, { code: 'invalid_request' }, 'object'],
+    [
+      'when one is missing and all are demanded',
+      { fields: { pointer: 'a', badge: 'b' }, tokens: { badge: 'x' } },
+      { byot: 'ENABLE_STRICT' },
+      { code: 'rule_broken', column: 'pointer' },
+      'ENABLE_STRICT',
+    ],
+    [
+      'when all are missing and all are demanded',
+      { fields: { pointer: 'a' } },
+      { byot: 'ENABLE_STRICT' },
+      { code: 'rule_broken', column: 'pointer' },
+      'ENABLE_STRICT',
+    ],
+    [
+      'when one is too many and all are demanded',
+      { fields: { pointer: 'a' }, tokens: { pointer: own, badge: 'x' } },
+      { byot: 'ENABLE_STRICT' },
+      { code: 'rule_broken', column: 'badge' },
+      'without a value',
+    ],
+  ]
+
+  test.each(wrong)('%s', async (_why, record, options, { code, column: name }, says) => {
+    const { session } = await openLoose(memoryStorage(), TABLES)
+    const refused = session.insert('people', [{ fields: {} }, record as never], options)
+    const facts = name === undefined ? {} : { facts: { table: 'people', column: name } }
+    await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...facts })
+    expect((await session.get('people')).records).toEqual([])
+    const { id } = await insertOne(session, 'people', {})
+    const change = session.update('people', id, record as never, options)
+    await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says) })
+  })
+
+  test('when they look like pointers of this vault: an id, a live token, a dead one', async () => {
+    const { session } = await openLoose(memoryStorage(), TABLES)
+    const { id, tokens } = await insertOne(session, 'people', VALUES)
+    const pet = await insertOne(session, 'pets', { name: 'Rex' })
+    await session.delete('pets', [pet.id])
+    for (const token of [id, pet.id, tokens.pointer, tokens.pin, tokens.badge, pet.tokens.name]) {
+      const refused = insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
+      await expect(refused).rejects.toMatchObject({ code: 'rule_broken', facts: { column: 'pointer', index: 0 } })
+      await expect(refused).rejects.toThrow('looks like a pointer')
+    }
+  })
+
+  test('not when the row they would point at is none a vault comes to: else random UUIDs would now and then be refused', async () => {
+    const { session, ring } = await openLoose(memoryStorage(), TABLES)
+    const words = new Uint32Array(2 * POINTER_WORDS)
+    for (const [place, row] of [2 ** 40, 2 ** 40 + 1].entries())
+      writePointer(words, place, { space: 2, row, checkHigh: 7, checkLow: 7 })
+    const [near = '', far = ''] = ring.disguise(words)
+    const one = (token: string) =>
+      insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
+    await expect(one(near)).rejects.toThrow('looks like a pointer')
+    expect((await one(far)).tokens.pointer).toBe(far)
+    expect(await valuesOf(session, [far])).toEqual(['Bo'])
+  })
+
+  test('not when they are pointers of another vault, random UUIDs, 256 characters long, or demanded and there', async () => {
+    const { session } = await openLoose(memoryStorage(), TABLES)
+    const elsewhere = await openLoose(memoryStorage(), TABLES, { id: 'v2' })
+    const foreign = await insertOne(elsewhere.session, 'people', VALUES)
+    const fine = [
+      foreign.id,
+      foreign.tokens.pointer,
+      'd9428888-122b-41e1-b85c-61cd3cbee2c5',
+      own,
+      'x'.repeat(256),
+      '𝒳'.repeat(256),
+      ' ',
+      'a\u0000b',
+      '⟨token⟩',
+    ]
+    for (const [i, token] of fine.entries()) {
+      const stored = await insertOne(
+        session,
+        'people',
+        { pointer: `value ${i}` },
+        { tokens: { pointer: token }, options: { byot: 'ENABLE_STRICT' } },
+      )
+      expect(stored.tokens.pointer).toBe(token)
+    }
+    expect(await valuesOf(session, fine)).toEqual(fine.map((_, i) => `value ${i}`))
+    await expect(insertOne(session, 'people', { bare: 'x' }, { options: { byot: 'ENABLE_STRICT' } })).resolves.toBeDefined()
+    await expect(insertOne(session, 'people', VALUES, { tokens: {}, options: { byot: 'DISABLE' } })).resolves.toBeDefined()
+  })
+})

@@ -1,0 +1,203 @@
+/** Tokenize: values, as text, to their deterministic tokens, for those that live and for no others. */
+import { describe, expect, test } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { column } from '../../../src/index.ts'
+import type { LooseVault } from '../../support/open-loose.ts'
+import { asLoose, insertOne, openLoose } from '../../support/open-loose.ts'
+import { STRANGER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const name = column.string({ token: 'deterministic', columnGroup: 'names', normalise: ['trim', 'lowercase'] })
+const TABLES = {
+  people: {
+    name,
+    alias: name,
+    age: column.integer({ token: 'deterministic' }),
+    score: column.float({ token: 'deterministic' }),
+    active: column.boolean({ token: 'deterministic' }),
+    born: column.date({ token: 'deterministic' }),
+    wakes: column.time({ token: 'deterministic' }),
+    seen: column.datetime({ token: 'deterministic' }),
+    notes: column.json({ token: 'deterministic' }),
+    tags: column.array({ token: 'deterministic' }),
+    phone: column.string({ token: { kind: 'deterministicFormatPreserving', format: 'phone' } }),
+    plain: column.string({ encrypted: false, token: 'deterministic' }),
+    pointer: column.string({ token: 'random', columnGroup: 'pointers' }),
+    card: column.string({ token: { kind: 'formatPreserving', format: 'card' } }),
+    pin: column.string({ token: 'transient' }),
+    bare: column.string({ columnGroup: 'bare' }),
+  },
+  pets: { name },
+}
+
+const FIELDS = {
+  name: 'Ann',
+  age: '9007199254740993',
+  score: 0.5,
+  active: true,
+  born: '1990-02-28',
+  wakes: '06:30:00',
+  seen: '2026-01-02T03:04:05.5+02:00',
+  notes: { b: [1, null], a: 'x' },
+  tags: ['x', 2],
+  phone: '+46 70 123 45 67',
+  plain: 'P-1',
+}
+
+/** Each value as text, in a spelling that is not the stored one where there are several. */
+const TEXTS: Readonly<Record<keyof typeof FIELDS, string>> = {
+  name: ' ANN ',
+  age: '9007199254740993',
+  score: '5e-1',
+  active: 'true',
+  born: '1990-02-28',
+  wakes: '06:30:00.000',
+  seen: '2026-01-02T01:04:05.500Z',
+  notes: '{"a":"x","b":[1,null]}',
+  tags: '["x", 2]',
+  phone: '+46 70 123 45 67',
+  plain: 'P-1',
+}
+
+onEachStorage('tokenize', (engine) => {
+  const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
+
+  test('answers the token of the insert for values of every type, given as text, in order', async () => {
+    const { session } = await open()
+    const { tokens } = await insertOne(session, 'people', FIELDS)
+    const columns = Object.keys(FIELDS)
+    const asked = columns.map((one) => ({ table: 'people', column: one, value: Reflect.get(TEXTS, one) }))
+    expect(await session.tokenize(asked)).toEqual({ records: columns.map((one) => ({ token: tokens[one] })) })
+    expect(await session.tokenize([...asked].reverse())).toEqual({
+      records: columns.toReversed().map((one) => ({ token: tokens[one] })),
+    })
+  })
+
+  test('knows one token for a group, wherever the value lives', async () => {
+    const { session } = await open()
+    const pet = await insertOne(session, 'pets', { name: 'Rex' })
+    const { tokens } = await insertOne(session, 'people', { alias: 'Ann' })
+    const { records } = await session.tokenize([
+      { value: 'rex', columnGroup: 'names' },
+      { value: 'ANN', columnGroup: 'names' },
+      { value: 'Rex', table: 'pets', column: 'name' },
+      { value: 'Ann', table: 'people', column: 'alias' },
+    ])
+    expect(records.map(({ token }) => token)).toEqual([pet.tokens.name, tokens.alias, pet.tokens.name, tokens.alias])
+    await expect(session.tokenize([{ value: 'Rex', table: 'people', column: 'name' }])).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    await expect(session.tokenize([{ value: 'Ann', table: 'people', column: 'name' }])).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+
+  test('finds rare values beside common ones that fill page after page of storage', async () => {
+    const { session } = await open()
+    const common = ['Ann', 'Bo', 'Cy'].flatMap((one) => Array.from({ length: 250 }, () => ({ fields: { name: one } })))
+    const rare = Array.from({ length: 40 }, (_, i) => `rare ${i}`)
+    await session.insert('people', common)
+    const stored = await session.insert(
+      'people',
+      rare.map((one) => ({ fields: { name: one } })),
+      { tokenization: true },
+    )
+    const ask = (values: readonly string[]) =>
+      session.tokenize(values.map((value) => ({ value, table: 'people', column: 'name' })))
+    const { records } = await ask(['Cy', ...rare, 'ann', 'Bo', 'cy'])
+    expect(records.slice(1, -3)).toEqual(stored.records.map(({ tokens }) => ({ token: tokens.name })))
+    expect(records[0]).toEqual(records.at(-1))
+    await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', facts: { indexes: [41] } })
+  })
+
+  test('refuses values that do not live, or no longer, naming their positions and storing nothing', async () => {
+    const { session } = await open()
+    const { id } = await insertOne(session, 'people', FIELDS)
+    const ask = (...values: string[]) => session.tokenize(values.map((value) => ({ value, table: 'people', column: 'name' })))
+    const refused = ask('Ann', 'secret', 'ann', 'other')
+    await expect(refused).rejects.toMatchObject({ code: 'not_found', grpcCode: 5, facts: { indexes: [1, 3] } })
+    await expect(refused).rejects.not.toThrow(/secret|other/)
+    await session.update('people', id, { fields: { name: 'Bo' } })
+    await expect(ask('Ann')).rejects.toMatchObject({ code: 'not_found', facts: { indexes: [0] } })
+    await expect(ask('Bo')).resolves.toMatchObject({ records: [{ token: expect.any(String) }] })
+    await session.delete('people', [id])
+    await expect(ask('Bo')).rejects.toMatchObject({ code: 'not_found' })
+    expect((await session.get('people')).records).toEqual([])
+  })
+
+  test('answers the derived token where the record brought another, and both lead to the value', async () => {
+    const { session } = await open()
+    const own = await insertOne(session, 'people', { name: 'Ann' }, { tokens: { name: 'mine' }, options: { byot: 'ENABLE' } })
+    expect(own.tokens.name).toBe('mine')
+    const { records } = await session.tokenize([{ value: 'Ann', table: 'people', column: 'name' }])
+    const back = await session.detokenize(
+      [{ token: records[0]?.token }, { token: 'mine' }].map((one) => ({ ...one, redaction: 'PLAIN_TEXT' })),
+    )
+    expect(back.records.map(({ value }) => value)).toEqual(['Ann', 'Ann'])
+  })
+})
+
+describe('tokenize refuses', () => {
+  const at = { table: 'people', column: 'name' }
+  const wrong: readonly (readonly [why: string, asked: unknown, answer: { code: string; grpcCode?: number; facts?: unknown }])[] =
+    [
+      ['no list', undefined, { code: 'invalid_request' }],
+      ['an empty list', [], { code: 'invalid_request' }],
+      ['more than 1,000 values', new Array(1001).fill({ value: 'x', ...at }), { code: 'invalid_request', grpcCode: 8 }],
+      ['null', [null], { code: 'invalid_request' }],
+      ['a value that is no text', [{ value: 5, ...at }], { code: 'invalid_request', facts: { index: 0 } }],
+      ['a missing value', [at], { code: 'invalid_request' }],
+      ['neither group nor column', [{ value: 'x' }], { code: 'invalid_request' }],
+      ['both group and column', [{ value: 'x', ...at, columnGroup: 'names' }], { code: 'invalid_request' }],
+      ['a group beside a table', [{ value: 'x', table: 'people', columnGroup: 'names' }], { code: 'invalid_request' }],
+      ['a group beside a column', [{ value: 'x', column: 'name', columnGroup: 'names' }], { code: 'invalid_request' }],
+      ['a table without a column', [{ value: 'x', table: 'people' }], { code: 'invalid_request' }],
+      ['a column without a table', [{ value: 'x', column: 'name' }], { code: 'invalid_request' }],
+      ['an unknown table', [{ value: 'x', table: 'nobody', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
+      [
+        'an unknown column',
+        [{ value: 'x', table: 'people', column: 'nme' }],
+        { code: 'invalid_request', facts: { column: 'nme' } },
+      ],
+      ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
+      ['an unknown group', [{ value: 'x', columnGroup: 'nobody' }], { code: 'invalid_request' }],
+      ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
+      ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'rule_broken', grpcCode: 9 }],
+      ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'rule_broken' }],
+      ['a column of transient values', [{ value: 'x', table: 'people', column: 'pin' }], { code: 'rule_broken' }],
+      ['a column without tokens', [{ value: 'x', table: 'people', column: 'bare' }], { code: 'rule_broken' }],
+      ['a group of pointers', [{ value: 'x', columnGroup: 'pointers' }], { code: 'rule_broken' }],
+      ['a group without tokens', [{ value: 'x', columnGroup: 'bare' }], { code: 'rule_broken' }],
+      [
+        'text that is no value of the type',
+        [{ value: 'secret', table: 'people', column: 'age' }],
+        { code: 'rule_broken', facts: { index: 0 } },
+      ],
+      ['a fault behind a good item', [{ value: 'Ann', ...at }, { value: 'x' }], { code: 'invalid_request', facts: { index: 1 } }],
+    ]
+
+  test.each(wrong)('%s', async (_why, asked, answer) => {
+    const { session } = await openLoose(memoryStorage(), TABLES)
+    await insertOne(session, 'people', FIELDS)
+    const refused = session.tokenize(asked as never)
+    await expect(refused).rejects.toMatchObject({ name: 'VaultError', ...answer })
+    await expect(refused).rejects.not.toThrow(/secret/)
+  })
+
+  test('a value that no token of the format can stand for as one that does not live', async () => {
+    const { session } = await openLoose(memoryStorage(), TABLES)
+    await expect(session.tokenize([{ value: 'x', table: 'people', column: 'phone' }])).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+
+  test('whoever is not allowed, before it tells whether the value lives', async () => {
+    const { vault, session } = await openLoose(memoryStorage(), TABLES)
+    await insertOne(session, 'people', FIELDS)
+    const stranger = asLoose(vault.as(STRANGER))
+    for (const value of ['Ann', 'nobody']) {
+      await expect(stranger.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
+      await expect(stranger.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
+    }
+  })
+})

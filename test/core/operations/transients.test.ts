@@ -1,0 +1,238 @@
+/** Transient values: apart from their record, until an absolute time that nobody can put off, and gone for good once swept. */
+import { expect, test } from 'vitest'
+import { TOKENS, TRANSIENTS } from '../../../src/core/schema/side-tables.ts'
+import { column } from '../../../src/index.ts'
+import type { LooseSession, LooseVault } from '../../support/open-loose.ts'
+import { asLoose, insertOne, openLoose, START_MS, valuesOf } from '../../support/open-loose.ts'
+import { OWNER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const MINUTE = 60_000
+const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+const TABLES = {
+  cards: {
+    holder: column.string({ unique: true, token: 'random', ...PLAIN }),
+    code: column.string({ token: 'transient', ...PLAIN }),
+    brief: column.integer({ required: true, token: { kind: 'transient', ttlMinutes: 1 }, ...PLAIN }),
+    lasting: column.json({ token: { kind: 'transient', ttlMinutes: 20_160 }, ...PLAIN }),
+  },
+}
+const FIELDS = { holder: 'Ann', code: '123', brief: 7, lasting: { a: 1 } }
+const NAMES = ['code', 'brief', 'lasting'] as const
+
+onEachStorage('transient values', (engine) => {
+  const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
+  const alive = async ({ session }: LooseVault, tokens: Readonly<Record<string, string>>) =>
+    valuesOf(
+      session,
+      NAMES.map((name) => tokens[name]),
+    )
+  const rowCount = async ({ storage }: LooseVault, table = TRANSIENTS.name): Promise<unknown> =>
+    (await storage.measure(table, { kind: 'every' }, [{ kind: 'count' }]))[0]
+
+  test('are left out of every read, at every level, even when asked for by name', async () => {
+    const { session } = await open()
+    const { id, tokens } = await insertOne(session, 'cards', FIELDS)
+    for (const redaction of ['PLAIN_TEXT', 'MASKED', 'REDACTED', 'DEFAULT']) {
+      expect(Object.keys((await session.getOne('cards', id, { redaction })).fields)).toEqual(['holder'])
+      expect((await session.get('cards', { redaction })).records.map(({ fields }) => Object.keys(fields))).toEqual([['holder']])
+    }
+    expect((await session.getOne('cards', id, { fields: ['code', 'holder'] })).fields).toEqual({ holder: 'Ann' })
+    expect((await session.get('cards', { columnName: 'holder', columnValues: ['Ann'] })).records[0]?.fields).toEqual({
+      holder: 'Ann',
+    })
+    const { records } = await session.getByTokens([tokens.holder, tokens.code], { redaction: 'PLAIN_TEXT' })
+    expect(records[0]?.fields).toEqual({ holder: 'Ann' })
+    expect(records[1]).toEqual({ token: tokens.code, fields: {}, error: 'Token Not Found' })
+    await expect(session.get('cards', { columnName: 'code', columnValues: ['123'] })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+    await expect(session.tokenize([{ value: '123', table: 'cards', column: 'code' }])).rejects.toMatchObject({
+      code: 'rule_broken',
+    })
+  })
+
+  test('live for the minutes of their column, 60 unless it says otherwise, to the millisecond', async () => {
+    const vault = await open()
+    const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    for (const [minutes, before, after] of [
+      [1, ['123', '7', '{"a":1}'], ['123', undefined, '{"a":1}']],
+      [60, ['123', undefined, '{"a":1}'], [undefined, undefined, '{"a":1}']],
+      [20_160, [undefined, undefined, '{"a":1}'], [undefined, undefined, undefined]],
+    ] as const) {
+      vault.clock.ms = START_MS + minutes * MINUTE - 1
+      expect(await alive(vault, tokens)).toEqual(before)
+      vault.clock.ms = START_MS + minutes * MINUTE
+      expect(await alive(vault, tokens)).toEqual(after)
+    }
+    expect(await rowCount(vault)).toBe(3) // Nothing was swept: readers are told by the time alone.
+  })
+
+  test('reads do not put their end off, and other changes neither', async () => {
+    const vault = await open()
+    const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    vault.clock.ms += 59 * MINUTE
+    expect((await alive(vault, tokens))[0]).toBe('123')
+    await vault.session.update('cards', id, { fields: { holder: 'Bo' } })
+    await vault.session.getOne('cards', id, { tokenization: true })
+    vault.clock.ms += MINUTE
+    expect((await alive(vault, tokens))[0]).toBeUndefined()
+  })
+
+  test('an update of the value begins a new life: the old token is dead and the old row gone', async () => {
+    const vault = await open()
+    const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    vault.clock.ms += 59 * MINUTE
+    const updated = await vault.session.update('cards', id, { fields: { code: '456' } }, { tokenization: true })
+    expect(updated.tokens.code).not.toBe(tokens.code)
+    expect(await rowCount(vault)).toBe(3)
+    vault.clock.ms += 59 * MINUTE
+    expect(await valuesOf(vault.session, [tokens.code, updated.tokens.code])).toEqual([undefined, '456'])
+    await vault.session.update('cards', id, { fields: { code: null } })
+    expect(await rowCount(vault)).toBe(2)
+    expect(await valuesOf(vault.session, [updated.tokens.code])).toEqual([undefined])
+  })
+
+  test('an upsert of the same record begins a new life too', async () => {
+    const vault = await open()
+    const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    const again = await insertOne(vault.session, 'cards', { holder: 'Ann', code: '456' }, { options: { upsert: 'holder' } })
+    expect(await valuesOf(vault.session, [tokens.code, again.tokens.code, tokens.lasting])).toEqual([undefined, '456', '{"a":1}'])
+    expect(await rowCount(vault)).toBe(3)
+  })
+
+  test('outlive their record until their time, deleted singly or with all', async () => {
+    const vault = await open()
+    const one = await insertOne(vault.session, 'cards', FIELDS)
+    const two = await insertOne(vault.session, 'cards', { ...FIELDS, holder: 'Bo' })
+    await vault.session.delete('cards', [one.id])
+    await vault.session.delete('cards', '*')
+    for (const { tokens } of [one, two]) expect(await alive(vault, tokens)).toEqual(['123', '7', '{"a":1}'])
+    expect(await valuesOf(vault.session, [one.tokens.holder, two.tokens.holder])).toEqual([undefined, undefined])
+    vault.clock.ms += 60 * MINUTE
+    for (const { tokens } of [one, two]) expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
+  })
+
+  test('the token view leaves expired ones out', async () => {
+    const { session, clock } = await open()
+    const { id, tokens } = await insertOne(session, 'cards', FIELDS)
+    const view = async () => (await session.getOne('cards', id, { tokenization: true })).tokens
+    expect(await view()).toEqual(tokens)
+    clock.ms += MINUTE
+    const { brief: _over, ...rest } = tokens
+    expect(await view()).toEqual(rest)
+    expect((await session.getOne('cards', id, { tokenization: true, fields: ['brief'] })).fields).toEqual({})
+  })
+
+  test('a sweep removes what expired, in slices, with the tokens it was brought under, and answers how many', async () => {
+    const vault = await open()
+    const { session, clock } = vault
+    for (let from = 0; from < 1_200; from += 600) {
+      const records = Array.from({ length: 600 }, (_, i) => ({
+        fields: { code: `c${from + i}`, brief: i },
+        tokens: { code: `code ${from + i}` },
+      }))
+      await session.insert('cards', records, { byot: 'ENABLE' })
+    }
+    const { tokens } = await insertOne(session, 'cards', { ...FIELDS, lasting: { kept: true } })
+    expect(await vault.vault.sweep()).toEqual({ expired: 0 })
+    clock.ms += MINUTE
+    expect(await vault.vault.sweep()).toEqual({ expired: 1_201 })
+    expect(await rowCount(vault)).toBe(1_202)
+    expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual(['c0', 'c1199'])
+    clock.ms += 59 * MINUTE
+    expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual([undefined, undefined])
+    expect(await vault.vault.sweep()).toEqual({ expired: 1_201 })
+    expect(await vault.vault.sweep()).toEqual({ expired: 0 })
+    expect(await rowCount(vault)).toBe(1)
+    expect(await rowCount(vault, TOKENS.name)).toBe(0)
+    expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"kept":true}'])
+    expect((await session.get('cards', { limit: 1 })).records.length).toBe(1)
+  })
+
+  test('a clock set back does not revive what was swept', async () => {
+    const vault = await open()
+    const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    vault.clock.ms += 60 * MINUTE
+    await vault.vault.sweep()
+    vault.clock.ms = START_MS - 60 * MINUTE
+    expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
+  })
+
+  test('an expiry edited in storage does not prolong a life: the sealed one rules', async () => {
+    const vault = await open()
+    const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })
+    const far = START_MS + 10 ** 10
+    await vault.storage.update(
+      TRANSIENTS.name,
+      rows.map(({ id, version }) => ({ id, version, set: { expires_at: far } })),
+    )
+    vault.clock.ms += 60 * MINUTE
+    expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
+  })
+
+  test('a body put into another row, or a token turned to another value, brings nothing', async () => {
+    const vault = await open()
+    const one = await insertOne(
+      vault.session,
+      'cards',
+      { code: 'mine', brief: 1 },
+      { tokens: { code: 'my code' }, options: { byot: 'ENABLE' } },
+    )
+    const two = await insertOne(vault.session, 'cards', { code: 'yours', brief: 2 })
+    const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })
+    const bodies = rows.map(({ body }) => body ?? null)
+    const swapped = rows.map(({ id, version }, k) => ({ id, version, set: { body: bodies[(k + 1) % bodies.length] ?? null } }))
+    await vault.storage.update(TRANSIENTS.name, swapped)
+    const tokens = [one.tokens.code, one.tokens.brief, two.tokens.code, two.tokens.brief]
+    expect(await valuesOf(vault.session, tokens)).toEqual([undefined, undefined, undefined, undefined])
+    const restored = rows.map(({ id, version }, k) => ({ id, version: version + 1, set: { body: bodies[k] ?? null } }))
+    await vault.storage.update(TRANSIENTS.name, restored)
+    const [token] = await vault.storage.find(TOKENS.name, { kind: 'every' }, { order: 'up', limit: 1 })
+    if (token === undefined) throw new Error('the brought token is not remembered')
+    for (const { id } of rows.slice(1)) {
+      const [now] = await vault.storage.get(TOKENS.name, [token.id])
+      await vault.storage.update(TOKENS.name, [{ id: token.id, version: now?.version ?? 0, set: { row_id: id } }])
+      expect(await valuesOf(vault.session, ['my code'])).not.toContain('yours')
+    }
+  })
+
+  test('a transaction that is undone leaves nothing behind, and one that is not leaves all', async () => {
+    const vault = await open()
+    const before = await insertOne(vault.session, 'cards', FIELDS)
+    const change = async (session: LooseSession) => {
+      const made = await insertOne(session, 'cards', { ...FIELDS, holder: 'Bo' })
+      const updated = await session.update('cards', before.id, { fields: { code: '456' } }, { tokenization: true })
+      expect(await valuesOf(session, [made.tokens.code, updated.tokens.code, before.tokens.code])).toEqual([
+        '123',
+        '456',
+        undefined,
+      ])
+      return [made.tokens.code, updated.tokens.code]
+    }
+    let seen: (string | undefined)[] = []
+    const failed = vault.vault.transaction(async (inside) => {
+      seen = await change(asLoose(inside.as(OWNER)))
+      throw new Error('changed my mind')
+    })
+    await expect(failed).rejects.toThrow('changed my mind')
+    expect(await valuesOf(vault.session, [...seen, before.tokens.code])).toEqual([undefined, undefined, '123'])
+    expect(await rowCount(vault)).toBe(3)
+    seen = await vault.vault.transaction((inside) => change(asLoose(inside.as(OWNER))))
+    expect(await valuesOf(vault.session, [...seen, before.tokens.code])).toEqual(['123', '456', undefined])
+    expect(await rowCount(vault)).toBe(6)
+  })
+
+  test('a failed insert leaves no value behind', async () => {
+    const vault = await open()
+    await insertOne(vault.session, 'cards', FIELDS)
+    const clash = vault.session.insert('cards', [{ fields: { holder: 'Bo', code: 'x', brief: 1 } }, { fields: FIELDS }])
+    await expect(clash).rejects.toMatchObject({ code: 'conflict', facts: { column: 'holder', index: 1 } })
+    expect(await rowCount(vault)).toBe(3)
+    await expect(vault.session.insert('cards', [{ fields: { holder: 'Bo' } }])).rejects.toMatchObject({
+      code: 'rule_broken',
+      facts: { column: 'brief' },
+    })
+  })
+})
