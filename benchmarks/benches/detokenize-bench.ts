@@ -3,7 +3,7 @@ import type { Entry } from '../entries.ts'
 import { compare, measure, type Variant } from '../harness.ts'
 import type { Bench, Scope } from '../scope.ts'
 import type { StoredPerson } from '../vaults.ts'
-import { assertSame, drawPositions, type FilledReaders, filledReaders } from './filled-readers.ts'
+import { assertSame, drawPositions, type FilledReaders, filledReaders, plainReads } from './filled-readers.ts'
 
 /** Tokens in one call, and the least ratio for it. */
 const TARGETS = {
@@ -22,7 +22,7 @@ export const detokenizeBench: Bench = {
       const targets = readers.storage === 'postgres' ? TARGETS.postgres : TARGETS.sqlite
       for (const { length, target } of targets) {
         const [ours, floor] = await measure(
-          [ourReads(scope, readers, length), plainReads(scope, readers, length)],
+          [ourReads(scope, readers, length), plainReads(scope, readers, { length, read: readers.plaintext.getSsnLists })],
           scope.scale.timing,
         )
         const bench = `detokenize ${length.toLocaleString('en')}`
@@ -50,21 +50,6 @@ function ourReads(scope: Scope, { vault, stored }: FilledReaders, length: number
     async run() {
       for (const tokens of lists) await vault.detokenize(tokens)
       return lists.length * length
-    },
-  }
-}
-
-function plainReads(scope: Scope, { plaintext, stored }: FilledReaders, length: number): Variant {
-  let lists: number[][] = []
-  return {
-    name: plaintext.name,
-    prepare() {
-      lists = drawPositions(scope, stored.length, length).map((list) => list.map((position) => position + 1))
-    },
-    run() {
-      const answer = plaintext.getSsnLists(lists)
-      const done = lists.length * length
-      return answer === undefined ? done : answer.then(() => done)
     },
   }
 }

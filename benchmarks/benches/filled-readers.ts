@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { StorageName } from '../entries.ts'
 import { openPostgresPlaintext } from '../floors/postgres-plaintext.ts'
 import { openSqlitePlaintext } from '../floors/sqlite-plaintext.ts'
+import type { Variant } from '../harness.ts'
 import type { Batch, Person } from '../people.ts'
 import type { Scope } from '../scope.ts'
 import { fillAndKeep, openPostgresVault, openSqliteVault, type PeopleVault, type StoredPerson } from '../vaults.ts'
@@ -102,6 +103,26 @@ const MOST_CALLS = 2000
 export function drawPositions({ scale, people }: Scope, count: number, length: number): number[][] {
   const lists = Math.min(MOST_CALLS, Math.max(1, Math.ceil(scale.reads / length)))
   return Array.from({ length: lists }, () => Array.from({ length }, () => people.below(count)))
+}
+
+/** Reads of the plaintext table, as many and as long as the vault's. */
+export function plainReads(
+  scope: Scope,
+  { plaintext, stored }: FilledReaders,
+  { length, read }: { readonly length: number; readonly read: (lists: readonly (readonly number[])[]) => void | Promise<void> },
+): Variant {
+  let lists: number[][] = []
+  return {
+    name: plaintext.name,
+    prepare() {
+      lists = drawPositions(scope, stored.length, length).map((list) => list.map((position) => position + 1))
+    },
+    run() {
+      const answer = read(lists)
+      const done = lists.length * length
+      return answer === undefined ? done : answer.then(() => done)
+    },
+  }
 }
 
 /** Throws unless both sides read the same: a benchmark of wrong answers is worth nothing. */

@@ -3,7 +3,7 @@ import type { Entry } from '../entries.ts'
 import { compare, measure, type Variant } from '../harness.ts'
 import { COLUMNS } from '../people.ts'
 import type { Bench, Scope } from '../scope.ts'
-import { assertSame, drawPositions, type FilledReaders, filledReaders } from './filled-readers.ts'
+import { assertSame, drawPositions, type FilledReaders, filledReaders, plainReads } from './filled-readers.ts'
 
 /** Records in one call, and the least ratio for it. */
 const TARGETS = {
@@ -27,7 +27,7 @@ export const getBench: Bench = {
       const targets = readers.storage === 'postgres' ? TARGETS.postgres : TARGETS.sqlite
       for (const { length, target } of targets) {
         const [ours, floor] = await measure(
-          [ourReads(scope, readers, length), plainReads(scope, readers, length)],
+          [ourReads(scope, readers, length), plainReads(scope, readers, { length, read: readers.plaintext.getLists })],
           scope.scale.timing,
         )
         const bench = `get ${length.toLocaleString('en')}`
@@ -51,21 +51,6 @@ function ourReads(scope: Scope, { vault, stored }: FilledReaders, length: number
     async run() {
       for (const ids of lists) await read(ids)
       return lists.length * length
-    },
-  }
-}
-
-function plainReads(scope: Scope, { plaintext, stored }: FilledReaders, length: number): Variant {
-  let lists: number[][] = []
-  return {
-    name: plaintext.name,
-    prepare() {
-      lists = drawPositions(scope, stored.length, length).map((list) => list.map((position) => position + 1))
-    },
-    run() {
-      const answer = plaintext.getLists(lists)
-      const done = lists.length * length
-      return answer === undefined ? done : answer.then(() => done)
     },
   }
 }

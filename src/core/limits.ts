@@ -16,8 +16,6 @@ export const LONGEST_NAME = 63
 export const LONGEST_TOKEN = 256
 /** Ordinals a vault can give to tables and columns: a pointer spends 16 bits on them. */
 export const MOST_SPACES = 65_535
-/** Highest row id: a pointer spends 48 bits on it. */
-export const HIGHEST_ROW_ID = 2 ** 48 - 1
 /** Minutes a transient value lives unless its column says otherwise. Source: semantics, "Schema". */
 export const DEFAULT_TTL_MINUTES = 60
 /** Longest life of a transient value, in minutes. */

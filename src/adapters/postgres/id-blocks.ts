@@ -1,5 +1,6 @@
 /** Row ids from sequences that give a block at a time: most reservations need no round trip. */
 import { VaultError } from '../../core/errors.ts'
+import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
 import { idsExhaustedError } from '../sql/sql-errors.ts'
 import type { Lane } from './lanes.ts'
 import type { RowOrders } from './row-orders.ts'
@@ -7,8 +8,6 @@ import { sequenceName } from './stable-names.ts'
 
 /** Ids one `nextval` gives: the increment of every sequence. Changing it for a sequence that stands would give ids twice. */
 export const BLOCK = 1000
-/** The port's ids have 48 bits. */
-export const HIGHEST_ID = 2 ** 48 - 1
 /** Blocks asked for in one order. */
 const MOST_BLOCKS = 10_000
 /** PostgreSQL: a sequence has reached its end. */
@@ -51,7 +50,7 @@ export function createIdBlocks(orders: RowOrders): IdBlocks {
     })
     for (const [first] of rows) {
       const from = Number(first)
-      kept.ranges.push({ from, to: Math.min(from + BLOCK - 1, HIGHEST_ID) })
+      kept.ranges.push({ from, to: Math.min(from + BLOCK - 1, HIGHEST_ROW_ID) })
     }
     kept.ranges.sort((left, right) => left.from - right.from)
   }

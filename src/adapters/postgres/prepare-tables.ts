@@ -2,10 +2,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
 import { duplicatesError, retypedError, strippedCause } from '../sql/sql-errors.ts'
 import type { SqlManners } from '../sql/sql-manners.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
-import { BLOCK, HIGHEST_ID } from './id-blocks.ts'
+import { BLOCK } from './id-blocks.ts'
 import type { Lane } from './lanes.ts'
 import type { Order, RawRow } from './postgres-driver.ts'
 import { sqlState } from './postgres-faults.ts'
@@ -134,7 +135,7 @@ function missingSteps({ schema, manners, tables }: Preparation, standing: Standi
     }
     const sequence = sequenceName(table.name)
     if (standing.sequences.has(sequence)) continue
-    const range = sql.raw(`as bigint increment by ${BLOCK} minvalue 1 maxvalue ${HIGHEST_ID} start with 1 no cycle`)
+    const range = sql.raw(`as bigint increment by ${BLOCK} minvalue 1 maxvalue ${HIGHEST_ROW_ID} start with 1 no cycle`)
     steps.push({ make: sql`create sequence ${sql.id(schema, sequence)} ${range}`, sequenceOf: table.name })
   }
   return steps

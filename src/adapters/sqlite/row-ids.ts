@@ -1,5 +1,6 @@
 /** Gives out row ids in blocks from a counter table, so that no id is given twice by this process or by two. */
 import { sql } from 'kysely'
+import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
 import { idsExhaustedError } from '../sql/sql-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
@@ -7,8 +8,6 @@ import { ID_COUNTERS } from './prepare-work.ts'
 import { sqliteManners } from './sqlite-manners.ts'
 import { change, type RawRow, rows, type Steps } from './table-work.ts'
 
-/** Highest id a pointer token can carry. Source: semantics, "Ids". */
-const HIGHEST_ID = 2 ** 48 - 1
 /** Ids a process takes from the counter at once. What is left of a block when the process ends is a gap. */
 export const BLOCK_SIZE = 1000
 
@@ -96,7 +95,7 @@ export function handUp(from: IdBlocks, to: IdBlocks): void {
 }
 
 const ADVANCE: SqlStatement = {
-  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and max("next", ?) + ? <= ${HIGHEST_ID + 1} returning "next"`,
+  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and max("next", ?) + ? <= ${HIGHEST_ROW_ID + 1} returning "next"`,
 }
 
 /** Moves the counter; near the end of all ids it takes no more than is needed. */

@@ -4,6 +4,7 @@ import { LONGEST_TOKEN } from '../limits.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
+import { isWellFormed } from '../values/well-formed.ts'
 import type { Place, Values } from './parse-record.ts'
 import { unknownColumn } from './parse-record.ts'
 
@@ -68,9 +69,7 @@ function parseToken(
   if (token.length === 0 || [...token].length > LONGEST_TOKEN) {
     throw refused(table, column, place, `brings a token that must have 1 to ${LONGEST_TOKEN} characters`)
   }
-  // The only text that could not be written as it is: a lone surrogate.
-  if (/[\ud800-\udfff]/.test(token.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '')))
-    throw refused(table, column, place, 'brings a token that must be well-formed text')
+  if (!isWellFormed(token)) throw refused(table, column, place, 'brings a token that must be well-formed text')
   if (token === column.type.show(value)) throw refused(table, column, place, 'brings a token that equals its value')
   return token
 }

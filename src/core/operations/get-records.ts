@@ -1,6 +1,6 @@
 /** Reads records: by ids, by the value of a column, or page by page; shown at the caller's level, or as tokens. */
 import { digestPresent } from '../barrier/digest-values.ts'
-import { lookupCells } from '../barrier/lookup.ts'
+import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import { createMarks, slotOf } from '../barrier/marks.ts'
 import type { Marked, Tokens } from '../barrier/mint-tokens.ts'
 import { mintTokens } from '../barrier/mint-tokens.ts'
@@ -18,7 +18,6 @@ import { isAskedLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
 import { nowMs } from '../stores/store-context.ts'
-import { keyOfBytes } from '../util/bytes.ts'
 import { ValueFault } from '../values/column-type.ts'
 import type { OperationContext } from './context.ts'
 import { assertOptions, flagOf, listOf, recordsNotFound, tableOf, textsOf } from './context.ts'
@@ -219,9 +218,9 @@ async function rowsByValue(context: OperationContext, table: Table, options: Get
     return cursor.value(column)
   })
   // What a digest claims is proven on the opened value: a digest moved by hand brings no wrong record.
-  const wanted = new Set(cells.map((cell) => (cell instanceof Uint8Array ? keyOfBytes(cell) : '')))
+  const wanted = new Set(cells.map(keyOfCell))
   const proven = digestPresent(context.barrier.ring, column, held)
-  return rows.filter((_, index) => wanted.has(keyOfBytes(proven[index] ?? new Uint8Array())))
+  return rows.filter((_, index) => wanted.has(keyOfCell(proven[index])))
 }
 
 function lookupValue(table: Table, column: Column, value: unknown, index: number): unknown {

@@ -2,9 +2,9 @@
 import type { Byot } from '../barrier/brought-tokens.ts'
 import { assertNoPointers, parseTokens } from '../barrier/brought-tokens.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
-import { lookupCells } from '../barrier/lookup.ts'
+import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { TokenTexts } from '../barrier/marks.ts'
-import type { Marked, StoredRecord } from '../barrier/mint-tokens.ts'
+import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertComplete, parseFields, unknownColumn } from '../barrier/parse-record.ts'
@@ -12,10 +12,11 @@ import { openRows } from '../barrier/reveal.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { visibleColumn } from '../policy/column-views.ts'
 import { assertAllowed } from '../policy/decide.ts'
-import type { Row } from '../ports/storage.ts'
+import type { Cell, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { Writing, Written } from '../stores/record-store.ts'
-import { storeChanges, storeNew } from '../stores/record-store.ts'
+import type { Written } from '../stores/record-store.ts'
+import { markedOf, STALE, storeChanges, storeNew } from '../stores/record-store.ts'
+import type { Writing } from '../stores/writing.ts'
 import type { OperationContext } from './context.ts'
 import { assertOptions, byotOf, flagOf, listOf, tableOf } from './context.ts'
 
@@ -88,10 +89,6 @@ async function insert(
   return mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, parsed) : undefined)
 }
 
-function markedOf(written: Written, records: readonly Values[]): Marked {
-  return { ...written, valueOf: (row, column) => records[row]?.[column.position] }
-}
-
 /** The column to upsert by; undefined for a plain insert. */
 function upsertColumn(
   context: OperationContext,
@@ -135,6 +132,8 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
 
 /** Records that share a key are one, written one over the other in their order. */
 interface Keyed {
+  /** What storage finds the key under. */
+  readonly cell: Exclude<Cell, null>
   readonly values: Values
   readonly brought: ReadonlyMap<string, string> | undefined
   /** Where the first of them stood in the request. */
@@ -150,20 +149,20 @@ async function upsert(
   const cells = keyCells(context, table, key, parsed)
   const byCell = new Map<string, Keyed>()
   for (const [index, cell] of cells.entries()) {
-    const record = { values: parsed[index] ?? [], brought: brought[index], index }
-    const earlier = byCell.get(cell)
-    byCell.set(cell, earlier === undefined ? record : overlay(table, earlier, record))
+    const record = { cell, values: parsed[index] ?? [], brought: brought[index], index }
+    const earlier = byCell.get(keyOfCell(cell))
+    byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
   const merged = [...byCell.values()]
   const stored = await context.storage.transaction((storage) =>
     storeMerged({ ...context, storage }, table, { key, merged, tokenization }),
   )
   const places = new Map([...byCell.keys()].map((cell, place) => [cell, place]))
-  return cells.flatMap((cell) => stored[places.get(cell) ?? -1] ?? [])
+  return cells.flatMap((cell) => stored[places.get(keyOfCell(cell)) ?? -1] ?? [])
 }
 
-/** A text for each record that equal keys share. Throws `rule_broken` where a record has no key. */
-function keyCells(context: OperationContext, table: Table, key: Column, parsed: readonly Values[]): string[] {
+/** What storage finds each record's key under. Throws `rule_broken` where a record has no key. */
+function keyCells(context: OperationContext, table: Table, key: Column, parsed: readonly Values[]): Exclude<Cell, null>[] {
   const missing = parsed.findIndex((values) => (values[key.position] ?? null) === null)
   if (missing >= 0) {
     throw new VaultError(
@@ -180,7 +179,7 @@ function keyCells(context: OperationContext, table: Table, key: Column, parsed: 
     context.barrier.ring,
     key,
     parsed.map((values) => values[key.position]),
-  ).map(String)
+  )
 }
 
 /** One record written over another: the later values win, and a token stays only with the value it was brought for. */
@@ -190,7 +189,7 @@ function overlay(table: Table, under: Keyed, over: Keyed): Keyed {
   for (const [name, token] of under.brought ?? []) {
     if (over.values[table.byName.get(name)?.position ?? -1] === undefined) brought.set(name, token)
   }
-  return { values, brought, index: under.index }
+  return { cell: under.cell, values, brought, index: under.index }
 }
 
 interface Merged {
@@ -198,9 +197,6 @@ interface Merged {
   readonly merged: readonly Keyed[]
   readonly tokenization: boolean
 }
-
-/** Thrown inside one try to undo it when a row changed under it. */
-const STALE = new Error('a row changed between reading and writing it')
 
 /** Updates the records that exist and inserts the others, beginning again when another transaction was quicker. */
 async function storeMerged(context: OperationContext, table: Table, request: Merged): Promise<(StoredRecord | undefined)[]> {
@@ -222,8 +218,7 @@ async function storeMerged(context: OperationContext, table: Table, request: Mer
 
 /** The row each merged record already has. */
 async function findByKey(context: OperationContext, table: Table, { key, merged }: Merged): Promise<(Row | undefined)[]> {
-  const values = merged.map((record) => record.values[key.position])
-  const cells = lookupCells(context.barrier.ring, key, values)
+  const cells = merged.map((record) => record.cell)
   const lookup = key.lookup ?? ''
   const rows = await context.storage.find(
     table.physical.name,
@@ -231,13 +226,13 @@ async function findByKey(context: OperationContext, table: Table, { key, merged 
     { order: 'up', limit: merged.length },
   )
   const cursor = openRows(context.barrier, table, rows)
-  const byCell = new Map(rows.map((row, index) => [String(row[lookup]), index]))
-  return cells.map((cell, place) => {
-    const index = byCell.get(String(cell))
+  const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
+  return merged.map(({ cell, values }) => {
+    const index = byCell.get(keyOfCell(cell))
     if (index === undefined) return undefined
     cursor.to(index)
     // What a digest claims is checked on the opened value: a digest moved by hand brings no wrong record.
-    return isSameValue(key, cursor.value(key), values[place]) ? rows[index] : undefined
+    return isSameValue(key, cursor.value(key), values[key.position]) ? rows[index] : undefined
   })
 }
 

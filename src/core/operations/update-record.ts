@@ -7,8 +7,7 @@ import { parseFields } from '../barrier/parse-record.ts'
 import { readIds } from '../barrier/record-ids.ts'
 import { VaultError } from '../errors.ts'
 import { assertAllowed } from '../policy/decide.ts'
-import type { Column } from '../schema/layout.ts'
-import { storeChanges } from '../stores/record-store.ts'
+import { markedOf, storeChanges } from '../stores/record-store.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { OperationContext } from './context.ts'
 import { assertOptions, byotOf, flagOf, recordsNotFound, tableOf } from './context.ts'
@@ -57,7 +56,7 @@ export async function updateRecord(
     if (row === undefined) throw recordsNotFound(table, VERB, [change.id], [0])
     const written = await storeChanges(context, table, [row], { records: [values], brought, verb: VERB, indexes: [0] })
     if (written === undefined) continue
-    const wanted = tokenization ? { ...written, valueOf: (_: number, column: Column) => values[column.position] } : undefined
+    const wanted = tokenization ? markedOf(written, [values]) : undefined
     const [stored] = mintRecords(context.barrier.ring, table, written.ids, wanted)
     return { ...stored, id: change.id, updatedAt: toTimestamp(context.clock.now()) }
   }

@@ -1,5 +1,8 @@
 /** What core asks of a storage engine: physical tables of cells, and nothing about vaults. */
 
+/** Highest id a row may have: a pointer spends 48 bits on it. */
+export const HIGHEST_ROW_ID = 2 ** 48 - 1
+
 /** What one stored cell holds. Integers leave as a number when |n| < 2^53, else as a bigint. */
 export type Cell = string | number | bigint | Uint8Array | null
 

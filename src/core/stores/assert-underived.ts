@@ -1,25 +1,16 @@
 /** Refuses brought tokens that are taken without being stored: derived tokens of values that live. */
 import { isSameValue } from '../barrier/digest-values.ts'
-import type { TokenTexts } from '../barrier/marks.ts'
-import type { Values } from '../barrier/parse-record.ts'
 import { VaultError } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { StoreContext } from './store-context.ts'
 import { resolveDerived } from './token-leads.ts'
-
-/** Records and the tokens they bring. */
-interface Bringing {
-  readonly records: readonly Values[]
-  readonly brought: TokenTexts
-  readonly verb: string
-  readonly indexes: readonly number[]
-}
+import type { Writing } from './writing.ts'
 
 /** Throws `conflict` for a brought token that a live value derives already, unless it is brought for that same value. */
 export async function assertUnderived(
   context: StoreContext,
   table: Table,
-  { records, brought, verb, indexes }: Bringing,
+  { records, brought, verb, indexes }: Writing,
 ): Promise<void> {
   const asked = brought.flatMap((tokens, row) =>
     [...(tokens ?? [])].flatMap(([name, text]) => {

@@ -1,7 +1,7 @@
 /** Draws tokens in their formats, none of them taken, for the values that are to have one and bring none. */
 import { comparedText } from '../barrier/digest-values.ts'
 import type { TokenTexts } from '../barrier/marks.ts'
-import type { Place, Values } from '../barrier/parse-record.ts'
+import type { Place } from '../barrier/parse-record.ts'
 import { VaultError } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { drawRanks } from '../tokens/draw-ranks.ts'
@@ -9,6 +9,7 @@ import { TokenFault, type TokenShape } from '../tokens/token-format.ts'
 import type { StoreContext } from './store-context.ts'
 import { resolveDerived } from './token-leads.ts'
 import { findTokens } from './token-store.ts'
+import type { Writing } from './writing.ts'
 
 /** Times every token that turned out to be taken is drawn again, before its neighbours are walked through in order. */
 const MOST_DRAWS = 32
@@ -28,7 +29,7 @@ interface Drawing {
 export async function drawTokens(
   context: StoreContext,
   table: Table,
-  { records, brought, verb, indexes }: Drawn,
+  { records, brought, verb, indexes }: Writing,
 ): Promise<TokenTexts> {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
   if (formatted.length === 0) return brought
@@ -46,14 +47,6 @@ export async function drawTokens(
   const texts = records.map((_, row) => new Map(brought[row] ?? []))
   for (const { row, column, text } of drawings) texts[row]?.set(column.name, text)
   return texts
-}
-
-/** The part of a writing that tokens are drawn for. */
-interface Drawn {
-  readonly records: readonly Values[]
-  readonly brought: TokenTexts
-  readonly verb: string
-  readonly indexes: readonly number[]
 }
 
 /** The tokens a value may be given; undefined where its token is told from the value, and only checked. */

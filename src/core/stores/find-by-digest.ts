@@ -1,7 +1,7 @@
 /** The first record that holds each of some values, found by digest, however many hold the same. */
+import { keyOfCell } from '../barrier/lookup.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { keyOfBytes } from '../util/bytes.ts'
 
 /** Rows asked for beyond one for each digest: a few equal values cost no second question. */
 const SPARE = 64
@@ -16,7 +16,7 @@ export async function findByDigest(
   digests: readonly Uint8Array[],
 ): Promise<(Row | undefined)[]> {
   const first = new Map<string, Row>()
-  const pending = new Map(digests.map((digest) => [keyOfBytes(digest), digest]))
+  const pending = new Map(digests.map((digest) => [keyOfCell(digest), digest]))
   let size = pending.size
   while (column.digest !== undefined && pending.size > 0) {
     const asked = [...pending].slice(0, size)
@@ -24,8 +24,7 @@ export async function findByDigest(
     const filter = { kind: 'in', column: column.digest, values: asked.map(([, digest]) => digest) } as const
     const rows = await storage.find(table.physical.name, filter, { order: 'up', limit })
     for (const row of rows) {
-      const digest = row[column.digest]
-      const key = digest instanceof Uint8Array ? keyOfBytes(digest) : ''
+      const key = keyOfCell(row[column.digest])
       if (!first.has(key)) first.set(key, row)
     }
     // A full page may be one common value's alone: what was not seen is asked for again, a few at a time.
@@ -33,5 +32,5 @@ export async function findByDigest(
     for (const [key] of asked) if (isWhole || first.has(key)) pending.delete(key)
     size = FEW
   }
-  return digests.map((digest) => first.get(keyOfBytes(digest)))
+  return digests.map((digest) => first.get(keyOfCell(digest)))
 }

@@ -4,6 +4,7 @@ import { admitRows, amendRows } from '../barrier/admit.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MarkSources, Marks, TokenTexts } from '../barrier/marks.ts'
 import { countTransients } from '../barrier/marks.ts'
+import type { Marked } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { isVaultError } from '../errors.ts'
 import type { NewRow, Row, Storage } from '../ports/storage.ts'
@@ -16,27 +17,24 @@ import { nowMs } from './store-context.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, insertTokens, tokenRows, tokensToStore } from './token-store.ts'
 import { dropTransients, insertTransients, reserveTransients } from './transient-store.ts'
+import type { Writing } from './writing.ts'
 
 /** Times drawn tokens are drawn again because others took them between looking and storing. */
 const MOST_ATTEMPTS = 100
 
 /** Thrown inside a transaction to undo it when a row changed between reading and writing it. */
-const STALE = new Error('a row changed between reading and writing it')
-
-/** Records to write: values, the tokens they bring, and how an error names each of them. */
-export interface Writing {
-  readonly records: readonly Values[]
-  readonly brought: TokenTexts
-  readonly verb: string
-  /** Position in the request of each record. */
-  readonly indexes: readonly number[]
-}
+export const STALE = new Error('a row changed between reading and writing it')
 
 /** Records as they were written: their rows, and what their tokens are told by. */
 export interface Written {
   readonly ids: readonly number[]
   readonly marks: Marks
   readonly nowMs: number
+}
+
+/** What the tokens of records just written are told by. */
+export function markedOf(written: Written, records: readonly Values[]): Marked {
+  return { ...written, valueOf: (row, column) => records[row]?.[column.position] }
 }
 
 /** Stores new records and what stands beside them, all or none. Throws `conflict` or `rule_broken` in the words of the schema. */

@@ -1,12 +1,13 @@
 /** Tokens that must be remembered: which cell each text stands for, found by digest, never by scanning. */
+import { keyOfCell } from '../barrier/lookup.ts'
 import type { Marks } from '../barrier/marks.ts'
 import { slotOf } from '../barrier/marks.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
-import type { Cell, NewRow, Storage } from '../ports/storage.ts'
+import type { NewRow, Storage } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/side-tables.ts'
-import { ByteWriter, keyOfBytes } from '../util/bytes.ts'
+import { ByteWriter } from '../util/bytes.ts'
 
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
@@ -75,12 +76,8 @@ export async function findTokens(storage: Storage, ring: KeyRing, texts: readonl
     { kind: 'in', column: 'digest', values: digests },
     { order: 'up', limit: texts.length },
   )
-  const homes = new Map(rows.map((row) => [keyOf(row.digest), { space: Number(row.space), row: Number(row.row_id) }]))
-  return digests.map((digest) => homes.get(keyOf(digest)))
-}
-
-function keyOf(digest: Cell | undefined): string {
-  return digest instanceof Uint8Array ? keyOfBytes(digest) : ''
+  const homes = new Map(rows.map((row) => [keyOfCell(row.digest), { space: Number(row.space), row: Number(row.row_id) }]))
+  return digests.map((digest) => homes.get(keyOfCell(digest)))
 }
 
 function digestTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {

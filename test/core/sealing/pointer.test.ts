@@ -1,7 +1,8 @@
 /** Pointers and contexts: every number that fits comes back, and every part of an address makes another context. */
 import { expect, test } from 'vitest'
-import { HIGHEST_ROW_ID, MOST_SPACES } from '../../../src/core/limits.ts'
+import { MOST_SPACES } from '../../../src/core/limits.ts'
 import { CONTEXT_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
+import { HIGHEST_ROW_ID } from '../../../src/core/ports/storage.ts'
 import { writeContexts } from '../../../src/core/sealing/context.ts'
 import { FORMAT, HEADER_BYTES, readVersion, writeHeader } from '../../../src/core/sealing/envelope.ts'
 import { readPointer, writePointer } from '../../../src/core/sealing/pointer.ts'
