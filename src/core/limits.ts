@@ -20,3 +20,15 @@ export const MOST_SPACES = 65_535
 export const DEFAULT_TTL_MINUTES = 60
 /** Longest life of a transient value, in minutes. */
 export const LONGEST_TTL_MINUTES = 20_160
+/** Characters of a caller's own correlation id. Source: specification, "Limits". */
+export const LONGEST_CLIENT_TRACE = 128
+/** Highest number a lane of the audit trail may have: 16 of the 48 bits of a row id. */
+export const MOST_LANES = 65_535
+/** UTF-16 units a query or a policy statement may have. Source: reliability, "Limits against hostile input". */
+export const LONGEST_QUERY_TEXT = 16_384
+/** Lexemes a query or a policy statement may have. */
+export const MOST_LEXEMES = 4000
+/** How deep conditions may nest: parentheses and NOT each go one deeper. */
+export const DEEPEST_NESTING = 64
+/** Code points a pattern of LIKE may have between two `%`. */
+export const LONGEST_PATTERN_PIECE = 1024

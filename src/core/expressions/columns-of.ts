@@ -1,0 +1,91 @@
+/** Takes settled conditions apart and puts them together: the columns they speak of, their conjuncts, and AND, OR and NOT of them. */
+import { unreachable } from '../util/unreachable.ts'
+import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
+import type { ColumnRef, Condition, Term, Truth } from './condition.ts'
+
+/** The columns a condition speaks of, each once. */
+export function columnsOf(condition: Condition): readonly ColumnRef[] {
+  const found: ColumnRef[] = []
+  for (const ref of refsOf(condition)) {
+    if (!found.some(({ source, column }) => source === ref.source && column === ref.column)) found.push(ref)
+  }
+  return found
+}
+
+/** The sources a condition speaks of. */
+export function sourcesOf(condition: Condition): ReadonlySet<number> {
+  return new Set(refsOf(condition).map(({ source }) => source))
+}
+
+/** The conditions that must all be true for this one to be; none where it always is. */
+export function splitConjuncts(condition: Condition): readonly Condition[] {
+  if (condition.kind === 'and') return condition.conditions.flatMap(splitConjuncts)
+  return condition.kind === 'truth' && condition.truth === true ? [] : [condition]
+}
+
+/** AND of conditions: flat, and decided where a truth among them decides. */
+export function allOf(conditions: readonly Condition[]): Condition {
+  return joined('and', conditions)
+}
+
+/** OR of conditions, likewise. */
+export function anyOf(conditions: readonly Condition[]): Condition {
+  return joined('or', conditions)
+}
+
+/** NOT of a condition. */
+export function negate(condition: Condition): Condition {
+  if (condition.kind === 'not') return condition.condition
+  if (condition.kind === 'truth') return truthOf(condition.truth === undefined ? undefined : !condition.truth)
+  return { kind: 'not', condition }
+}
+
+/** A condition that is decided. */
+export function truthOf(truth: Truth): Condition {
+  return { kind: 'truth', truth }
+}
+
+/** The type of a column; a record's id is text. */
+export function typeOf({ column }: ColumnRef): AnyColumnType {
+  return column?.type ?? columnTypes.STRING
+}
+
+/** AND is decided by false and leaves out true, OR the other way round. */
+function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
+  const neutral = kind === 'and'
+  const parts: Condition[] = []
+  let isUnknown = false
+  for (const part of conditions.flatMap((condition) => (condition.kind === kind ? condition.conditions : [condition]))) {
+    if (part.kind !== 'truth') parts.push(part)
+    else if (part.truth === undefined) isUnknown = true
+    else if (part.truth !== neutral) return part
+  }
+  if (isUnknown) parts.push(truthOf(undefined))
+  const [only] = parts
+  if (only === undefined) return truthOf(neutral)
+  return parts.length === 1 ? only : { kind, conditions: parts }
+}
+
+function refsOf(condition: Condition): readonly ColumnRef[] {
+  switch (condition.kind) {
+    case 'truth':
+      return []
+    case 'and':
+    case 'or':
+      return condition.conditions.flatMap(refsOf)
+    case 'not':
+      return refsOf(condition.condition)
+    case 'compare':
+    case 'like':
+      return [...refsIn(condition.left), ...refsIn(condition.right)]
+    case 'isNull':
+    case 'hasKey':
+      return [condition.ref]
+    default:
+      return unreachable(condition)
+  }
+}
+
+function refsIn(term: Term): readonly ColumnRef[] {
+  return term.kind === 'cell' ? [term.ref] : []
+}

@@ -1,0 +1,213 @@
+/** Reads conditions: lexemes to tree. Queries and policy statements read theirs with it. */
+import { unreachable } from '../util/unreachable.ts'
+import type { ColumnName, Expression, Literal, Operand, Placed } from './ast.ts'
+import { foldName } from './lexeme.ts'
+import type { LexemeCursor } from './lexeme-cursor.ts'
+import { CONNECTIVES, type Relation, SIGN_RELATIONS, TIGHTNESS, WORD_RELATIONS } from './operators.ts'
+import { TextFault } from './text-fault.ts'
+import { unsupported } from './unsupported.ts'
+
+/** Something in double quotes, before its place in a predicate says whether it is a name or a text. */
+type Quoted = { readonly kind: 'quoted'; readonly text: string } & Placed
+
+type Side = Operand | Quoted
+
+const OPERAND = 'a column or a value'
+
+/**
+ * Reads the longest condition that begins at the cursor and leaves the cursor behind it. Throws TextFault.
+ *
+ *     expression = chain of OR over chains of AND over negations
+ */
+export function parseExpression(cursor: LexemeCursor): Expression {
+  return toCondition(cursor, parseChain(cursor, 0))
+}
+
+/**
+ * Reads a column. In this place double quotes hold a name.
+ *
+ *     column = name [ '.' name ]
+ */
+export function parseColumn(cursor: LexemeCursor): ColumnName {
+  const first = cursor.expectName('a column')
+  if (cursor.atSymbol('(')) throw unsupported('A function in this place', first.at)
+  // `date '2020-01-01'` and `e'\n'`: a type or a prefix, which would change what the text means.
+  if (cursor.peek().kind === 'text') throw unsupported('A word before a text', first.at)
+  if (!cursor.takeSymbol('.')) return { kind: 'column', table: undefined, name: first.name, at: first.at }
+  const second = cursor.expectName('a column')
+  if (cursor.atSymbol('.')) throw unsupported('A name of more than two parts', first.at)
+  if (cursor.atSymbol('(')) throw unsupported('A function in this place', first.at)
+  return { kind: 'column', table: first.name, name: second.name, at: first.at }
+}
+
+/**
+ * One connective's chain, flat: `a AND (b AND c)` is one list of three.
+ *
+ *     chain(level) = chain(level + 1) { connective(level) chain(level + 1) }
+ */
+function parseChain(cursor: LexemeCursor, level: number): Side | Expression {
+  const connective = CONNECTIVES[level]
+  if (connective === undefined) return parseNegation(cursor)
+  const first = parseChain(cursor, level + 1)
+  if (!cursor.atWord(connective)) return first
+  const operands = [...linksOf(connective, toCondition(cursor, first))]
+  while (cursor.takeWord(connective)) operands.push(...linksOf(connective, toCondition(cursor, parseChain(cursor, level + 1))))
+  return { kind: connective, operands, at: first.at }
+}
+
+function linksOf(connective: 'and' | 'or', condition: Expression): readonly Expression[] {
+  return condition.kind === connective ? condition.operands : [condition]
+}
+
+/** `negation = NOT negation | predicate` */
+function parseNegation(cursor: LexemeCursor): Side | Expression {
+  const { at } = cursor.peek()
+  if (!cursor.takeWord('not')) return parsePredicate(cursor)
+  return { kind: 'not', operand: cursor.nested(at, () => toCondition(cursor, parseNegation(cursor))), at }
+}
+
+/** `predicate = primary [ relation [ operand ] ]`, where the operand may stand in parentheses */
+function parsePredicate(cursor: LexemeCursor): Side | Expression {
+  const left = parsePrimary(cursor)
+  const { at } = cursor.peek()
+  const relation = takeRelation(cursor)
+  if (relation === undefined) return left
+  if (isCondition(left)) throw unsupported('A comparison of a condition', at)
+  const predicate = relate(cursor, toLeft(left), relation)
+  const after = cursor.peek()
+  if (takeRelation(cursor) !== undefined) throw unsupported('A comparison of a condition', after.at)
+  return predicate
+}
+
+/**
+ *     relation = '=' | '<' | '>' | '?' | [ NOT ] LIKE | [ NOT ] ILIKE | IS [ NOT ] NULL | ISNULL | NOTNULL
+ */
+function takeRelation(cursor: LexemeCursor): Relation | undefined {
+  const { kind, text } = cursor.peek()
+  if (kind !== 'word' && kind !== 'symbol') return undefined
+  if (cursor.takeWord('is')) return { kind: 'isNull', isNegated: takeNullTest(cursor) }
+  if (cursor.takeWord('not')) {
+    const relation = WORD_RELATIONS.get(cursor.peek().text)
+    if (relation?.kind !== 'like' || !cursor.takeWord(cursor.peek().text)) throw cursor.fault('LIKE or ILIKE')
+    return { ...relation, isNegated: true }
+  }
+  const relation = (kind === 'word' ? WORD_RELATIONS : SIGN_RELATIONS).get(text)
+  if (relation !== undefined) cursor.next()
+  return relation
+}
+
+/** Reads what follows IS; true is NOT NULL. */
+function takeNullTest(cursor: LexemeCursor): boolean {
+  const isNegated = cursor.takeWord('not')
+  const { kind, at } = cursor.peek()
+  if (cursor.takeWord('null')) return isNegated
+  throw kind === 'word' ? unsupported('IS with anything but NULL and NOT NULL', at) : cursor.fault('NULL')
+}
+
+/** The predicate of an operand, a relation that has been read, and the operand after it. */
+function relate(cursor: LexemeCursor, left: Operand, relation: Relation): Expression {
+  const { at } = left
+  switch (relation.kind) {
+    case 'isNull':
+      return negatedIf(relation.isNegated, { kind: 'isNull', operand: left, at })
+    case 'like': {
+      const right = parseRight(cursor, left)
+      return negatedIf(relation.isNegated, { kind: 'like', ignoresCase: relation.ignoresCase, left, right, at })
+    }
+    case 'compare':
+      return { kind: 'compare', operator: relation.operator, left, right: parseRight(cursor, left), at }
+    case 'hasKey':
+      return { kind: 'hasKey', operand: left, key: parseRight(cursor, left), at }
+    default:
+      return unreachable(relation)
+  }
+}
+
+function negatedIf(isNegated: boolean, operand: Expression): Expression {
+  return isNegated ? { kind: 'not', operand, at: operand.at } : operand
+}
+
+/** The operand after a relation. In double quotes it is a name only beside a literal, for one side must be a column. */
+function parseRight(cursor: LexemeCursor, left: Operand): Operand {
+  const { at } = cursor.peek()
+  const right = parsePrimary(cursor)
+  if (isCondition(right)) throw unsupported('A comparison with a condition', at)
+  if (right.kind !== 'quoted') return right
+  return left.kind === 'column' ? { kind: 'text', text: right.text, at: right.at } : toLeft(right)
+}
+
+/** `primary = '(' expression ')' | operand` */
+function parsePrimary(cursor: LexemeCursor): Side | Expression {
+  const { at } = cursor.peek()
+  if (!cursor.takeSymbol('(')) return parseOperand(cursor)
+  return cursor.nested(at, () => {
+    const inner = parseChain(cursor, 0)
+    if (cursor.atSymbol(',')) throw unsupported('A row of values', at)
+    cursor.expectSymbol(')')
+    return inner
+  })
+}
+
+/** `operand = column | text | [ '-' ] number | TRUE | FALSE | NULL` */
+function parseOperand(cursor: LexemeCursor): Side {
+  const { kind, text, at } = cursor.peek()
+  const following = cursor.peek(1)
+  if (kind === 'text' || kind === 'number') {
+    cursor.next()
+    return { kind, text, at }
+  }
+  if (kind === 'symbol') {
+    if (text !== '-' || following.kind !== 'number') throw cursor.fault(OPERAND)
+    cursor.next()
+    return { kind: 'number', text: `-${cursor.next().text}`, at }
+  }
+  const isDotted = following.kind === 'symbol' && following.text === '.'
+  if (kind === 'quoted' && !isDotted) {
+    cursor.next()
+    return { kind, text, at }
+  }
+  const word = kind === 'word' ? wordLiteral(text, at) : undefined
+  if (word !== undefined) {
+    cursor.next()
+    return word
+  }
+  if (!cursor.atName()) throw cursor.fault(OPERAND)
+  return parseColumn(cursor)
+}
+
+function wordLiteral(word: string, at: number): Literal | undefined {
+  if (word === 'null') return { kind: 'null', at }
+  return word === 'true' || word === 'false' ? { kind: 'boolean', value: word === 'true', at } : undefined
+}
+
+/** Before an operator, double quotes hold a name. */
+function toLeft(side: Side): Operand {
+  if (side.kind !== 'quoted') return side
+  if (side.text === '') throw new TextFault('syntax', 'This name is empty.', side.at)
+  return { kind: 'column', table: undefined, name: foldName(side.text), at: side.at }
+}
+
+/** Nothing but TRUE, FALSE and NULL is a condition by itself; what follows may say what was meant, as in `a <= 5`. */
+function toCondition(cursor: LexemeCursor, node: Side | Expression): Expression {
+  if (isCondition(node)) return node
+  const fault = cursor.fault('an operator')
+  if (fault.kind === 'unsupported') throw fault
+  switch (node.kind) {
+    case 'boolean':
+      return { kind: 'truth', truth: node.value, at: node.at }
+    case 'null':
+      return { kind: 'truth', truth: undefined, at: node.at }
+    case 'column':
+    case 'quoted':
+      throw unsupported('A column alone as a condition (write column = TRUE)', node.at)
+    case 'text':
+    case 'number':
+      throw unsupported('A value alone as a condition', node.at)
+    default:
+      return unreachable(node)
+  }
+}
+
+function isCondition(node: Side | Expression): node is Expression {
+  return node.kind in TIGHTNESS
+}

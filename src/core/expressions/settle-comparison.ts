@@ -1,0 +1,143 @@
+/** Settles comparisons: which types compare, and how a literal is read beside a column. */
+import { unreachable } from '../util/unreachable.ts'
+import type { ColumnTypeName } from '../values/column-type.ts'
+import { ValueFault } from '../values/column-type.ts'
+import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
+import { compareCodePoints } from '../values/string-type.ts'
+import type { Comparator, Literal } from './ast.ts'
+import { truthOf, typeOf } from './columns-of.ts'
+import { holds, MIRRORED } from './comparator.ts'
+import type { Condition, Term } from './condition.ts'
+import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from './decimal.ts'
+import { type CellSide, capital, describe, type GivenSide, mismatch, nameOf, type Side, UNKNOWN } from './side.ts'
+import { TextFault } from './text-fault.ts'
+
+/** Types whose values compare with each other; those of none compare with nothing, not even their own. */
+const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
+  STRING: 'text',
+  INTEGER: 'number',
+  FLOAT: 'number',
+  BOOL: 'boolean',
+  DATE: 'date',
+  TIME: 'time',
+  DATETIME: 'instant',
+  JSON: undefined,
+  ARRAY: undefined,
+}
+
+/** The comparison of two sides. Throws TextFault where they do not compare. */
+export function settleComparison(operator: Comparator, left: Side, right: Side): Condition {
+  if (left.kind === 'given') {
+    return right.kind === 'given' ? compareGiven(operator, left, right) : compareWith(right, MIRRORED[operator], left)
+  }
+  return right.kind === 'given' ? compareWith(left, operator, right) : compareCells(operator, left, right)
+}
+
+function compareCells(operator: Comparator, left: CellSide, right: CellSide): Condition {
+  if (familyOf(left) !== familyOf(right)) throw incomparable(left, right)
+  return { kind: 'compare', operator, left: termOf(left), right: termOf(right) }
+}
+
+/** The cell as a term. */
+export function termOf({ ref }: CellSide): Term {
+  return { kind: 'cell', ref }
+}
+
+function familyOf({ ref, at }: CellSide): string {
+  const family = FAMILIES[typeOf(ref).name]
+  if (family !== undefined) return family
+  throw new TextFault('type', `The values of ${nameOf(ref)} cannot be compared. Ask whether it IS NULL.`, at)
+}
+
+function incomparable(left: Side, right: Side): TextFault {
+  return new TextFault('type', `${capital(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
+}
+
+/** A cell compared with what was given, which is read as a value of the cell's type. */
+function compareWith(cell: CellSide, operator: Comparator, given: GivenSide): Condition {
+  const family = familyOf(cell)
+  const { literal } = given
+  switch (literal.kind) {
+    case 'null':
+      return UNKNOWN
+    case 'text':
+      return compareWithText(cell, operator, { given, text: literal.text })
+    case 'boolean':
+      if (family !== 'boolean') return mismatch(incomparable(cell, given), given)
+      return comparison(cell, operator, { value: literal.value, type: typeOf(cell.ref) })
+    case 'number':
+      if (family !== 'number') return mismatch(incomparable(cell, given), given)
+      return compareWithNumber(cell, operator, literal)
+    default:
+      return unreachable(literal)
+  }
+}
+
+/** A value, and the type it is a trusted value of. */
+interface Typed {
+  readonly value: unknown
+  readonly type: AnyColumnType
+}
+
+function comparison(cell: CellSide, operator: Comparator, { value, type }: Typed): Condition {
+  return { kind: 'compare', operator, left: termOf(cell), right: { kind: 'constant', value, type } }
+}
+
+function compareWithText(
+  cell: CellSide,
+  operator: Comparator,
+  { given, text }: { readonly given: GivenSide; readonly text: string },
+): Condition {
+  const type = typeOf(cell.ref)
+  let value: unknown
+  try {
+    value = type.fromText(text)
+  } catch (error) {
+    if (!(error instanceof ValueFault)) throw error
+    return mismatch(new TextFault('type', `A text beside ${nameOf(cell.ref)} ${error.message}.`, given.at), given)
+  }
+  return comparison(cell, operator, { value, type })
+}
+
+/** Beside FLOAT a number is the double nearest to it; beside INTEGER not one of its digits is lost. */
+function compareWithNumber(cell: CellSide, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
+  const decimal = decimalOf(literal)
+  if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
+  const value = Number(literal.text)
+  if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
+  throw new TextFault('range', 'This number is beyond those of double precision.', literal.at)
+}
+
+function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal {
+  const decimal = parseDecimal(text)
+  if (decimal !== undefined) return decimal
+  throw new TextFault('range', 'The exponent of this number is out of range.', at)
+}
+
+/** No integer equals it. */
+const NO_INTEGER: Typed = { value: 0.5, type: columnTypes.FLOAT }
+/** Every integer of 64 bits is below it, or above its negative. */
+const BEYOND_INTEGERS = 2 ** 64
+
+/** What to compare integers with in the decimal's place: an integer wherever one will do, as between is the same as above the one below. */
+function integerFor(operator: Comparator, decimal: Decimal): Typed {
+  const floor = floorOf(decimal)
+  if (operator === '=' && !isWhole(decimal)) return NO_INTEGER
+  const bound = floor === undefined || operator !== '<' || isWhole(decimal) ? floor : floor + 1n
+  if (bound !== undefined && BigInt.asIntN(64, bound) === bound) {
+    return { value: columnTypes.INTEGER.parse(bound), type: columnTypes.INTEGER }
+  }
+  return { value: decimal.isNegative ? -BEYOND_INTEGERS : BEYOND_INTEGERS, type: columnTypes.FLOAT }
+}
+
+/** Two literals are compared here and now. */
+function compareGiven(operator: Comparator, left: GivenSide, right: GivenSide): Condition {
+  const [one, other] = [left.literal, right.literal]
+  if (one.kind === 'null' || other.kind === 'null') return UNKNOWN
+  if (one.kind === 'text' && other.kind === 'text') return truthOf(holds(operator, compareCodePoints(one.text, other.text)))
+  if (one.kind === 'boolean' && other.kind === 'boolean') return truthOf(holds(operator, Number(one.value) - Number(other.value)))
+  if (one.kind === 'number' && other.kind === 'number') {
+    return truthOf(holds(operator, compareDecimals(decimalOf(one), decimalOf(other))))
+  }
+  return mismatch(incomparable(left, right), left, right)
+}

@@ -1,0 +1,66 @@
+/** What else SQL has, by the lexeme that gives it away: so that a refusal names the construct, from this list and never from the text. */
+import type { Lexeme } from './lexeme.ts'
+import { TextFault } from './text-fault.ts'
+
+const CONSTRUCTS: ReadonlyMap<string, string> = new Map([
+  ...['all', 'any', 'array', 'between', 'case', 'cast', 'collate', 'distinct', 'escape', 'except', 'exists', 'fetch'].map(
+    inCapitals,
+  ),
+  ...['filter', 'glob', 'having', 'in', 'intersect', 'interval', 'into', 'lateral', 'match', 'natural', 'over'].map(inCapitals),
+  ...['overlaps', 'qualify', 'regexp', 'returning', 'rlike', 'some', 'tablesample', 'union', 'using', 'values'].map(inCapitals),
+  ...['window', 'with', 'within'].map(inCapitals),
+  ['at', 'AT TIME ZONE'],
+  ['cross', 'CROSS JOIN'],
+  ['for', 'FOR UPDATE or FOR SHARE'],
+  ['group', 'GROUP BY'],
+  ['order', 'ORDER BY'],
+  ['rows', 'OFFSET ROWS'],
+  ['select', 'A subquery'],
+  ['similar', 'SIMILAR TO'],
+])
+
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ...['<=', '>=', '<>', '!=', '==', '||', '::', ':='].map((sign): [string, string] => [sign, sign]),
+  ...['+', '-', '*', '/', '%', '^'].map((sign): [string, string] => [sign, 'Arithmetic']),
+  ...['~', '!~', '~*', '!~*'].map((sign): [string, string] => [sign, 'A regular expression']),
+  ...['?', '$', ':'].map((sign): [string, string] => [sign, 'A parameter']),
+  ...['[', ']'].map((sign): [string, string] => [sign, 'An array or subscript']),
+])
+
+/** Signs that belong to the language: where one is out of place, that is a mistake and no other construct. */
+const OWN_SIGNS: ReadonlySet<string> = new Set(['(', ')', ',', '.', ';', '=', '<', '>'])
+
+const STATEMENTS: ReadonlySet<string> = new Set(
+  `alter analyse analyze attach begin call checkpoint close cluster comment commit copy create deallocate declare delete describe
+  detach discard do drop end execute explain fetch grant import insert listen load lock merge notify pragma prepare reassign refresh
+  reindex release replace reset revoke rollback savepoint security set show start table truncate unlisten update use vacuum values
+  with`.split(/\s+/),
+)
+
+/** Refuses what the language has not. `construct` begins a sentence: "ORDER BY", "A subquery". */
+export function unsupported(construct: string, at: number): TextFault {
+  return new TextFault('unsupported', `${construct} is not supported.`, at)
+}
+
+/** The fault of a lexeme nothing can be made of: the construct it gives away, else that something else was expected. */
+export function unexpected(lexeme: Lexeme, expected: string): TextFault {
+  const construct = constructAt(lexeme)
+  return construct === undefined ? new TextFault('syntax', `Expected ${expected}.`, lexeme.at) : unsupported(construct, lexeme.at)
+}
+
+/** The fault of a text that does not begin as a query does. */
+export function unexpectedStatement(lexeme: Lexeme): TextFault {
+  if (lexeme.kind === 'symbol' && lexeme.text === '(') return unsupported('A query in parentheses', lexeme.at)
+  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new TextFault('syntax', 'Expected SELECT.', lexeme.at)
+  return unsupported(`${lexeme.text.toUpperCase()} at the beginning of a statement`, lexeme.at)
+}
+
+function constructAt({ kind, text }: Lexeme): string | undefined {
+  if (kind === 'word') return CONSTRUCTS.get(text)
+  if (kind !== 'symbol' || OWN_SIGNS.has(text)) return undefined
+  return SIGNS.get(text) ?? 'This operator'
+}
+
+function inCapitals(word: string): [string, string] {
+  return [word, word.toUpperCase()]
+}

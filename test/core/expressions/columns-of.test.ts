@@ -1,0 +1,71 @@
+/** Conditions taken apart and put together mean what they meant. */
+import { expect, test } from 'vitest'
+import { allOf, anyOf, columnsOf, negate, sourcesOf, splitConjuncts, truthOf } from '../../../src/core/expressions/columns-of.ts'
+import type { Condition, Truth } from '../../../src/core/expressions/condition.ts'
+import { evaluateCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
+
+const table = tableIn({ t: columnsKept(() => ({})) }, 't')
+
+/** Conditions decided in advance and others, each with its truth in the one row of these tests. */
+const PARTS: readonly (readonly [Condition, Truth])[] = [
+  [truthOf(true), true],
+  [truthOf(false), false],
+  [truthOf(undefined), undefined],
+  [settled(table, 'b = TRUE'), true],
+  [settled(table, 'b = FALSE'), false],
+  [settled(table, 'b2 = TRUE'), undefined],
+]
+const ROW = rowOf({ b: true, b2: null })
+
+/** Every way to take three of them. */
+const TRIPLES = PARTS.flatMap((one) => PARTS.flatMap((two) => PARTS.map((three) => [one, two, three] as const)))
+
+/** The truth that decides wherever it stands, else unknown where one is, else the other truth. */
+function decidedBy(deciding: boolean, truths: readonly Truth[]): Truth {
+  if (truths.includes(deciding)) return deciding
+  return truths.includes(undefined) ? undefined : !deciding
+}
+
+const inRow = (condition: Condition): Truth => evaluateCondition(condition, ROW)
+
+test('AND and OR of any three conditions are as true as the logic says, decided or not', () => {
+  for (const [[one, first], [two, second], [three, third]] of TRIPLES) {
+    expect(inRow(allOf([one, allOf([two, three])]))).toBe(decidedBy(false, [first, second, third]))
+    expect(inRow(anyOf([one, anyOf([two, three])]))).toBe(decidedBy(true, [first, second, third]))
+  }
+})
+
+test('NOT turns true and false round, and goes through AND and OR', () => {
+  expect(PARTS.map(([part]) => inRow(negate(part)))).toEqual([false, true, undefined, false, true, undefined])
+  for (const [[one], [two], [three]] of TRIPLES) {
+    const denied = negate(allOf([negate(one), anyOf([two, three])]))
+    expect(inRow(denied)).toBe(inRow(anyOf([one, allOf([negate(two), negate(three)])])))
+  }
+})
+
+test('AND of nothing is true and OR of nothing false', () => {
+  expect(allOf([])).toEqual(truthOf(true))
+  expect(anyOf([])).toEqual(truthOf(false))
+})
+
+test('a condition names each of its columns once, wherever they stand', () => {
+  const condition = settled(table, "s = s2 AND (s LIKE 'a' OR NOT i IS NULL) AND j ? 'a' AND svc_id > s AND 1 < i")
+  expect(columnsOf(condition).map(({ column }) => column?.name)).toEqual(['s', 's2', 'i', 'j', undefined])
+})
+
+test('columns of different sources are different columns', () => {
+  const ref = (source: number) => ({ kind: 'cell', ref: { source, column: table.byName.get('s') } }) as const
+  const condition: Condition = { kind: 'compare', operator: '=', left: ref(0), right: ref(2) }
+  expect(columnsOf(condition)).toHaveLength(2)
+  expect(sourcesOf(allOf([condition, settled(table, 'i = 1')]))).toEqual(new Set([0, 2]))
+  expect(sourcesOf(truthOf(true))).toEqual(new Set())
+})
+
+test('conjuncts are the parts that must all be true', () => {
+  const [one, two, three] = [settled(table, 'i = 1'), settled(table, 'i = 2 OR i = 3'), settled(table, 'b = TRUE')]
+  expect(splitConjuncts({ kind: 'and', conditions: [one, { kind: 'and', conditions: [two, three] }] })).toEqual([one, two, three])
+  expect(splitConjuncts(two)).toEqual([two])
+  expect(splitConjuncts(truthOf(true))).toEqual([])
+  expect(splitConjuncts(truthOf(undefined))).toEqual([truthOf(undefined)])
+})

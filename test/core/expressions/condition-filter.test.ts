@@ -1,0 +1,196 @@
+/** What storage is asked for a condition: never less than the rows it is true of, and no more where it is called exact. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/index.ts'
+import { digestValues } from '../../../src/core/barrier/digest-values.ts'
+import { readIds } from '../../../src/core/barrier/record-ids.ts'
+import { type ConditionFilter, type FilterCells, toFilter } from '../../../src/core/expressions/condition-filter.ts'
+import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import type { Filter } from '../../../src/core/ports/storage.ts'
+import type { Table } from '../../../src/core/schema/layout.ts'
+import type { LooseVault } from '../../support/open-loose.ts'
+import { openLoose } from '../../support/open-loose.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { drawCondition, drawRow, type Input } from './random-conditions.ts'
+import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
+
+/** One table, kept in three ways: plain, sealed with digests, and sealed without. */
+const SCHEMA = {
+  plain: columnsKept(() => ({ encrypted: false })),
+  digested: columnsKept(() => ({ searchable: true })),
+  sealed: columnsKept(() => ({})),
+  loose: { s: { type: 'STRING', searchable: true, normalise: ['trim', 'lowercase'] }, i: { type: 'INTEGER' } },
+} as const
+const ROWS = 60
+const CONDITIONS = 1500
+
+/** The rows of a table as values, in the order storage answers them. */
+interface Kept {
+  readonly table: Table
+  readonly cells: FilterCells
+  readonly values: readonly Readonly<Record<string, unknown>>[]
+  readonly ids: readonly string[]
+}
+
+let trial: LooseVault
+
+beforeAll(async () => {
+  trial = await openLoose(memoryStorage(), SCHEMA)
+})
+
+async function keep(name: string, records: readonly Readonly<Record<string, Input>>[]): Promise<Kept> {
+  const table = tableIn(SCHEMA, name)
+  const stored = await trial.session.insert(
+    name,
+    records.map((fields) => ({ fields })),
+  )
+  const ids = stored.records.map(({ id }) => id)
+  const values = records.map((record, index) => ({ ...valuesOf(table, record), svc_id: ids[index] }))
+  const cells: FilterCells = {
+    digestOf: (column, value) => digestValues(trial.ring, column, [value])[0],
+    rowOf: (id) => readIds(trial.ring, table, [id])[0],
+  }
+  return { table, cells, values, ids }
+}
+
+function valuesOf(table: Table, record: Readonly<Record<string, Input>>): Record<string, unknown> {
+  const entries = table.columns.map(({ name, type }) => {
+    const input = record[name] ?? null
+    return [name, input === null ? null : type.parse(input)]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Places of the rows a filter finds. */
+async function placesFound({ table, cells, ids }: Kept, filter: Filter): Promise<number[]> {
+  const rows = await trial.storage.find(table.physical.name, filter, { order: 'up', limit: 10_000 })
+  const places = new Map(ids.map((id, place) => [cells.rowOf(id), place]))
+  return rows.map(({ id }) => places.get(id) ?? -1)
+}
+
+function placesTrue({ table, values }: Kept, condition: string): number[] {
+  const question = compileCondition(settled(table, condition))
+  return values.flatMap((row, place) => (question(rowOf(row)) === true ? [place] : []))
+}
+
+/** What is wrong with a filter for a condition, or undefined. */
+async function faultOf(kept: Kept, condition: string, { filter, isExact }: ConditionFilter): Promise<string | undefined> {
+  const wanted = placesTrue(kept, condition)
+  const found = new Set(await placesFound(kept, filter))
+  if (wanted.some((place) => !found.has(place))) return `misses rows of ${condition}`
+  return isExact && found.size > wanted.length ? `finds too much for ${condition}` : undefined
+}
+
+describe.each(['plain', 'digested', 'sealed'])('a table kept %s', (name) => {
+  test(`${CONDITIONS} random conditions find all their rows in storage, and no others where that is promised`, async () => {
+    const luck = seededRandom(`filters of ${name}`)
+    const kept = await keep(
+      name,
+      Array.from({ length: ROWS }, () => drawRow(luck)),
+    )
+    const some = kept.ids.slice(0, 3)
+    const drawing = { ids: [...some, ...some.map((id) => id.toUpperCase()), 'x'], foldsCase: true, asksKeys: name !== 'plain' }
+    const counts = { exact: 0, narrowing: 0 }
+    for (let i = 0; i < CONDITIONS; i++) {
+      const { ours } = drawCondition(luck, drawing)
+      const asked = toFilter(settled(kept.table, ours), kept.cells)
+      expect(await faultOf(kept, ours, asked)).toBeUndefined()
+      if (asked.isExact) counts.exact++
+      if (asked.filter.kind !== 'every') counts.narrowing++
+    }
+    // A filter that never narrows and never promises would keep the law as well.
+    const least = { plain: [300, 900], digested: [100, 600], sealed: [50, 150] }[name] ?? []
+    expect(counts.exact).toBeGreaterThan(least[0] ?? 0)
+    expect(counts.narrowing).toBeGreaterThan(least[1] ?? 0)
+  })
+})
+
+test('the law goes red for a filter that is too narrow and for a promise that does not hold', async () => {
+  const kept = await keep('plain', [{ i: 1 }, { i: 2 }, { i: null }])
+  const [filter] = [toFilter(settled(kept.table, 'i = 1'), kept.cells).filter]
+  expect(await faultOf(kept, 'i < 3', { filter, isExact: false })).toBe('misses rows of i < 3')
+  expect(await faultOf(kept, 'i = 1', { filter: { kind: 'every' }, isExact: true })).toBe('finds too much for i = 1')
+})
+
+test('a digest finds texts that are equal only to look-up, and says that it is not exact', async () => {
+  const kept = await keep('loose', [{ s: 'Ann' }, { s: ' ann' }, { s: 'bob' }, {}])
+  const asked = toFilter(settled(kept.table, "s = 'Ann'"), kept.cells)
+  expect(await placesFound(kept, asked.filter)).toEqual([0, 1])
+  expect(asked.isExact).toBe(false)
+  const opposite = toFilter(settled(kept.table, "NOT s = 'Ann'"), kept.cells)
+  expect(await placesFound(kept, opposite.filter)).toEqual([0, 1, 2])
+})
+
+describe('the shape of filters', () => {
+  const table = tableIn(SCHEMA, 'plain')
+  const columns = { i: table.byName.get('i')?.plain ?? '', s: table.byName.get('s')?.plain ?? '' }
+  const shaped = (condition: string, name: 'plain' | 'sealed' = 'plain'): ConditionFilter =>
+    toFilter(settled(name === 'plain' ? table : tableIn(SCHEMA, name), condition), {
+      digestOf: () => undefined,
+      rowOf: (id) => (id === 'ours' ? 7 : undefined),
+    })
+
+  test('equalities of one column joined by OR are one list', () => {
+    expect(shaped("i = 1 OR s = 'a' OR i = 2 OR (3 = i OR s > 'b')")).toEqual({
+      filter: {
+        kind: 'or',
+        filters: [
+          { kind: 'in', column: columns.i, values: [1, 2, 3] },
+          { kind: 'compare', column: columns.s, operator: '=', value: 'a' },
+          { kind: 'compare', column: columns.s, operator: '>', value: 'b' },
+        ],
+      },
+      isExact: true,
+    })
+    expect(shaped('NOT (NOT i = 1 AND NOT i = 2)').filter).toEqual({ kind: 'in', column: columns.i, values: [1, 2] })
+  })
+
+  test('what the engine cannot decide leaves an OR open and an AND narrowed', () => {
+    const like = "s LIKE 'a%'"
+    expect(shaped(`i = 1 AND ${like}`)).toEqual({
+      filter: {
+        kind: 'and',
+        filters: [
+          { kind: 'compare', column: columns.i, operator: '=', value: 1 },
+          { kind: 'not', filter: { kind: 'isNull', column: columns.s } },
+        ],
+      },
+      isExact: false,
+    })
+    expect(shaped(`i = 1 OR ${like}`, 'sealed')).toEqual({ filter: { kind: 'every' }, isExact: false })
+  })
+
+  test('a comparison of plain integers with a decimal is exact', () => {
+    expect(shaped('i > 85.5')).toEqual({
+      filter: { kind: 'compare', column: columns.i, operator: '>', value: 85 },
+      isExact: true,
+    })
+    expect(shaped('i < 85.5').filter).toEqual({ kind: 'compare', column: columns.i, operator: '<', value: 86 })
+  })
+
+  test('an id that names no row of the table finds nothing, and its opposite everything', () => {
+    const nothing = { filter: { kind: 'or', filters: [] }, isExact: true }
+    expect(shaped("svc_id = 'theirs'")).toEqual(nothing)
+    expect(shaped("svc_id = 'theirs' AND s LIKE 'a'")).toEqual(nothing)
+    expect(shaped("NOT svc_id = 'theirs'")).toEqual({ filter: { kind: 'every' }, isExact: true })
+  })
+
+  test('an id that names a row is compared exactly, with others as a list', () => {
+    expect(shaped("svc_id = 'ours'")).toEqual({
+      filter: { kind: 'compare', column: 'id', operator: '=', value: 7 },
+      isExact: true,
+    })
+    expect(shaped("NOT svc_id = 'ours'").filter).toEqual({ kind: 'compare', column: 'id', operator: '<>', value: 7 })
+    expect(shaped("svc_id = 'ours' OR svc_id = 'theirs' OR svc_id = 'ours'").filter).toEqual({
+      kind: 'in',
+      column: 'id',
+      values: [7, 7],
+    })
+  })
+
+  test('what is decided already asks for every row or for none', () => {
+    expect(shaped('1 = 1')).toEqual({ filter: { kind: 'every' }, isExact: true })
+    expect(shaped('NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })
+    expect(shaped('NOT NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })
+    expect(shaped("1 = 1 OR s LIKE 'a'")).toEqual({ filter: { kind: 'every' }, isExact: true })
+  })
+})

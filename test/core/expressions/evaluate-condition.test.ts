@@ -1,0 +1,142 @@
+/** What conditions are true of, held against SQLite on the same rows, and the three-valued logic written out. */
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import type { Truth } from '../../../src/core/expressions/condition.ts'
+import { compileCondition, evaluateCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import { PatternFault } from '../../../src/core/expressions/like.ts'
+import type { Table } from '../../../src/core/schema/layout.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { type Drawing, drawCondition, drawRow, type Input } from './random-conditions.ts'
+import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
+
+const table = tableIn({ t: columnsKept(() => ({})) }, 't')
+
+/** A row of inputs as the values its columns hold. */
+function valuesOf(inputs: Readonly<Record<string, Input>>, id: string): Record<string, unknown> {
+  const values = table.columns.map((column) => {
+    const input = inputs[column.name] ?? null
+    return [column.name, input === null ? null : column.type.parse(input)]
+  })
+  return { ...Object.fromEntries(values), svc_id: id }
+}
+
+/** A SQLite table with the same rows in plain cells. */
+function shadowOf({ columns }: Table, rows: readonly Readonly<Record<string, unknown>>[]): Database.Database {
+  const database = new Database(':memory:')
+  database.pragma('case_sensitive_like = ON')
+  const names = columns.map(({ name, type }) => `${name} ${type.physical === 'real' ? 'REAL' : type.physical}`)
+  database.exec(`CREATE TABLE t (place INTEGER PRIMARY KEY, svc_id TEXT, ${names.join(', ')})`)
+  const insert = database.prepare(`INSERT INTO t VALUES (?, ?${', ?'.repeat(columns.length)})`)
+  rows.forEach((row, place) => {
+    const cells = columns.map(({ name, type }) => (row[name] === null ? null : type.toCell(row[name])))
+    insert.run(place, row.svc_id, ...cells)
+  })
+  return database
+}
+
+test('5,000 random conditions are true, false and unknown in the rows in which SQLite says so', () => {
+  const luck = seededRandom('conditions against SQLite')
+  const drawing: Drawing = { ids: ['r1', 'r22', 'r9', '', 'R1'], foldsCase: false, asksKeys: true }
+  const rows = Array.from({ length: 40 }, (_, place) => valuesOf(drawRow(luck), `r${place}`))
+  const database = shadowOf(table, rows)
+  const seen = { true: 0, false: 0, undefined: 0 }
+  for (let i = 0; i < 5000; i++) {
+    const { ours, theirs } = drawCondition(luck, drawing)
+    const question = compileCondition(settled(table, ours))
+    const truths = rows.map((row) => question(rowOf(row)))
+    expect(truths, ours).toEqual(truthsOf(database, theirs))
+    for (const truth of truths) seen[`${truth}`]++
+  }
+  database.close()
+  expect(Math.min(seen.true, seen.false, seen.undefined)).toBeGreaterThan(20_000)
+})
+
+function truthsOf(database: Database.Database, condition: string): Truth[] {
+  const cells = database.prepare(`SELECT ${condition} FROM t ORDER BY place`).pluck().all()
+  return cells.map((cell) => (cell === null ? undefined : cell === 1))
+}
+
+function truth(text: string, values: Readonly<Record<string, unknown>> = {}): Truth {
+  return evaluateCondition(settled(table, text), rowOf(values))
+}
+
+test('AND, OR and NOT follow the tables of three-valued logic', () => {
+  const words = { TRUE: 'b = TRUE', FALSE: 'b = FALSE', NULL: 'b2 = TRUE' }
+  const truths = (text: string): Truth => truth(text, { b: true, b2: null })
+  const all = Object.values(words)
+  expect(all.map((left) => all.map((right) => truths(`${left} AND ${right}`)))).toEqual([
+    [true, false, undefined],
+    [false, false, false],
+    [undefined, false, undefined],
+  ])
+  expect(all.map((left) => all.map((right) => truths(`${left} OR ${right}`)))).toEqual([
+    [true, true, true],
+    [true, false, undefined],
+    [true, undefined, undefined],
+  ])
+  expect(all.map((word) => truths(`NOT ${word}`))).toEqual([false, true, undefined])
+})
+
+test('integers of 64 bits are compared to the last digit, with integers and with decimals', () => {
+  const i = 9007199254740993n
+  expect(truth('i = 9007199254740993', { i })).toBe(true)
+  expect(truth('i = 9007199254740992', { i })).toBe(false)
+  expect(truth('i < 9007199254740993.5', { i })).toBe(true)
+  expect(truth('i > 9007199254740992.99999999999999999999', { i })).toBe(true)
+  expect(truth('i = 9007199254740993.00000000000000000001', { i })).toBe(false)
+  expect(truth('i = 9007199254740993.000', { i })).toBe(true)
+  expect(truth('i > -9223372036854775808.5', { i: -(2n ** 63n) })).toBe(true)
+  expect(truth('i < 9223372036854775807.5', { i: 2n ** 63n - 1n })).toBe(true)
+  expect(truth('i = 9223372036854775808', { i: 2n ** 63n - 1n })).toBe(false)
+})
+
+test('an integer beside a float column is compared as a double', () => {
+  expect(truth('i = f', { i: 9007199254740993n, f: 9007199254740992 })).toBe(true)
+  expect(truth('f < i', { i: 3, f: 2.5 })).toBe(true)
+})
+
+test('a decimal no integer equals is unequal to each, and unknown beside null', () => {
+  expect(truth('i = 85.5', { i: 85 })).toBe(false)
+  expect(truth('NOT i = 85.5', { i: 85 })).toBe(true)
+  expect(truth('i = 85.5', { i: null })).toBeUndefined()
+  expect(truth('i < 1e300', { i: null })).toBeUndefined()
+})
+
+test('texts are equal only code point by code point, and order by them', () => {
+  expect(truth("s = 'é'", { s: 'e\u0301' })).toBe(false)
+  expect(truth("s < '😀'", { s: '\uff5e' })).toBe(true)
+})
+
+test('ILIKE takes capitals for small letters, beyond ASCII too', () => {
+  expect(truth("s ILIKE 'ÉCOLE%'", { s: 'École 1' })).toBe(true)
+  expect(truth("s LIKE 'ÉCOLE%'", { s: 'École 1' })).toBe(false)
+})
+
+test('a pattern may be a column, each row having its own', () => {
+  const question = compileCondition(settled(table, 's LIKE s2'))
+  const rows = [
+    ['ab', 'a%'],
+    ['ab', 'b%'],
+    ['ab', null],
+    [null, '%'],
+    ['a%', 'a\\%'],
+  ].map(([s, s2]) => rowOf({ s, s2 }))
+  expect(rows.map((row) => question(row))).toEqual([true, false, undefined, undefined, true])
+})
+
+test("a row's own pattern that ends in an escape of nothing is a PatternFault", () => {
+  expect(() => truth('s LIKE s2', { s: 'ab', s2: 'a\\' })).toThrow(PatternFault)
+})
+
+test('keys are those an object has itself, and no other JSON value has any', () => {
+  expect(truth("j ? 'a'", { j: { a: null } })).toBe(true)
+  expect(truth("j ? 'toString'", { j: {} })).toBe(false)
+  expect(truth("j ? 'length'", { j: ['a'] })).toBe(false)
+  expect(truth("j ? '0'", { j: 'a' })).toBe(false)
+  expect(truth("j ? 'a'", { j: null })).toBeUndefined()
+})
+
+test('more patterns than are kept compiled still match as they should', () => {
+  const question = compileCondition(settled(table, 's LIKE s2'))
+  for (let i = 0; i < 1000; i++) expect(question(rowOf({ s: `x${i}`, s2: `x${i % 600}` }))).toBe(i < 600)
+})

@@ -1,0 +1,104 @@
+/** Cutting text into lexemes. */
+import { describe, expect, it } from 'vitest'
+import { lex } from '../../../src/core/expressions/lexer.ts'
+import { lineAndColumn, TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { LONGEST_QUERY_TEXT, MOST_LEXEMES } from '../../../src/core/limits.ts'
+
+function cut(text: string): readonly string[] {
+  return lex(text).map(({ kind, text: piece }) => `${kind} ${piece}`)
+}
+
+function faultOf(text: string): TextFault {
+  try {
+    lex(text)
+  } catch (fault) {
+    if (fault instanceof TextFault) return fault
+  }
+  throw new Error('no fault')
+}
+
+describe('a text', () => {
+  it('is cut into words in lower case, quoted names, texts, numbers and symbols', () => {
+    expect(cut(`SELECT "A b", 'it''s' FROM T1_x WHERE .5>=1e3`)).toEqual([
+      ...['word select', 'quoted A b', 'symbol ,', "text it's", 'word from', 'word t1_x', 'word where'],
+      ...['number .5', 'symbol >=', 'number 1e3', 'end '],
+    ])
+  })
+
+  it('keeps the place of every lexeme', () => {
+    expect(lex('a /* 🦆 */ = "b"\n;').map(({ at }) => at)).toEqual([0, 11, 13, 17, 18])
+  })
+
+  it('loses blanks and comments, also comments in comments', () => {
+    expect(cut('a-- x\nb\r\n\t\f\vc/* /* */ */d--')).toEqual(['word a', 'word b', 'word c', 'word d', 'end '])
+  })
+
+  it.each(['', ' ', '--', '/**/', '-- \n'])('of nothing is only an end: %j', (text) => {
+    expect(cut(text)).toEqual(['end '])
+  })
+
+  it('doubles quotes inside of quotes', () => {
+    expect(cut(`'' '''' 'a''''b' """" "a""b"`)).toEqual(['text ', "text '", "text a''b", 'quoted "', 'quoted a"b', 'end '])
+  })
+
+  it('reads numbers as PostgreSQL does', () => {
+    expect(cut('1 1. .5 1.5 1e3 1.e-3 .5E+2 007')).toEqual([
+      ...['1', '1.', '.5', '1.5', '1e3', '1.e-3', '.5E+2', '007'].map((number) => `number ${number}`),
+      'end ',
+    ])
+  })
+
+  it('reads signs in a row as one operator, up to a comment and without the sign of a number', () => {
+    expect(cut('a<>b a<-1 a=+1 a=--1\n1 <*/* c */a ?-1 ::')).toEqual([
+      ...[
+        'word a',
+        'symbol <>',
+        'word b',
+        'word a',
+        'symbol <',
+        'symbol -',
+        'number 1',
+        'word a',
+        'symbol =',
+        'symbol +',
+        'number 1',
+      ],
+      ...['word a', 'symbol =', 'number 1', 'symbol <*', 'word a', 'symbol ?-', 'number 1', 'symbol ::', 'end '],
+    ])
+  })
+})
+
+describe('a fault', () => {
+  it.each([
+    ["a = 'x", 4],
+    ['"', 0],
+    ["'''", 0],
+    ['a /* /* */', 2],
+    ['a = 1a', 4],
+    ['a = 0x1F', 4],
+    ['a = 1_000', 4],
+    ['a\u00a0', 1],
+    ['a \0', 2],
+    ['{', 0],
+    ['a \\', 2],
+    ['é', 0],
+    ['a 🦆', 2],
+  ])('of syntax is told with its place: %j at %i', (text, at) => {
+    expect(faultOf(text)).toMatchObject({ kind: 'syntax', at })
+  })
+
+  it('of length comes before any work', () => {
+    expect(lex(' '.repeat(LONGEST_QUERY_TEXT))).toHaveLength(1)
+    expect(faultOf("'".repeat(LONGEST_QUERY_TEXT + 1))).toMatchObject({ kind: 'limit', at: 0 })
+  })
+
+  it('of too many lexemes names the first too many', () => {
+    expect(lex(','.repeat(MOST_LEXEMES))).toHaveLength(MOST_LEXEMES + 1)
+    expect(faultOf(','.repeat(MOST_LEXEMES + 1))).toMatchObject({ kind: 'limit', at: MOST_LEXEMES })
+  })
+
+  it('has a line and a column, whatever ends the lines', () => {
+    const text = 'a\nb\r\nc\rd {'
+    expect(lineAndColumn(text, faultOf(text).at)).toEqual({ line: 4, column: 3 })
+  })
+})

@@ -1,0 +1,188 @@
+/** Random rows, and random conditions about them in two spellings: ours, and SQLite's of the same meaning. */
+import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
+import { columnTypes } from '../../../src/core/values/column-types.ts'
+import type { Luck } from '../../support/sql-luck.ts'
+import { below, chance, pick } from '../../support/sql-luck.ts'
+import { COLUMN_TYPES } from './sample-table.ts'
+
+/** What a vault takes as a value. */
+export type Input = JsonValue
+
+/** One condition in both spellings. */
+export interface Spelled {
+  readonly ours: string
+  readonly theirs: string
+}
+
+/** Few values, so that comparisons meet; among them those that other orders, folds and roundings put wrongly. */
+export const POOLS: Readonly<Record<ColumnTypeName, readonly Input[]>> = {
+  STRING: ['', 'a', 'A', 'ab', 'aB', 'b', 'a%', 'a_b', '10', '9', 'é', 'e\u0301', '\uff5e', '😀', '😀a', "it's", ' a', '\ue000'],
+  INTEGER: [
+    0,
+    1,
+    -1,
+    2,
+    10,
+    85,
+    86,
+    -7,
+    '9007199254740993',
+    '9007199254740992',
+    '-9007199254740993',
+    '9223372036854775807',
+    '-9223372036854775808',
+  ],
+  FLOAT: [0, 1, -1, 0.5, 85.5, 2, 10, -2.25, 0.1, 1e15, 5e-324],
+  BOOL: [true, false],
+  DATE: ['2020-01-01', '2020-02-29', '1999-12-31', '0001-01-01'],
+  TIME: ['00:00:00', '12:30:00', '12:30:00.5', '12:30:00.49', '23:59:59.999999999'],
+  DATETIME: ['2020-01-01T00:00:00Z', '2020-01-01T00:00:00.5Z', '2019-12-31T23:59:59.999Z', '1970-01-01T00:00:00Z'],
+  JSON: [{}, { a: 1 }, { a: null, b: 2 }, { b: {} }, ['a'], 'a', 1, { '😀': 1, __proto__x: 1 }],
+  ARRAY: [[], ['a'], [1, 2]],
+}
+
+/** A value for each column, about a quarter of them null. */
+export function drawRow(luck: Luck): Record<string, Input> {
+  return Object.fromEntries(
+    Object.entries(COLUMN_TYPES).map(([name, type]) => [name, chance(luck, 0.25) ? null : pick(luck, POOLS[type])]),
+  )
+}
+
+/** What may stand in a condition. */
+export interface Drawing {
+  /** Public ids and texts that are none. */
+  readonly ids: readonly string[]
+  /** ILIKE, which SQLite has not. */
+  readonly foldsCase: boolean
+  /** The operator `?`, which plain columns have not. */
+  readonly asksKeys: boolean
+}
+
+/** A random condition. */
+export function drawCondition(luck: Luck, drawing: Drawing, depth = 3): Spelled {
+  if (depth === 0 || chance(luck, 0.3)) return drawPredicate(luck, drawing)
+  if (chance(luck, 0.25)) return both(['NOT (', ')'], drawCondition(luck, drawing, depth - 1))
+  const parts = Array.from({ length: 2 + below(luck, 2) }, () => drawCondition(luck, drawing, depth - 1))
+  const word = pick(luck, [') AND (', ') OR ('])
+  return {
+    ours: `(${parts.map(({ ours }) => ours).join(word)})`,
+    theirs: `(${parts.map(({ theirs }) => theirs).join(word)})`,
+  }
+}
+
+function drawPredicate(luck: Luck, drawing: Drawing): Spelled {
+  const draw = pick(luck, [
+    besideLiteral,
+    besideLiteral,
+    besideLiteral,
+    besideColumn,
+    like,
+    like,
+    nullTest,
+    keyTest,
+    ofId,
+    ofLiterals,
+    truth,
+  ])
+  return draw(luck, drawing)
+}
+
+function same(text: string): Spelled {
+  return { ours: text, theirs: text }
+}
+
+function both([before, after]: readonly [string, string], { ours, theirs }: Spelled): Spelled {
+  return { ours: before + ours + after, theirs: before + theirs + after }
+}
+
+function joined(luck: Luck, left: Spelled, right: Spelled): Spelled {
+  const operator = ` ${pick(luck, ['=', '<', '>'])} `
+  return { ours: left.ours + operator + right.ours, theirs: left.theirs + operator + right.theirs }
+}
+
+const COMPARABLE = Object.keys(COLUMN_TYPES).filter((name) => name !== 'j' && name !== 'a')
+const TEXTS = ['s', 's2', 'svc_id']
+
+function besideLiteral(luck: Luck): Spelled {
+  const name = pick(luck, COMPARABLE)
+  const literal = chance(luck, 0.05) ? same('NULL') : drawLiteral(luck, COLUMN_TYPES[name] ?? 'STRING')
+  return chance(luck, 0.3) ? joined(luck, literal, same(name)) : joined(luck, same(name), literal)
+}
+
+function besideColumn(luck: Luck): Spelled {
+  const left = pick(luck, COMPARABLE)
+  const isNumeric = /^[if]/.test(left)
+  const others = COMPARABLE.filter((name) => (isNumeric ? /^[if]/.test(name) : name.startsWith(left.charAt(0))))
+  return joined(luck, same(left), same(pick(luck, others)))
+}
+
+/** Numbers no integer column holds, and spellings of some it does. */
+const BESIDE_INTEGERS = [
+  '85.5',
+  '-0.5',
+  '1e300',
+  '-1e300',
+  '9223372036854775808',
+  '-9223372036854777856',
+  '8.5e1',
+  '10.0',
+  '.1e2',
+  '-0',
+]
+
+function drawLiteral(luck: Luck, type: ColumnTypeName): Spelled {
+  if (type === 'INTEGER' && chance(luck, 0.3)) return same(pick(luck, BESIDE_INTEGERS))
+  const value = pick(luck, POOLS[type])
+  const text = String(value)
+  switch (type) {
+    case 'INTEGER':
+    case 'FLOAT':
+      return chance(luck, 0.3) ? { ours: quoted(text), theirs: text } : same(text)
+    case 'BOOL':
+      return { ours: chance(luck, 0.3) ? quoted(text) : text, theirs: text }
+    default: {
+      const types = columnTypes[type]
+      return { ours: quoted(text), theirs: quoted(String(types.toCell(types.fromText(text)))) }
+    }
+  }
+}
+
+const PATTERNS = ['%', '', 'a%', '%b', '_', '__', '%a%', 'a_%', 'a\\%', 'a\\_b', '\\a%', '😀%', '_a', 'É', 'é', '%\\%%']
+
+function like(luck: Luck, { foldsCase }: Drawing): Spelled {
+  const not = chance(luck, 0.2) ? ' NOT' : ''
+  const word = foldsCase && chance(luck, 0.4) ? 'ILIKE' : 'LIKE'
+  const pattern = chance(luck, 0.2) ? pick(luck, TEXTS) : quoted(pick(luck, PATTERNS))
+  const text = `${pick(luck, TEXTS)}${not} ${word} ${pattern}`
+  return { ours: text, theirs: `${text} ESCAPE '\\'` }
+}
+
+function nullTest(luck: Luck): Spelled {
+  return same(`${pick(luck, [...Object.keys(COLUMN_TYPES), 'svc_id', 'NULL', "''"])} IS${chance(luck, 0.5) ? ' NOT' : ''} NULL`)
+}
+
+function keyTest(luck: Luck, { asksKeys }: Drawing): Spelled {
+  if (!asksKeys) return nullTest(luck)
+  const key = quoted(pick(luck, ['a', 'b', 'c', '', '0', '😀', 'length', 'toString', '__proto__']))
+  const isObject = `json_type(j) = 'object' AND EXISTS (SELECT 1 FROM json_each(j) WHERE key = ${key})`
+  return { ours: `j ? ${key}`, theirs: `(CASE WHEN j IS NULL THEN NULL ELSE ${isObject} END)` }
+}
+
+function ofId(luck: Luck, { ids }: Drawing): Spelled {
+  return joined(luck, same('svc_id'), same(quoted(pick(luck, ids))))
+}
+
+function ofLiterals(luck: Luck): Spelled {
+  const type = pick(luck, ['STRING', 'FLOAT', 'BOOL'] as const)
+  const plain = (): Spelled =>
+    same(type === 'STRING' ? quoted(String(pick(luck, POOLS.STRING))) : String(pick(luck, POOLS[type])))
+  return joined(luck, plain(), plain())
+}
+
+function truth(luck: Luck): Spelled {
+  return same(pick(luck, ['TRUE', 'FALSE', 'NULL', 'NULL = NULL']))
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

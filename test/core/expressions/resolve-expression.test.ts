@@ -1,0 +1,223 @@
+/** What names and literals of a condition come to mean, and which conditions are refused, with which fault and where. */
+import { describe, expect, test } from 'vitest'
+import type { Condition } from '../../../src/core/expressions/condition.ts'
+import { TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { columnTypes } from '../../../src/core/values/column-types.ts'
+import { COLUMN_TYPES, columnsKept, settled, tableIn } from './sample-table.ts'
+
+const table = tableIn(
+  {
+    t: {
+      ...columnsKept((name) => (name === 'h' ? { encrypted: false } : {})),
+      k: { type: 'JSON', encrypted: false },
+      gone: { type: 'STRING', token: { kind: 'transient' } },
+    },
+  },
+  't',
+)
+
+/** The fault a condition is refused with. */
+function faultOf(text: string, work: () => unknown = () => settled(table, text)): string {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof TextFault) return `${error.kind} at ${error.at}: ${error.message}`
+    throw error
+  }
+  return 'none'
+}
+
+function constantOf(text: string): unknown {
+  const condition = settled(table, text)
+  if (condition.kind !== 'compare' || condition.right.kind !== 'constant') return condition
+  return [condition.operator, condition.right.value, condition.right.type.name]
+}
+
+const UNKNOWN: Condition = { kind: 'truth', truth: undefined }
+
+describe('a literal beside a column', () => {
+  test('in quotes it is read as a value of the column', () => {
+    expect(constantOf("i = '9007199254740993'")).toEqual(['=', 9007199254740993n, 'INTEGER'])
+    expect(constantOf("f < '1004.3'")).toEqual(['<', 1004.3, 'FLOAT'])
+    expect(constantOf("b = 'true'")).toEqual(['=', true, 'BOOL'])
+    expect(constantOf("d > '2020-02-29'")).toEqual(['>', '2020-02-29', 'DATE'])
+    expect(constantOf("m > '2020-01-01T01:00:00.50+01:00'")).toEqual(['>', '2020-01-01T00:00:00.5Z', 'DATETIME'])
+    expect(constantOf("s = '5'")).toEqual(['=', '5', 'STRING'])
+    expect(constantOf("svc_id = 'x'")).toEqual(['=', 'x', 'STRING'])
+  })
+
+  test('standing first, it changes sides with the operator turned round', () => {
+    expect(constantOf('5 < i')).toEqual(['>', 5, 'INTEGER'])
+    expect(constantOf("'a' > s")).toEqual(['<', 'a', 'STRING'])
+  })
+
+  test('a number beside INTEGER becomes an integer wherever one will do', () => {
+    expect(constantOf('i < 85.5')).toEqual(['<', 86, 'INTEGER'])
+    expect(constantOf('i > 85.5')).toEqual(['>', 85, 'INTEGER'])
+    expect(constantOf('i < -85.5')).toEqual(['<', -85, 'INTEGER'])
+    expect(constantOf('i > -85.5')).toEqual(['>', -86, 'INTEGER'])
+    expect(constantOf('i = 1.50e1')).toEqual(['=', 15, 'INTEGER'])
+    expect(constantOf('i = 0.000')).toEqual(['=', 0, 'INTEGER'])
+    expect(constantOf('i = -0')).toEqual(['=', 0, 'INTEGER'])
+    expect(constantOf('i < 1e-400')).toEqual(['<', 1, 'INTEGER'])
+    expect(constantOf('i > 9223372036854775807')).toEqual(['>', 9223372036854775807n, 'INTEGER'])
+    expect(constantOf('i > 9223372036854775807.5')).toEqual(['>', 9223372036854775807n, 'INTEGER'])
+    expect(constantOf('i < 9223372036854775807.5')).toEqual(['<', 2 ** 64, 'FLOAT'])
+    expect(constantOf('i > -1e300')).toEqual(['>', -(2 ** 64), 'FLOAT'])
+  })
+
+  test('a number beside FLOAT is the double nearest to it', () => {
+    expect(constantOf('f = 9007199254740993')).toEqual(['=', 9007199254740992, 'FLOAT'])
+    expect(constantOf('f > .5')).toEqual(['>', 0.5, 'FLOAT'])
+    expect(Object.is(constantOf('f = -0')?.valueOf(), -0)).toBe(false)
+    expect(faultOf('f < 1e400')).toBe('range at 4: This number is beyond those of double precision.')
+  })
+
+  test('numbers as long as a query may be are read at once', () => {
+    const long = `${'0'.repeat(8000)}1${'0'.repeat(8000)}`
+    const from = performance.now()
+    expect(constantOf(`i < ${long}`)).toEqual(['<', 2 ** 64, 'FLOAT'])
+    expect(constantOf(`i < 0.${long}`)).toEqual(['<', 1, 'INTEGER'])
+    expect(performance.now() - from).toBeLessThan(1000)
+    expect(faultOf('i < 1e99999999999999999999')).toBe('range at 4: The exponent of this number is out of range.')
+  })
+
+  test('NULL makes the comparison unknown, once its column is known to be comparable', () => {
+    expect(settled(table, 'i = NULL')).toEqual(UNKNOWN)
+    expect(settled(table, 'NULL > s')).toEqual(UNKNOWN)
+    expect(faultOf('j = NULL')).toContain('type at 0')
+    expect(faultOf('nowhere = NULL')).toContain('name at 0')
+  })
+})
+
+describe('what does not go together is refused where it stands', () => {
+  test.each([
+    ["i = '1004.3'", 'type at 4: A text beside column i must be a whole number of 64 bits in decimal digits.'],
+    ["d = '2021-02-29'", 'type at 4: A text beside column d must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999.'],
+    ['s = 5', 'type at 4: Column s of type STRING cannot be compared with a number.'],
+    ['5 = b', 'type at 0: Column b of type BOOL cannot be compared with a number.'],
+    ['i = TRUE', 'type at 4: Column i of type INTEGER cannot be compared with TRUE or FALSE.'],
+    ['svc_id = 5', 'type at 9: The record id cannot be compared with a number.'],
+    ['d < m', 'type at 4: Column d of type DATE cannot be compared with column m of type DATETIME.'],
+    ['s = svc_id AND i = s', 'type at 19: Column i of type INTEGER cannot be compared with column s of type STRING.'],
+    ['j = j', 'type at 0: The values of column j cannot be compared. Ask whether it IS NULL.'],
+    ["a > '[]'", 'type at 0: The values of column a cannot be compared. Ask whether it IS NULL.'],
+    ["1 = '1'", 'type at 4: A number cannot be compared with a text.'],
+    ['TRUE = 1', 'type at 7: TRUE or FALSE cannot be compared with a number.'],
+    ["i LIKE '1%'", 'type at 0: LIKE compares texts, and column i of type INTEGER is none.'],
+    ['s LIKE 5', 'type at 7: LIKE compares texts, and a number is none.'],
+    ['s LIKE d', 'type at 7: LIKE compares texts, and column d of type DATE is none.'],
+    ["s LIKE 'a\\'", 'rule at 7: This pattern ends in a backslash that escapes nothing. Write two for a backslash.'],
+    ["s ? 'a'", 'type at 0: Only a JSON column has keys, and column s of type STRING is none.'],
+    ["'{}' ? 'a'", 'type at 0: Only a JSON column has keys, and a text is none.'],
+    ["k ? 'a'", 'rule at 0: The operator ? needs an encrypted JSON column, and column k is kept plain.'],
+    ['j ? s', 'type at 4: The key behind ? must be a text.'],
+    ['j ? 5', 'type at 4: The key behind ? must be a text.'],
+    ["gone = 'a'", 'rule at 0: Column gone is transient and cannot stand in a condition.'],
+    ['gone IS NULL', 'rule at 0: Column gone is transient and cannot stand in a condition.'],
+  ])('%s', (text, fault) => {
+    expect(faultOf(text)).toBe(fault)
+  })
+
+  test('also behind a part that decides already', () => {
+    expect(faultOf('FALSE AND s = 5')).toContain('type')
+    expect(faultOf('1 = 1 OR j = j')).toContain('type')
+  })
+
+  test('every pair of columns compares just when their types do', () => {
+    const numbers = ['INTEGER', 'FLOAT']
+    for (const [left, one] of Object.entries(COLUMN_TYPES)) {
+      for (const [right, other] of Object.entries(COLUMN_TYPES)) {
+        const isSame = one === other || (numbers.includes(one) && numbers.includes(other))
+        const compares = isSame && one !== 'JSON' && one !== 'ARRAY'
+        expect(faultOf(`${left} < ${right}`) === 'none', `${left} < ${right}`).toBe(compares)
+      }
+    }
+  })
+})
+
+test('comparisons of literals are decided at once', () => {
+  const truths = (text: string): unknown => {
+    const condition = settled(table, text)
+    return condition.kind === 'truth' ? condition.truth : condition
+  }
+  expect(truths('1 = 1.0')).toBe(true)
+  expect(truths('0.1 < 0.10000000000000000000001')).toBe(true)
+  expect(truths('-2 > -1')).toBe(false)
+  expect(truths('-1e999999 < 1e-999999')).toBe(true)
+  expect(truths('10 > 9')).toBe(true)
+  expect(truths("'10' > '9'")).toBe(false)
+  expect(truths('FALSE < TRUE')).toBe(true)
+  expect(truths('NULL = 1')).toBeUndefined()
+  expect(truths("'abc' LIKE 'a%'")).toBe(true)
+  expect(truths("'abc' LIKE NULL")).toBeUndefined()
+  expect(truths('NULL IS NULL')).toBe(true)
+  expect(truths('5 IS NULL')).toBe(false)
+  expect(truths('NOT (1 = 2 OR NULL)')).toBeUndefined()
+  expect(truths('i = 1 AND 1 = 2')).toBe(false)
+})
+
+test('what is decided leaves the rest as it was', () => {
+  expect(settled(table, '1 = 1 AND i = 1')).toEqual(settled(table, 'i = 1'))
+  expect(settled(table, 'i = 1 OR FALSE OR (i = 1 OR b = TRUE)')).toMatchObject({ kind: 'or', conditions: { length: 3 } })
+  expect(settled(table, 'NOT NOT i = 1')).toEqual(settled(table, 'i = 1'))
+})
+
+describe("facts of the caller's context", () => {
+  const facts: Readonly<Record<string, string | number | boolean>> = {
+    country: 'SE',
+    age: 42,
+    big: 1e21,
+    half: 0.5,
+    none: Number.NaN,
+    admin: true,
+    day: '2020-01-01',
+    pattern: 'a\\',
+  }
+  const inContext = (text: string): Condition => settled(table, text, (name) => facts[name])
+
+  test('stand in the condition as the literals they would be', () => {
+    expect(inContext('s = ctx.country')).toEqual(settled(table, "s = 'SE'"))
+    expect(inContext('ctx.age < i')).toEqual(settled(table, '42 < i'))
+    expect(inContext('i < ctx.big')).toEqual(settled(table, 'i < 1e21'))
+    expect(inContext('i < ctx.half')).toEqual(settled(table, 'i < 0.5'))
+    expect(inContext('d = ctx.day')).toEqual(settled(table, "d = '2020-01-01'"))
+    expect(inContext('b = ctx.admin')).toEqual(settled(table, 'b = TRUE'))
+    expect(inContext("ctx.country = 'SE'")).toEqual({ kind: 'truth', truth: true })
+    expect(inContext('s LIKE ctx.country')).toEqual(settled(table, "s LIKE 'SE'"))
+    expect(inContext('j ? ctx.country')).toEqual(settled(table, "j ? 'SE'"))
+    expect(inContext('ctx.nothing IS NULL AND ctx.age IS NOT NULL')).toEqual({ kind: 'truth', truth: true })
+  })
+
+  test('that are missing, or do not go with their column, make it unknown and never a fault', () => {
+    const texts = [
+      ...['s = ctx.nothing', 'i = ctx.country', 's = ctx.age', 'ctx.admin = i', 'd = ctx.country', 'i = ctx.none'],
+      ...['s LIKE ctx.age', 's LIKE ctx.pattern', 'ctx.age LIKE s', 'j ? ctx.age', 'ctx.country = ctx.age', 'ctx.age = TRUE'],
+    ]
+    for (const text of texts) expect(inContext(text), text).toEqual(UNKNOWN)
+  })
+
+  test('may all be missing, as when a condition is checked, and the rest of it still is', () => {
+    const checked = (text: string): string => faultOf(text, () => settled(table, text, () => undefined))
+    expect(checked("s = ctx.country AND i > ctx.age AND d < '2020-01-01'")).toBe('none')
+    expect(checked("i > ctx.age AND d < 'x'")).toContain('type at 20')
+    expect(checked('j = ctx.country')).toContain('type at 0')
+    expect(checked('i LIKE ctx.country')).toContain('type at 0')
+    expect(checked('nowhere = ctx.country')).toContain('name at 0')
+    expect(checked('s ? ctx.country')).toContain('type at 0')
+  })
+
+  test('are a table like any other where no context is given', () => {
+    expect(settled(table, 'ctx.i = 1')).toEqual(settled(table, 'i = 1'))
+  })
+})
+
+test('a constant carries the type its value is of', () => {
+  for (const [name, type] of Object.entries(COLUMN_TYPES)) {
+    if (type === 'JSON' || type === 'ARRAY') continue
+    const sample = { STRING: 'a', INTEGER: '1', FLOAT: '1.5', BOOL: 'true', DATE: '2020-01-01' }[String(type)]
+    const text = sample ?? (type === 'TIME' ? '12:00:00' : '2020-01-01T00:00:00Z')
+    const condition = settled(table, `${name} = '${text}'`)
+    expect(condition).toMatchObject({ right: { kind: 'constant', type: columnTypes[type] } })
+  }
+})

@@ -1,0 +1,78 @@
+/** A table with a column of every type, kept in different ways, and conditions about it settled from text. */
+
+import type { ColumnName, Expression } from '../../../src/core/expressions/ast.ts'
+import type { ColumnRef, Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
+import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
+import { LexemeCursor } from '../../../src/core/expressions/lexeme-cursor.ts'
+import { resolveExpression } from '../../../src/core/expressions/resolve-expression.ts'
+import type { Scope } from '../../../src/core/expressions/side.ts'
+import { TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
+import type { Column, Table } from '../../../src/core/schema/layout.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
+import { defineSchema } from '../../../src/index.ts'
+
+/** Name and type of each column; two of those types whose columns are compared with each other. */
+export const COLUMN_TYPES: Readonly<Record<string, ColumnTypeName>> = {
+  s: 'STRING',
+  s2: 'STRING',
+  i: 'INTEGER',
+  i2: 'INTEGER',
+  f: 'FLOAT',
+  f2: 'FLOAT',
+  b: 'BOOL',
+  b2: 'BOOL',
+  d: 'DATE',
+  d2: 'DATE',
+  h: 'TIME',
+  h2: 'TIME',
+  m: 'DATETIME',
+  m2: 'DATETIME',
+  j: 'JSON',
+  a: 'ARRAY',
+}
+
+/** Options that columns of every type have. */
+export type Keeping = Pick<ColumnDefinition, 'encrypted' | 'searchable' | 'index'>
+
+/** The columns, each kept as `keeping` says. */
+export function columnsKept(keeping: (name: string) => Keeping): SchemaDefinition[string] {
+  return Object.fromEntries(Object.entries(COLUMN_TYPES).map(([name, type]) => [name, { type, ...keeping(name) }]))
+}
+
+/** The table of a schema as it is laid out. */
+export function tableIn(schema: SchemaDefinition, name: string): Table {
+  const table = layoutSchema(allotSchema(defineSchema(schema).tables, EMPTY_ALLOTMENT)).tables.get(name)
+  if (table === undefined) throw new Error(`the schema has no table ${name}`)
+  return table
+}
+
+/** Names a column of the table, or `svc_id`. */
+export function columnOf(table: Table): Scope['column'] {
+  return ({ name, at }: ColumnName): ColumnRef => {
+    const column = table.byName.get(name)
+    if (column === undefined && name !== 'svc_id') throw new TextFault('name', `There is no column ${name}.`, at)
+    return { source: 0, column }
+  }
+}
+
+/** The tree of a condition. */
+export function parsed(text: string): Expression {
+  return parseExpression(new LexemeCursor(text))
+}
+
+/** The condition that a text means about the table. */
+export function settled(table: Table, text: string, context?: Scope['context']): Condition {
+  return resolveExpression(parsed(text), { column: columnOf(table), ...(context === undefined ? {} : { context }) })
+}
+
+/** Reads a row given as values by column name. */
+export function rowOf(values: Readonly<Record<string, unknown>>): ValueOf {
+  return ({ column }) => values[nameOf(column)] ?? null
+}
+
+function nameOf(column: Column | undefined): string {
+  return column === undefined ? 'svc_id' : column.name
+}
