@@ -71,6 +71,8 @@ export interface Table {
   readonly tokenized: readonly Column[]
   /** Columns whose values live apart from the record. */
   readonly transient: readonly Column[]
+  /** The others: a record is read with their values. */
+  readonly readable: readonly Column[]
   readonly digested: readonly Column[]
   readonly plain: readonly Column[]
   readonly physical: PhysicalTable
@@ -83,6 +85,8 @@ export interface Layout {
   readonly spaces: ReadonlySet<number>
   /** Token spaces: which column a token belongs to. */
   readonly tokenSpaces: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
+  /** Every name the schema has given: of tables, columns and column groups. */
+  readonly names: ReadonlySet<string>
 }
 
 /** Physical column of every record table that holds the sealed body. */
@@ -101,7 +105,11 @@ export function layoutSchema(allotment: Allotment): Layout {
     for (const column of table.tokenized) tokenSpaces.set(column.space, { table, column })
   }
   const all = [...tables.values()].flatMap((table) => [table.space, ...table.columns.map((column) => column.space)])
-  return { tables, tokenSpaces, spaces: new Set(all) }
+  const names = [...tables.values()].flatMap((table) => [
+    table.name,
+    ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
+  ])
+  return { tables, tokenSpaces, spaces: new Set(all), names: new Set(names) }
 }
 
 function layoutTable(name: string, allotted: AllottedTable): Table {
@@ -126,6 +134,7 @@ function layoutTable(name: string, allotted: AllottedTable): Table {
     ordinals: 1 + Math.max(...columns.map((column) => column.ordinal)),
     tokenized: columns.filter((column) => column.token !== undefined),
     transient: columns.filter((column) => column.token?.expires === true),
+    readable: columns.filter((column) => column.token?.expires !== true),
     digested,
     plain,
     physical,

@@ -1,0 +1,132 @@
+/** Checks a policy against the schema, once at opening, and cuts it into rules by role and table. */
+import { VaultError } from '../errors.ts'
+import type { Layout, Table } from '../schema/layout.ts'
+import { quotedName } from '../schema/names.ts'
+import type { ActionSet } from './actions.ts'
+import { actionSet } from './actions.ts'
+import { BUILT_IN_ROLES } from './built-in-roles.ts'
+import { parseStatement } from './parse-statement.ts'
+import { refusePolicy, roleForError } from './refuse-policy.ts'
+import type { Rule, RuleCondition } from './rule.ts'
+import { MOST_CONDITIONAL_RULES } from './rule.ts'
+import { ruleConditionOf } from './rule-condition.ts'
+import type { PolicyDefinition, Statement, Target } from './statement.ts'
+
+/** What one role's statements say, table by table. */
+export interface Role {
+  readonly rules: ReadonlyMap<Table, readonly Rule[]>
+  /** True where a condition asks for facts of the caller's context, so that callers of the role differ. */
+  readonly usesContext: boolean
+}
+
+/** A checked policy, bound to the layout it was checked against; every role in it, built-in ones too, by name. */
+export interface Policy {
+  readonly layout: Layout
+  readonly roles: ReadonlyMap<string, Role>
+}
+
+/** Longest name of a role, in UTF-16 units; a caller's roles have the same bound. */
+const LONGEST_ROLE = 128
+
+/** Checks a policy. Throws `invalid_request` naming role, statement, line and column, and what was expected there. */
+export function compilePolicy(definition: PolicyDefinition, layout: Layout): Policy {
+  const roles = new Map<string, Role>()
+  for (const [name, statements] of Object.entries(BUILT_IN_ROLES)) roles.set(name, compileRole(layout, name, statements))
+  for (const [name, statements] of entriesOf(definition)) {
+    assertRoleName(name)
+    roles.set(name, compileRole(layout, name, statements))
+  }
+  assertFewConditions(layout, roles)
+  return { layout, roles }
+}
+
+function entriesOf(definition: unknown): readonly (readonly [string, unknown])[] {
+  if (typeof definition === 'object' && definition !== null && !Array.isArray(definition)) return Object.entries(definition)
+  throw new VaultError('invalid_request', 'Policy refused. Give an object of roles by name, each a list of statements.')
+}
+
+function assertRoleName(name: string): void {
+  if (Object.hasOwn(BUILT_IN_ROLES, name)) {
+    throw new VaultError(
+      'invalid_request',
+      `Policy refused. Role ${name} is built in and means what it means. Choose another name.`,
+    )
+  }
+  if (name === '' || name.length > LONGEST_ROLE) {
+    throw new VaultError('invalid_request', `Policy refused. The name of a role must have 1 to ${LONGEST_ROLE} characters.`)
+  }
+}
+
+function compileRole(layout: Layout, role: string, statements: unknown): Role {
+  if (!Array.isArray(statements)) {
+    throw new VaultError('invalid_request', `Policy refused. Role ${roleForError(role)} must be a list of statements.`)
+  }
+  const rules = new Map<Table, Rule[]>()
+  statements.forEach((input: unknown, index) => {
+    const statement = parseStatement({ role, position: index + 1 }, input)
+    for (const [table, rule] of rulesOf(layout, statement)) rules.set(table, [...(rules.get(table) ?? []), rule])
+  })
+  const usesContext = [...rules.values()].flat().some((rule) => rule.when?.usesContext === true)
+  return { rules, usesContext }
+}
+
+/** The statement cut to each table it is about. */
+function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Table, Rule])[] {
+  const { place, text, effect, level } = statement
+  const covered = coverage(layout, statement.targets)
+  const when = conditionOf(layout, statement)
+  return [...covered].map(([table, covers]) => {
+    const rule = { origin: { role: place.role, position: place.position, text }, effect, covers, level, when }
+    return [table, { ...rule, actions: actionsOn(statement) }] as const
+  })
+}
+
+/** ALL of a table is all that tables have: the audit trail is no part of one. */
+function actionsOn({ actions, targets }: Statement): ActionSet {
+  const isWhole = targets.some((target) => target.table === undefined)
+  return actionSet(...actions.filter((action) => action !== 'AUDIT' || isWhole))
+}
+
+/** Which columns of which tables are meant, true at the columns' positions. */
+function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table, readonly boolean[]> {
+  const covered = new Map<Table, boolean[]>()
+  for (const target of targets) {
+    for (const table of target.table === undefined ? layout.tables.values() : [tableAt(layout, target)]) {
+      const covers = covered.get(table) ?? table.columns.map(() => false)
+      covered.set(table, covers)
+      for (const position of positionsAt(table, target)) covers[position] = true
+    }
+  }
+  return covered
+}
+
+function tableAt(layout: Layout, { table, place, at }: Target): Table {
+  const found = layout.tables.get(table ?? '')
+  if (found !== undefined) return found
+  throw refusePolicy(place, `Table ${quotedName(table)} does not exist. Expected a table of the schema, or *.`, at)
+}
+
+function positionsAt(table: Table, target: Target): readonly number[] {
+  if (target.column === undefined) return table.columns.map((column) => column.position)
+  const column = table.byName.get(target.column)
+  if (column !== undefined) return [column.position]
+  const sentence = `Column ${quotedName(target.column)} of table ${table.name} does not exist. Expected a column of it, or *.`
+  throw refusePolicy(target.place, sentence, target.at)
+}
+
+function conditionOf(layout: Layout, { where, targets }: Statement): RuleCondition | undefined {
+  const [target] = targets
+  if (where === undefined || target === undefined) return undefined
+  return ruleConditionOf(tableAt(layout, target), where)
+}
+
+/** A row's verdict is one bit for each conditional rule, and every row is asked every condition: both want few. */
+function assertFewConditions(layout: Layout, roles: ReadonlyMap<string, Role>): void {
+  for (const table of layout.tables.values()) {
+    const rules = [...roles.values()].flatMap((role) => role.rules.get(table) ?? [])
+    const count = rules.filter((rule) => rule.when !== undefined).length
+    if (count <= MOST_CONDITIONAL_RULES) continue
+    const sentence = `Table ${table.name} has ${count} statements with WHERE over all roles, ${MOST_CONDITIONAL_RULES} are the most. Join some with OR.`
+    throw new VaultError('invalid_request', `Policy refused. ${sentence}`, { table: table.name })
+  }
+}

@@ -1,0 +1,197 @@
+/** From a statement as text or as a typed object to what it says, every word of it checked; names are looked up later. */
+import type { Expression } from '../expressions/ast.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import type { AskedLevel } from '../redaction/levels.ts'
+import { isAskedLevel } from '../redaction/levels.ts'
+import { quotedName } from '../schema/names.ts'
+import type { Action } from './actions.ts'
+import { ACTIONS, isAction } from './actions.ts'
+import { readConditionText, readStatementText } from './read-statement-text.ts'
+import { refusePolicy } from './refuse-policy.ts'
+import type { Effect, Place, Statement, Target, Where } from './statement.ts'
+
+/** A word of a statement where it stands. */
+interface Word {
+  readonly place: Place
+  readonly at: number
+  readonly word: string
+}
+
+/** The parts of a statement, whichever form they were found in. */
+interface Parts {
+  readonly place: Place
+  readonly text: string
+  readonly effect: Word
+  readonly actions: readonly Word[]
+  readonly targets: readonly Target[]
+  readonly level: Word | undefined
+  readonly where: Where | undefined
+}
+
+/** Reads one statement. Throws `invalid_request` saying where it is wrong and what was expected. */
+export function parseStatement(place: Place, input: unknown): Statement {
+  if (typeof input === 'string') return fromParts(partsOfText({ ...place, text: input }, input))
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
+    return fromParts(partsOfObject(place, new Map<string, unknown>(Object.entries(input))))
+  }
+  throw refusePolicy(place, 'Expected a statement, as text or as an object.')
+}
+
+function fromParts(parts: Parts): Statement {
+  const effect = effectOf(parts.effect)
+  const actions = actionsOf(parts.actions)
+  const level = levelOf(parts, effect, actions)
+  assertAuditOnEverything(parts)
+  if (parts.where !== undefined) assertOneTable(parts.targets)
+  return { place: parts.place, text: parts.text, effect, actions, targets: parts.targets, level, where: parts.where }
+}
+
+function effectOf({ place, at, word }: Word): Effect {
+  const effect = word.toUpperCase()
+  if (effect === 'ALLOW' || effect === 'DENY') return effect
+  throw refusePolicy(place, 'Expected ALLOW or DENY.', at)
+}
+
+function actionsOf(words: readonly Word[]): readonly Action[] {
+  const actions = new Set<Action>()
+  for (const { place, at, word } of words) {
+    const action = word.toUpperCase()
+    if (action === 'ALL' && words.length === 1) return ACTIONS
+    if (action === 'ALL') throw refusePolicy(place, 'ALL holds every other action. Name it alone.', at)
+    if (!isAction(action)) {
+      throw refusePolicy(place, `Action ${quotedName(word)} is unknown. Expected ${ACTIONS.join(', ')} or ALL.`, at)
+    }
+    actions.add(action)
+  }
+  return [...actions]
+}
+
+function levelOf({ level }: Parts, effect: Effect, actions: readonly Action[]): AskedLevel {
+  if (level === undefined) return 'DEFAULT'
+  const { place, at, word } = level
+  const name = word.toUpperCase()
+  if (!isAskedLevel(name)) {
+    const sentence = `Redaction ${quotedName(word)} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
+    throw refusePolicy(place, sentence, at)
+  }
+  if (effect === 'DENY') {
+    throw refusePolicy(place, 'A DENY takes no redaction: it hides. To show less, ALLOW READ at a lower level.', at)
+  }
+  if (!actions.includes('READ')) throw refusePolicy(place, 'A redaction says how READ shows. Add READ or leave it out.', at)
+  return name
+}
+
+/** The audit trail is one for the whole vault: granting it for a part would promise a filter that does not exist. */
+function assertAuditOnEverything({ actions, targets }: Parts): void {
+  const audit = actions.find(({ word }) => word.toUpperCase() === 'AUDIT')
+  if (audit !== undefined && targets.some((target) => target.table !== undefined)) {
+    throw refusePolicy(audit.place, 'AUDIT is granted ON * only: the audit trail is not kept by table.', audit.at)
+  }
+}
+
+/** A condition is about rows, and rows belong to one table. */
+function assertOneTable(targets: readonly Target[]): void {
+  const [first] = targets
+  for (const { place, at, table } of targets) {
+    if (table !== undefined && table === first?.table) continue
+    throw refusePolicy(place, 'A statement with WHERE is about one table. Expected columns of one table, or its name and .*', at)
+  }
+}
+
+/** Gives the faults of a text their place. */
+function placed<T>(place: Place, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof TextFault) throw refusePolicy(place, error.message, error.at)
+    throw error
+  }
+}
+
+function partsOfText(place: Place, text: string): Parts {
+  const read = placed(place, () => readStatementText(text))
+  const { where } = read
+  return {
+    place,
+    text: oneLine(text),
+    effect: { place, ...read.effect },
+    actions: read.actions.map((word) => ({ place, ...word })),
+    targets: read.targets.map((target) => ({ place, ...target })),
+    level: read.level === undefined ? undefined : { place, ...read.level },
+    where:
+      where === undefined ? undefined : { place, text: text.slice(where.from, where.to).trim(), expression: where.expression },
+  }
+}
+
+/** The words of a typed statement. */
+interface ObjectWords {
+  readonly effect: Word
+  readonly actions: readonly Word[]
+  readonly on: readonly Word[]
+  readonly level: Word | undefined
+  readonly condition: Word | undefined
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(['effect', 'actions', 'on', 'redaction', 'where'])
+
+function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Parts {
+  for (const name of members.keys()) {
+    if (!MEMBERS.has(name))
+      throw refusePolicy(place, `Member ${quotedName(name)} is unknown. Expected ${[...MEMBERS].join(', ')}.`)
+  }
+  const word = (member: string): Word => {
+    const [only] = wordsOf({ ...place, member }, [members.get(member)])
+    return only ?? { place, at: 0, word: '' }
+  }
+  const actions = wordsOf({ ...place, member: 'actions' }, members.get('actions'))
+  const on = wordsOf({ ...place, member: 'on' }, members.get('on'))
+  const condition = members.get('where') === undefined ? undefined : word('where')
+  const level = members.get('redaction') === undefined ? undefined : word('redaction')
+  const effect = word('effect')
+  return {
+    place,
+    text: printed({ effect, actions, on, level, condition }),
+    effect,
+    actions,
+    targets: on.map(targetOf),
+    level,
+    where: condition === undefined ? undefined : whereOf(condition),
+  }
+}
+
+function wordsOf(place: Place, list: unknown): Word[] {
+  if (!Array.isArray(list) || list.length === 0) throw refusePolicy(place, 'Expected a list of at least one text.')
+  return list.map((word: unknown) => {
+    if (typeof word !== 'string') throw refusePolicy(place, 'Expected text.')
+    return { place, at: 0, word }
+  })
+}
+
+const TARGET = /^(?:\*|([A-Za-z_]\w*)\.(?:\*|([A-Za-z_]\w*)))$/
+
+function targetOf({ place, word }: Word): Target {
+  const match = TARGET.exec(word)
+  if (match === null)
+    throw refusePolicy(place, 'Expected *, or a table and .*, or a table and one of its columns as table.column.')
+  return { place, at: 0, table: match[1]?.toLowerCase(), column: match[2]?.toLowerCase() }
+}
+
+function whereOf({ place, word }: Word): Where {
+  const own = { ...place, text: word }
+  const expression: Expression = placed(own, () => readConditionText(word))
+  return { place: own, text: word.trim(), expression }
+}
+
+/** A typed statement as the same statement in text form. */
+function printed({ effect, actions, on, level, condition }: ObjectWords): string {
+  const list = (words: readonly Word[]) => words.map(({ word }) => word).join(', ')
+  const redaction = level === undefined ? '' : ` WITH REDACTION = ${level.word}`
+  const where = condition === undefined ? '' : ` WHERE ${condition.word}`
+  return oneLine(`${effect.word} ${list(actions)} ON ${list(on)}${redaction}${where}`)
+}
+
+/** Blanks outside quotes become one space each; a comment ends where its line does, so a text that may hold one stays as it is. */
+function oneLine(text: string): string {
+  if (text.includes('--')) return text.trim()
+  return text.trim().replace(/('(?:[^']|'')*'|"(?:[^"]|"")*")|\s+/g, (_, quoted: string | undefined) => quoted ?? ' ')
+}

@@ -1,0 +1,102 @@
+/** The grants that a set of rules adds up to: DENY wins, of several levels the highest counts, nothing said is no. */
+import type { AskedLevel, Level } from '../redaction/levels.ts'
+import { lowerLevel } from '../redaction/levels.ts'
+import type { Column, ColumnView, Table } from '../schema/layout.ts'
+import type { ActionSet } from './actions.ts'
+import { actionSet, bitOf } from './actions.ts'
+import type { Rule } from './rule.ts'
+import { levelBy, speaksOf } from './rule.ts'
+import type { Need, RowAccess } from './table-access.ts'
+
+const READ = actionSet('READ')
+const SEARCH = actionSet('SEARCH')
+const WRITE = actionSet('CREATE', 'UPDATE')
+
+/** What is granted on one column. */
+interface Grant {
+  readonly actions: ActionSet
+  readonly level: Level | undefined
+}
+
+/** The access of a row in which exactly these rules count. */
+export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess {
+  const grants = table.columns.map((column) => grantOn(column, rules))
+  const levelOf = (column: Column) => grants[column.position]?.level
+  const views = createViews(table, levelOf)
+  return {
+    level: levelOf,
+    views,
+    may: (action, column) => holds(grants[column.position], bitOf(action)),
+    meets: ({ action, columns }: Need) => {
+      const wanted = bitOf(action)
+      if (columns.length === 0) return grants.some((grant) => holds(grant, wanted))
+      return columns.every((column) => holds(grants[column.position], wanted))
+    },
+  }
+}
+
+function holds(grant: Grant | undefined, wanted: ActionSet): boolean {
+  return grant !== undefined && (grant.actions & wanted) !== 0
+}
+
+/** Adds up what the rules say of one column. */
+function grantOn(column: Column, rules: readonly Rule[]): Grant {
+  let allowed: ActionSet = 0
+  let denied: ActionSet = 0
+  let level: Level | undefined
+  for (const rule of rules) {
+    if (rule.covers[column.position] !== true) continue
+    if (rule.effect === 'DENY') {
+      denied |= rule.actions
+      continue
+    }
+    allowed |= rule.actions
+    if (speaksOf(rule, READ, column)) level = higherLevel(level, levelBy(rule, column))
+  }
+  const shown = (denied & READ) === 0 ? level : undefined
+  return { actions: (allowed & ~denied) | impliedSearch(column, { allowed, denied, shown }), level: shown }
+}
+
+/**
+ * SEARCH that comes of other grants. Who is shown a value in plain text learns nothing by searching it, though DENY SEARCH
+ * still takes that away. Who may write a unique column meets conflicts there whatever a policy says, so nothing takes that away.
+ */
+function impliedSearch(
+  column: Column,
+  { allowed, denied, shown }: { readonly allowed: ActionSet; readonly denied: ActionSet; readonly shown: Level | undefined },
+): ActionSet {
+  const byReading = shown === 'PLAIN_TEXT' && (denied & SEARCH) === 0
+  const byWriting = column.unique && (allowed & ~denied & WRITE) !== 0
+  return byReading || byWriting ? SEARCH : 0
+}
+
+function higherLevel(left: Level | undefined, right: Level): Level {
+  return left === undefined || lowerLevel(left, right) === left ? right : left
+}
+
+/** Views of columns at every asked level. A scan asks for one list of columns again and again, so the last answer is kept. */
+function createViews(table: Table, levelOf: (column: Column) => Level | undefined): RowAccess['views'] {
+  const singles = new Map<AskedLevel, readonly (ColumnView | undefined)[]>()
+  const last = new Map<AskedLevel, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
+  return (columns, asked) => {
+    const known = last.get(asked)
+    if (known?.columns === columns) return known.views
+    let ofTable = singles.get(asked)
+    if (ofTable === undefined) {
+      ofTable = table.columns.map((column) => viewOf(column, asked, levelOf(column)))
+      singles.set(asked, ofTable)
+    }
+    const views: ColumnView[] = []
+    for (const column of columns) {
+      const view = ofTable[column.position]
+      if (view !== undefined) views.push(view)
+    }
+    last.set(asked, { columns, views })
+    return views
+  }
+}
+
+function viewOf(column: Column, asked: AskedLevel, allowed: Level | undefined): ColumnView | undefined {
+  if (allowed === undefined) return undefined
+  return { column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }
+}

@@ -1,0 +1,83 @@
+/** The WHERE of a statement: checked against its table once, and bound to a caller's context when his access is made. */
+import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
+import { foldName } from '../expressions/lexeme.ts'
+import { resolveExpression } from '../expressions/resolve-expression.ts'
+import type { ContextValue } from '../expressions/side.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import type { Table } from '../schema/layout.ts'
+import { quotedName } from '../schema/names.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { Caller } from './caller.ts'
+import { refusePolicy } from './refuse-policy.ts'
+import type { RuleCondition } from './rule.ts'
+import type { Where } from './statement.ts'
+
+/** Checks the condition. Throws `invalid_request` for names the table has not, and for what cannot be compared. */
+export function ruleConditionOf(table: Table, { place, text, expression }: Where): RuleCondition {
+  const column = (name: ColumnName) => columnIn(table, name)
+  try {
+    let usesContext = false
+    const context = () => {
+      usesContext = true
+      return undefined
+    }
+    const withoutFacts = resolveExpression(expression, { column, context })
+    assertOwnPatterns(expression)
+    if (!usesContext) return { key: text, usesContext, settle: () => withoutFacts }
+    return { key: text, usesContext, settle: (facts) => resolveExpression(expression, { column, context: factByName(facts) }) }
+  } catch (error) {
+    if (error instanceof TextFault) throw refusePolicy(place, error.message, error.at)
+    throw error
+  }
+}
+
+/** Looks facts up by the names a condition can write, which are in lower case; two that differ in case alone are as good as none. */
+function factByName(facts: Caller['context']): (name: string) => ContextValue | undefined {
+  const entries = Object.entries(facts ?? {})
+  return (name) => {
+    const found = entries.filter(([given]) => foldName(given) === name)
+    return found.length === 1 ? found[0]?.[1] : undefined
+  }
+}
+
+function columnIn(table: Table, { table: qualifier, name, at }: ColumnName): ColumnRef {
+  if (qualifier !== undefined && qualifier !== table.name) {
+    throw new TextFault(
+      'name',
+      `The condition is about table ${table.name}. Expected a column of it, or ctx and a fact's name.`,
+      at,
+    )
+  }
+  const column = table.byName.get(name)
+  if (column !== undefined) return { source: 0, column }
+  throw new TextFault('name', `Column ${quotedName(name)} of table ${table.name} does not exist. Expected a column of it.`, at)
+}
+
+/** A pattern that a row brings along may be none, and a row that cannot be judged would have to be an error or a leak. */
+function assertOwnPatterns(expression: Expression): void {
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      expression.operands.forEach(assertOwnPatterns)
+      break
+    case 'not':
+      assertOwnPatterns(expression.operand)
+      break
+    case 'like':
+      assertOwnPattern(expression.right)
+      break
+    case 'compare':
+    case 'isNull':
+    case 'hasKey':
+    case 'truth':
+      break
+    default:
+      unreachable(expression)
+  }
+}
+
+function assertOwnPattern(pattern: Operand): void {
+  if (pattern.kind !== 'column' || pattern.table === 'ctx') return
+  throw new TextFault('rule', "A policy has no patterns in columns. Expected a text, or ctx and a fact's name.", pattern.at)
+}

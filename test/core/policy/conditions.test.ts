@@ -1,0 +1,176 @@
+/** Statements with WHERE: which rows they speak of, what the caller's context does to them, and what access costs. */
+import { describe, expect, test } from 'vitest'
+import type { Truth } from '../../../src/core/expressions/condition.ts'
+import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
+import { accessOf } from '../../../src/core/policy/create-access.ts'
+import { accessBy, accessUnder, columnAt, LAYOUT, table } from './sample-vault.ts'
+
+const NAME = columnAt('name')
+const SSN = columnAt('ssn')
+const ALWAYS = { kind: 'truth', truth: true }
+const NEVER = { kind: 'truth', truth: false }
+
+describe('a conditional statement', () => {
+  test('that allows counts where its condition is true, not where it is false or unknown', () => {
+    const access = accessBy("ALLOW READ ON persons.name WHERE country = 'SE'")
+    const levels = ([true, false, undefined] as const).map((truth) => access.forRow([truth]).level(NAME))
+    expect(levels).toEqual(['MASKED', undefined, undefined])
+  })
+
+  test('that denies counts unless its condition is false', () => {
+    const access = accessBy('ALLOW READ ON persons.*', "DENY READ ON persons.name WHERE country = 'SE'")
+    const levels = ([true, false, undefined] as const).map((truth) => access.forRow([truth]).level(NAME))
+    expect(levels).toEqual([undefined, 'MASKED', undefined])
+  })
+
+  test('raises the level of some rows above that of all', () => {
+    const access = accessBy('ALLOW READ ON persons.*', 'ALLOW READ ON persons.name WITH REDACTION = PLAIN_TEXT WHERE age > 17')
+    expect(([true, false] as const).map((truth) => access.forRow([truth]).level(NAME))).toEqual(['PLAIN_TEXT', 'MASKED'])
+    expect(access.alwaysMeets({ action: 'READ', columns: [NAME] })).toBe(true)
+    expect(access.necessary({ action: 'READ', columns: [NAME] })).toEqual(ALWAYS)
+  })
+
+  test('shares one condition and one row access with others of the same text', () => {
+    const access = accessBy(
+      "ALLOW READ ON persons.name WHERE country = 'SE'",
+      "ALLOW READ ON persons.ssn WITH REDACTION = PLAIN_TEXT WHERE country = 'SE'",
+      'ALLOW UPDATE ON persons.name WHERE age > 17',
+    )
+    expect(access.conditions).toHaveLength(2)
+    expect(access.judgedBy.map(({ name }) => name)).toEqual(['country', 'age'])
+    const truths: readonly Truth[] = [true, false, undefined]
+    const rows = truths.flatMap((first) => truths.map((second) => access.forRow([first, second])))
+    expect(new Set(rows).size).toBe(4)
+  })
+
+  test('makes a need necessary just as it is written', () => {
+    const access = accessBy('ALLOW READ ON persons.name WHERE age > 17', 'DENY READ ON persons.ssn')
+    expect(access.necessary({ action: 'READ', columns: [NAME] })).toEqual(access.conditions[0])
+    expect(access.necessary({ action: 'READ', columns: [] })).toEqual(access.conditions[0])
+    expect(access.necessary({ action: 'READ', columns: [NAME, SSN] })).toEqual(NEVER)
+  })
+
+  test('that denies READ takes with it the SEARCH that came of reading', () => {
+    const access = accessBy('ALLOW READ ON persons.email', 'DENY READ ON persons.email WHERE age > 17')
+    const [condition] = access.conditions
+    expect(access.necessary({ action: 'SEARCH', columns: [columnAt('email')] })).toEqual({ kind: 'not', condition })
+  })
+
+  test('can be one of thirty, of which the last counts as the first does', () => {
+    const ages = Array.from({ length: 30 }, (_, age) => `ALLOW READ ON persons.name WHERE age = ${age}`)
+    const access = accessBy(...ages)
+    const truths = (only: number) => ages.map((_, index) => index === only)
+    expect(access.forRow(truths(0)).level(NAME)).toBe('MASKED')
+    expect(access.forRow(truths(29)).level(NAME)).toBe('MASKED')
+    expect(access.forRow(truths(30)).level(NAME)).toBe(undefined)
+  })
+
+  test('is judged anew when rows fall in more ways than are kept', () => {
+    const ages = Array.from({ length: 12 }, (_, age) => `ALLOW READ ON persons.name WHERE age = ${age}`)
+    const access = accessBy(...ages)
+    for (let verdict = 0; verdict < 2 ** ages.length; verdict++) {
+      const truths = ages.map((_, bit) => (verdict & (1 << bit)) !== 0)
+      expect(access.forRow(truths).level(NAME)).toBe(verdict === 0 ? undefined : 'MASKED')
+    }
+  })
+})
+
+describe("the caller's context", () => {
+  const policy = { clerk: ['ALLOW READ ON persons.* WHERE country = ctx.home', 'DENY READ ON persons.ssn WHERE age = ctx.grade'] }
+  const accessWith = (context?: Record<string, string | number | boolean>) =>
+    accessUnder(policy, ['clerk'], context).table(table())
+
+  test('stands in the condition as a constant', () => {
+    const [home] = accessWith({ home: 'SE', grade: 7 }).conditions
+    expect(home).toMatchObject({ kind: 'compare', right: { kind: 'constant', value: 'SE' } })
+  })
+
+  test('that lacks a fact allows nothing by it and denies everything by it', () => {
+    const nothing = accessWith()
+    expect([nothing.conditions, nothing.holdsAny]).toEqual([[], false])
+    const someone = accessWith({ home: 'SE' })
+    expect(someone.conditions).toHaveLength(1)
+    expect([someone.couldSee(NAME), someone.couldSee(SSN)]).toEqual([true, false])
+  })
+
+  test('holds only its own facts', () => {
+    for (const fact of ['constructor', 'toString', '__proto__']) {
+      const access = accessUnder({ clerk: [`ALLOW READ ON persons.* WHERE name > ctx."${fact}"`] }, ['clerk'], {})
+      expect(access.table(table()).holdsAny).toBe(false)
+    }
+  })
+
+  test('with a fact that is no value of the column is one that lacks it', () => {
+    const access = accessWith({ home: 'SE', grade: 'seven' })
+    expect([access.couldSee(NAME), access.couldSee(SSN)]).toEqual([true, false])
+  })
+
+  test('goes by its name in any case, and two facts that differ in case alone are none', () => {
+    const named = (context: Record<string, string>) =>
+      accessUnder({ clerk: ['ALLOW READ ON persons.* WHERE country = ctx.homeCountry'] }, ['clerk'], context).table(table())
+        .holdsAny
+    expect([named({ homeCountry: 'SE' }), named({ HOMECOUNTRY: 'SE' })]).toEqual([true, true])
+    expect(named({ homeCountry: 'SE', homecountry: 'DE' })).toBe(false)
+  })
+
+  test('never makes an access fail, whatever its facts are', () => {
+    const facts = [
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      Number.MAX_VALUE,
+      -Number.MIN_VALUE,
+      2 ** 64,
+      '',
+      '\\',
+      '%',
+      true,
+      '\ud800',
+    ]
+    const conditions = [
+      'age > ctx.fact',
+      'age = ctx.fact',
+      'country = ctx.fact',
+      'country LIKE ctx.fact',
+      'NOT ctx.fact = ctx.fact',
+    ]
+    for (const fact of facts) {
+      for (const condition of conditions) {
+        const access = accessUnder({ clerk: [`ALLOW READ ON persons.* WHERE ${condition}`] }, ['clerk'], { fact }).table(table())
+        for (const one of access.conditions) compileCondition(one)(({ column }) => (column?.name === 'age' ? 7 : 'SE'))
+      }
+    }
+  })
+
+  test('is meant by ctx though a table has that name, whose columns go by their own names', () => {
+    const access = accessUnder(
+      { clerk: ["ALLOW READ ON ctx.region WHERE region = 'north' AND ctx.region = 'south'"] },
+      ['clerk'],
+      {
+        region: 'south',
+      },
+    )
+    const [condition] = access.table(table('ctx')).conditions
+    expect(condition).toMatchObject({ kind: 'compare', right: { kind: 'constant', value: 'north' } })
+  })
+})
+
+describe('access', () => {
+  const policy = compilePolicy(
+    { clerk: ["ALLOW READ ON persons.* WHERE country = 'SE'"], local: ['ALLOW READ ON persons.* WHERE country = ctx.home'] },
+    LAYOUT,
+  )
+
+  test('is one for all callers of the same roles, in any order and however often named', () => {
+    const first = accessOf(policy, { roles: ['clerk', 'VAULT_VIEWER'] })
+    expect(accessOf(policy, { roles: ['VAULT_VIEWER', 'clerk', 'clerk', 'nobody'], context: { home: 'SE' } })).toBe(first)
+    expect(first.table(table())).toBe(first.table(table()))
+    expect(accessOf(policy, { roles: ['clerk'] })).not.toBe(first)
+    expect(accessOf(policy, { roles: ['VAULT_VIEWER'] })).not.toBe(first)
+  })
+
+  test('is each caller’s own where a condition asks for his context', () => {
+    const [sweden, germany] = ['SE', 'DE'].map((home) => accessOf(policy, { roles: ['local'], context: { home } }).table(table()))
+    expect(sweden?.conditions).not.toEqual(germany?.conditions)
+  })
+})

@@ -1,0 +1,121 @@
+/** Explanations name the statements that decided, and with an example record leave nothing open. */
+import { describe, expect, test } from 'vitest'
+import { isVaultError } from '../../../src/core/errors.ts'
+import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
+import type { ColumnExplanation, Question } from '../../../src/core/policy/explain-access.ts'
+import { explainAccess } from '../../../src/core/policy/explain-access.ts'
+import { LAYOUT, table } from './sample-vault.ts'
+
+const POLICY = compilePolicy(
+  {
+    clerk: [
+      'ALLOW READ ON persons.*',
+      "ALLOW READ ON persons.name\n  WITH REDACTION = PLAIN_TEXT\n  WHERE country = 'S  E'",
+      { effect: 'DENY', actions: ['READ'], on: ['persons.ssn'], where: 'age > 17' },
+      'ALLOW READ ON persons.age WHERE country = ctx.home',
+    ],
+    guard: ['DENY READ ON persons.notes'],
+  },
+  LAYOUT,
+)
+
+function explained(name: string, question: Partial<Question> = {}, context = {}): ColumnExplanation | undefined {
+  const caller = { roles: ['clerk', 'guard', 'nobody'], context }
+  const { columns } = explainAccess(POLICY, caller, { action: 'READ', table: table(), ...question })
+  return columns.find(({ column }) => column === name)
+}
+
+describe('an explanation', () => {
+  test('names each statement that bears on a column, in one line, and whether it counts', () => {
+    expect(explained('name')).toEqual({
+      column: 'name',
+      decision: 'ALLOWED',
+      level: 'MASKED',
+      highestLevel: 'PLAIN_TEXT',
+      statements: [
+        { role: 'clerk', position: 1, text: 'ALLOW READ ON persons.*', counts: 'ALWAYS' },
+        {
+          role: 'clerk',
+          position: 2,
+          text: "ALLOW READ ON persons.name WITH REDACTION = PLAIN_TEXT WHERE country = 'S  E'",
+          counts: 'SOMETIMES',
+        },
+      ],
+    })
+  })
+
+  test('prints a typed statement as text', () => {
+    const statements = explained('ssn')?.statements
+    expect(statements?.[1]).toEqual({
+      role: 'clerk',
+      position: 3,
+      text: 'DENY READ ON persons.ssn WHERE age > 17',
+      counts: 'SOMETIMES',
+    })
+    expect(explained('ssn')).toMatchObject({ decision: 'CONDITIONAL', level: undefined, highestLevel: 'REDACTED' })
+  })
+
+  test('names the denial of another role', () => {
+    expect(explained('notes')).toMatchObject({ decision: 'DENIED', level: undefined, highestLevel: undefined })
+    expect(explained('notes')?.statements.map(({ role }) => role)).toEqual(['clerk', 'guard'])
+  })
+
+  test('shows where a fact is missing that a statement asks for', () => {
+    const countsOf = (context: Record<string, string>) => explained('age', {}, context)?.statements[1]?.counts
+    expect([countsOf({}), countsOf({ home: 'SE' })]).toEqual(['NEVER', 'SOMETIMES'])
+  })
+
+  test('names the grants that imply SEARCH', () => {
+    const policy = compilePolicy({ writer: ['ALLOW UPDATE ON persons.*', 'DENY SEARCH ON persons.*'] }, LAYOUT)
+    const { columns } = explainAccess(policy, { roles: ['writer'] }, { action: 'SEARCH', table: table() })
+    const [ssn, email] = ['ssn', 'email'].map((name) => columns.find(({ column }) => column === name))
+    expect([ssn?.decision, ssn?.statements.length]).toEqual(['DENIED', 1])
+    expect([email?.decision, email?.statements.length]).toEqual(['ALLOWED', 2])
+  })
+
+  test('of AUDIT is the same for every column', () => {
+    const decisions = (role: string) => {
+      const { columns } = explainAccess(POLICY, { roles: [role] }, { action: 'AUDIT', table: table() })
+      return new Set(columns.map(({ decision }) => decision))
+    }
+    expect([decisions('VAULT_OWNER'), decisions('VAULT_EDITOR')]).toEqual([new Set(['ALLOWED']), new Set(['DENIED'])])
+  })
+})
+
+describe('an example record', () => {
+  test('settles every condition', () => {
+    const adult = { row: { country: 'S  E', age: 18 } }
+    expect(explained('name', adult)).toMatchObject({ decision: 'ALLOWED', level: 'PLAIN_TEXT', highestLevel: 'PLAIN_TEXT' })
+    expect(explained('ssn', adult)).toMatchObject({ decision: 'DENIED', level: undefined })
+    expect(explained('ssn', { row: { age: 17 } })).toMatchObject({ decision: 'ALLOWED', level: 'REDACTED' })
+    expect(explained('ssn', { row: {} })?.decision).toBe('DENIED')
+  })
+
+  test('is refused when the table could not hold it, without repeating a value', () => {
+    const cases: readonly (readonly [row: unknown, code: 'invalid_request' | 'rule_broken', sentence: string])[] = [
+      [{ contry: 'canary' }, 'invalid_request', 'Column contry of table persons is invalid.'],
+      [{ age: 'canary' }, 'rule_broken', "The example's value of column age of table persons must be"],
+      [['canary'], 'invalid_request', 'The example must be an object'],
+      [null, 'invalid_request', 'The example must be an object'],
+    ]
+    for (const [row, code, sentence] of cases) {
+      // What a JavaScript caller may send is not what the type says.
+      const thrown = caught(() => explained('age', { row: row as Record<string, unknown> }))
+      expect(isVaultError(thrown, code) && thrown.message).toContain(`Explain failed. ${sentence}`)
+      expect(String(thrown)).not.toContain('canary')
+    }
+  })
+
+  test('and action must be such', () => {
+    const thrown = caught(() => explained('age', { action: 'PEEK' as 'READ' })) // A JavaScript caller may send any text.
+    expect(isVaultError(thrown, 'invalid_request') && thrown.message).toContain('Action PEEK is unknown. Specify one of CREATE')
+  })
+})
+
+function caught(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}

@@ -1,0 +1,60 @@
+/** A small layout and callers for the tests of policies. */
+
+import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
+import type { Access } from '../../../src/core/policy/create-access.ts'
+import { accessOf } from '../../../src/core/policy/create-access.ts'
+import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import type { TableAccess } from '../../../src/core/policy/table-access.ts'
+import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import { column } from '../../../src/core/schema/column.ts'
+import type { Column, Table } from '../../../src/core/schema/layout.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
+
+/** Tables that policies of these tests speak of; `ctx` is a table whose name means something else in conditions. */
+export const LAYOUT = layoutSchema(
+  allotSchema(
+    {
+      persons: {
+        name: column.string({ redaction: 'MASKED', token: 'random' }),
+        ssn: column.string({ searchable: true }),
+        email: column.string({ unique: true, redaction: 'PLAIN_TEXT' }),
+        country: column.string({ encrypted: false, redaction: 'PLAIN_TEXT' }),
+        age: column.integer({ redaction: 'PLAIN_TEXT' }),
+        notes: column.json(),
+        otp: column.string({ token: 'transient' }),
+      },
+      orders: { total: column.float(), memo: column.string() },
+      ctx: { region: column.string() },
+    },
+    EMPTY_ALLOTMENT,
+  ),
+)
+
+/** A table of the layout; it must exist. */
+export function table(name = 'persons'): Table {
+  const found = LAYOUT.tables.get(name)
+  if (found === undefined) throw new Error(`no table ${name}`)
+  return found
+}
+
+/** A column of the layout as `table.column`, or of persons by its name alone; it must exist. */
+export function columnAt(name: string): Column {
+  const [last, first] = name.split('.').reverse()
+  const found = table(first ?? 'persons').byName.get(last ?? '')
+  if (found === undefined) throw new Error(`no column ${name}`)
+  return found
+}
+
+/** The access of a caller of these roles, under a policy. */
+export function accessUnder(
+  definition: PolicyDefinition,
+  roles: readonly string[],
+  context?: Record<string, string | number | boolean>,
+): Access {
+  return accessOf(compilePolicy(definition, LAYOUT), { roles, ...(context === undefined ? {} : { context }) })
+}
+
+/** The access to persons that these statements give to whoever has the one role that holds them. */
+export function accessBy(...statements: PolicyDefinition[string]): TableAccess {
+  return accessUnder({ clerk: statements }, ['clerk']).table(table())
+}
