@@ -11,7 +11,11 @@ const MODULES = join(TOP, 'node_modules')
 const NAME = 'strongroom'
 
 /** Doors that need a database driver the application installs itself, and what that is. */
-const DRIVERS: Readonly<Record<string, readonly string[]>> = { './sqlite': ['better-sqlite3'], './postgres': ['pg'] }
+const DRIVERS: Readonly<Record<string, readonly string[]>> = {
+  './sqlite': ['better-sqlite3'],
+  './postgres': ['pg'],
+  './opentelemetry': ['@opentelemetry/api'],
+}
 /** Compilers a consumer may have, as installed here. */
 const COMPILERS = ['typescript-5.9', 'typescript', 'typescript-7']
 /** How a consumer's compiler may look for modules, and the files it compiles. */

@@ -7,6 +7,8 @@ export const DOORS: Readonly<Record<string, string>> = {
   './postgres': 'src/adapters/postgres/index.ts',
   './memory': 'src/adapters/memory/index.ts',
   './keys': 'src/adapters/keys/index.ts',
+  './opentelemetry': 'src/adapters/opentelemetry/index.ts',
+  './audit-verifier': 'src/audit-verifier/index.ts',
   './adapter-contract': 'src/adapters/contract/index.ts',
 }
 

@@ -175,7 +175,7 @@ const FAULTS: readonly Fault[] = [
     'staircase',
     'src/core/values/text.ts',
     `/** A. */\nimport type { context } from '../operations/context.ts'\nexport const text = 1`,
-    'src/core/values/text.ts (step 2) imports src/core/operations/context.ts (step 6); imports only go down the stairs',
+    'src/core/values/text.ts (step 2) imports src/core/operations/context.ts (step 7); imports only go down the stairs',
   ],
   [
     'staircase',
@@ -284,6 +284,12 @@ const FAULTS: readonly Fault[] = [
     'src/core/ports/keys.ts',
     `/** A. */\nimport '../errors.ts'\nexport interface Key {}`,
     'src/core/ports/keys.ts declares Key without a doc comment, and src/index.ts hands it out',
+  ],
+  [
+    'audit verifier',
+    'src/audit-verifier/a.ts',
+    `/** A. */\nimport { storage } from '../adapters/memory/storage.ts'\nexport const a = storage`,
+    'src/audit-verifier/a.ts imports src/adapters/memory/storage.ts; the audit verifier works where no vault is',
   ],
   ['public words', 'src/create-vault.ts', '/** A. */', 'src/index.ts hands out createVault, which is declared nowhere it names'],
 ]

@@ -12,6 +12,7 @@ import {
   SHARED_OPERATIONS,
   STAIRS,
   TOP_LEVEL,
+  VERIFIER_SEES,
   WAITING_ROOMS,
 } from './house-plan.ts'
 import { type FileRead, type ImportOf, readSourceFile } from './house-reader.ts'
@@ -93,6 +94,11 @@ export const HOUSE_RULES = {
   'composition root': betweenFiles((from, to) =>
     from === COMPOSITION_ROOT && !COMPOSITION_SEES.test(to)
       ? `${from} imports ${to}; it only puts the default keys and system into core`
+      : undefined,
+  ),
+  'audit verifier': betweenFiles((from, to) =>
+    from.startsWith('src/audit-verifier/') && !VERIFIER_SEES.test(to)
+      ? `${from} imports ${to}; the audit verifier works where no vault is`
       : undefined,
   ),
   'upper rooms': betweenFiles((from, to) =>

@@ -6,6 +6,7 @@ export const STAIRS: readonly (readonly string[])[] = [
   ['ports'],
   ['values', 'tokens', 'redaction', 'sealing', 'files'],
   ['schema'],
+  ['expressions'],
   ['policy', 'barrier', 'sql', 'audit'],
   ['stores'],
   ['operations'],
@@ -17,7 +18,7 @@ export const STAIRS: readonly (readonly string[])[] = [
 export const WAITING_ROOMS: ReadonlySet<string> = new Set(['ports', 'stores', 'operations', 'batch', 'vault'])
 
 /** The operations every other operation may import. */
-export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited'])
+export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants'])
 
 /** What an adapter may import of core. */
 export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
@@ -28,6 +29,10 @@ export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> 
 /** The one file that puts the default engines into core's vault, and what it may import. */
 export const COMPOSITION_ROOT = 'src/create-vault.ts'
 export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system)\//
+
+/** What the offline verifier of the audit trail may import: it needs no vault, no storage and no vault's keys. */
+export const VERIFIER_SEES =
+  /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system-hash)\.ts$/
 
 /** Modules with one named importer. */
 export const PRIVATE_FILES: Readonly<Record<string, string>> = {
@@ -43,11 +48,13 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:async_hooks', 'node:fs', 'node:timers/promises'],
   'src/adapters/postgres': ['kysely', 'pg'],
   'src/adapters/keys': MACHINE,
+  'src/adapters/opentelemetry': ['@opentelemetry/api'],
   'src/adapters/system': MACHINE,
+  'src/audit-verifier': ['node:crypto', 'zod'],
 }
 
 /** What may stand in `src` itself. */
-export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|(core|adapters|http)\/.+)$/
+export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|(core|adapters|audit-verifier|http)\/.+)$/
 
 /** Names that say nothing about what a file holds, as a whole name, of a file or a folder. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

@@ -178,3 +178,13 @@ export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
 }
+
+/** Lower-case hex digits, two for each byte. */
+export function toHex(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += HEX[byte]
+  return text
+}
+
+/** The two digits of every byte. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

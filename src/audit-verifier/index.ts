@@ -1,0 +1,6 @@
+/** The door "strongroom/audit-verifier": checks an exported audit trail where the vault is not. */
+export type { Checkpoint, SignedCheckpoint } from '../core/audit/checkpoint.ts'
+export { VaultError } from '../core/errors.ts'
+export type { VerifierKey } from './public-keys.ts'
+export { readCheckpoint } from './read-checkpoint.ts'
+export { type ExportBreak, type Verdict, type VerifyOptions, verifyExport } from './verify-export.ts'

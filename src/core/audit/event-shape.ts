@@ -1,0 +1,81 @@
+/** What an event must look like to be read back: every member known, every number in its range. */
+import { z } from 'zod'
+import { MOST_LANES } from '../limits.ts'
+import type { ChainedEvent } from './event.ts'
+
+/** Every action an event can tell of. */
+export const EVENT_ACTIONS = [
+  'INSERT',
+  'GET',
+  'UPDATE',
+  'DELETE',
+  'DETOKENIZE',
+  'TOKENIZE',
+  'GET_BY_TOKENS',
+  'QUERY',
+  'BATCH',
+  'LIST_EVENTS',
+  'UPLOAD_FILE',
+  'DELETE_FILE',
+  'FILE_STATUS',
+  'OPEN_FILE',
+] as const
+
+/** Every type of resource. */
+export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE'] as const
+
+const text = z.string()
+const count = z.int().min(1)
+const resourceType = z.enum(RESOURCE_TYPES)
+const code = z.int().min(100).max(599)
+
+const context = z.strictObject({
+  requestID: text,
+  traceID: text,
+  sessionID: text.exactOptional(),
+  actor: text,
+  actorType: z.enum(['USER', 'SERVICE_ACCOUNT']),
+  accessType: z.enum(['API', 'SQL']),
+  ipAddress: text,
+  origin: text.exactOptional(),
+  authMode: z.enum(['IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS']),
+  jwtID: text,
+  bearerTokenContextID: text.exactOptional(),
+  keyID: text.exactOptional(),
+  subject: text.exactOptional(),
+  clientTraceID: text.exactOptional(),
+  userEmail: text.exactOptional(),
+})
+
+const rows = z.strictObject({ table: text, runs: z.array(z.tuple([count, count])) })
+
+const nested = z.strictObject({
+  code,
+  message: text,
+  resourceType,
+  rows: rows.exactOptional(),
+  content: text.exactOptional(),
+})
+
+/** The format of version 1. */
+export const eventShape: z.ZodType<ChainedEvent> = z.strictObject({
+  v: z.literal(1),
+  place: z.strictObject({
+    lane: z.int().min(1).max(MOST_LANES),
+    sequence: z.int().min(1).max(0xffff_ffff),
+    previous: z.string().regex(/^([0-9a-f]{64})?$/),
+  }),
+  changeID: text,
+  timestamp: z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/),
+  vaultID: text,
+  accountID: text,
+  context,
+  action: z.enum(EVENT_ACTIONS),
+  resourceType,
+  table: text.exactOptional(),
+  rows: z.array(rows).exactOptional(),
+  code,
+  message: text,
+  content: text.exactOptional(),
+  nested: z.array(nested).exactOptional(),
+})

@@ -1,0 +1,69 @@
+/** Chaining: every event gets the place, time and digest that follow from the one before. */
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
+import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
+import { decodeHead, encodeHead } from '../../../src/core/audit/lane-head.ts'
+import { placeOfRow, rowOfPlace } from '../../../src/core/audit/place.ts'
+import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START } from '../../support/audit-samples.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+/** The digest as RFC 9162 has it, computed another way. */
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(Uint8Array.of(0)).update(bytes).digest('hex')
+}
+
+test('each event holds the digest of the one before, and the head that of the last', () => {
+  const { rows, head } = chainLane(2, [DRAFT, FULL_DRAFT, FAILED_DRAFT])
+  const events = rows.map(({ bytes }) => decodeEvent(bytes))
+  const digests = rows.map(({ bytes }) => digestOf(bytes))
+  expect(events.map(({ place }) => place)).toEqual([
+    { lane: 2, sequence: 1, previous: '' },
+    { lane: 2, sequence: 2, previous: digests[0] },
+    { lane: 2, sequence: 3, previous: digests[1] },
+  ])
+  expect(head).toMatchObject({ lane: 2, sequence: 3, digest: digests[2], at: START + 2n })
+  expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => rowOfPlace({ lane: 2, sequence })))
+})
+
+test('a list appended at once and the same events appended one by one make one chain', () => {
+  const random = seededRandom('chain')
+  const drafts = Array.from({ length: 100 }, () => [DRAFT, FULL_DRAFT, FAILED_DRAFT][Math.floor(random() * 3)] ?? DRAFT)
+  const together = chainLane(1, drafts)
+  let head: LaneHead | undefined
+  const alone = drafts.flatMap((draft) => {
+    const chained = chainLane(1, [draft], head === undefined ? {} : { head: decodeHead(encodeHead(head)) })
+    head = chained.head
+    return chained.rows
+  })
+  expect(alone).toEqual(together.rows)
+  expect(head).toEqual(together.head)
+})
+
+test('time rises by a nanosecond while the clock stands still or goes back, and is the row’s own', () => {
+  const first = chainLane(1, [DRAFT, DRAFT])
+  const second = chainLane(1, [DRAFT, DRAFT], { now: START - 1_000_000_000n, head: first.head })
+  const third = chainLane(1, [DRAFT], { now: START + 5n, head: second.head })
+  const rows = [...first.rows, ...second.rows, ...third.rows]
+  expect(rows.map(({ at }) => at - START)).toEqual([0n, 1n, 2n, 3n, 5n])
+  expect(rows.map(({ bytes }) => decodeEvent(bytes).timestamp.slice(-5))).toEqual(['0000Z', '0001Z', '0002Z', '0003Z', '0005Z'])
+})
+
+test('the bytes of an event stay as they are while later ones are written', () => {
+  const drafts = Array.from({ length: 50 }, (_, index) => ({ ...DRAFT, content: 'x'.repeat(index * 200) }))
+  const { rows } = chainLane(1, drafts)
+  expect(rows.map(({ bytes }) => decodeEvent(bytes).content?.length)).toEqual(drafts.map(({ content }) => content.length))
+})
+
+test('rows order as lanes and places do, within 48 bits', () => {
+  expect(rowOfPlace({ lane: 65_535, sequence: 0xffff_ffff })).toBe(2 ** 48 - 1)
+  expect(placeOfRow(2 ** 48 - 1)).toEqual({ lane: 65_535, sequence: 0xffff_ffff })
+  for (const row of [0, 5, 2 ** 32, 3 * 2 ** 32, 2 ** 48]) expect(placeOfRow(row)).toBeUndefined()
+  expect(() => rowOfPlace({ lane: 1, sequence: 2 ** 32 })).toThrow('Lane 1 of the audit trail is full.')
+})
+
+test('a head that was cut, grown or is of another version is refused', () => {
+  const bytes = encodeHead(chainLane(1, [DRAFT, DRAFT, DRAFT]).head)
+  const changed = [bytes.subarray(0, -1), Uint8Array.of(...bytes, 0), Uint8Array.of(2, ...bytes.subarray(1)), new Uint8Array(0)]
+  for (const one of changed) expect(() => decodeHead(one)).toThrow('not in a known format')
+})

@@ -1,0 +1,106 @@
+/** Checkpoints: what is signed, what is read back, and which trails agree with one. */
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import { ChainCheck } from '../../../src/core/audit/chain-check.ts'
+import type { Checkpoint } from '../../../src/core/audit/checkpoint.ts'
+import {
+  checkpointBytes,
+  createCheckpoint,
+  departureFrom,
+  parseCheckpoint,
+  placesOf,
+  signatureBytes,
+} from '../../../src/core/audit/checkpoint.ts'
+import type { Trail } from '../../support/audit-samples.ts'
+import { marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../../support/audit-samples.ts'
+
+const EARLY = writeTrail([2, 3])
+/** The same trail later: samples write the same events in the same places. */
+const LATER = writeTrail([4, 3, 2])
+const SIGNED = await signCheckpoint(marksOf(EARLY), START)
+
+function departure(checkpoint: Checkpoint, { rows }: Trail, heads = marksOf(LATER)) {
+  const check = new ChainCheck({ hash: systemHash, vaultID: 'v1', heads, watched: placesOf([{ ...SIGNED, checkpoint }]) })
+  for (const { id, bytes, at } of rows) check.add(id, bytes, at)
+  return departureFrom(checkpoint, systemHash, (lane, sequence) => check.markAt(lane, sequence))
+}
+
+describe('a checkpoint', () => {
+  test('counts all events and names lanes from the lowest, in whatever order their heads came', () => {
+    const { checkpoint } = SIGNED
+    expect(checkpoint).toMatchObject({
+      v: 1,
+      vaultID: 'v1',
+      accountID: 'acme',
+      events: 5,
+      timestamp: '2027-01-15T08:00:00.000000000Z',
+    })
+    expect(checkpoint.lanes.map(({ lane, sequence }) => [lane, sequence])).toEqual([
+      [1, 2],
+      [2, 3],
+    ])
+    const of = { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash }
+    expect(createCheckpoint(marksOf(EARLY).reverse(), of)).toEqual(checkpoint)
+  })
+
+  test('has the root of the tree over the roots of its lanes', () => {
+    const sha = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
+    const [one, two] = marksOf(EARLY).map(({ root }) => sha(Uint8Array.of(0), Buffer.from(root, 'hex')))
+    expect(SIGNED.checkpoint.root).toBe(sha(Uint8Array.of(1), one ?? Buffer.of(), two ?? Buffer.of()).toString('hex'))
+  })
+
+  test('of a trail without events has the root of nothing', () => {
+    const empty = createCheckpoint([], { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash })
+    expect(empty.root).toBe(createHash('sha256').digest('hex'))
+  })
+
+  test('is signed behind words of its own, so that no other signature of the key will do', () => {
+    const bytes = checkpointBytes(SIGNED.checkpoint)
+    expect(Buffer.from(bytes).toString()).toMatch(
+      /^strongroom\/checkpoint\/v1\n\{"accountID":"acme","events":5,"lanes":\[\{"digest":"/,
+    )
+    const key = createPublicKey(SIGNING.keys[0]?.publicKey ?? '')
+    expect(verify(null, bytes, key, signatureBytes(SIGNED) ?? Buffer.of())).toBe(true)
+  })
+
+  test('comes back from its JSON text, and nothing else does', () => {
+    expect(parseCheckpoint(JSON.parse(JSON.stringify(SIGNED)))).toEqual(SIGNED)
+    const { checkpoint } = SIGNED
+    const broken = [
+      null,
+      checkpoint,
+      { ...SIGNED, more: 1 },
+      { ...SIGNED, keyId: '' },
+      { ...SIGNED, signature: 'x' },
+      { ...SIGNED, checkpoint: { ...checkpoint, v: 2 } },
+      { ...SIGNED, checkpoint: { ...checkpoint, events: 4 } },
+      { ...SIGNED, checkpoint: { ...checkpoint, lanes: [...checkpoint.lanes].reverse() } },
+      { ...SIGNED, checkpoint: { ...checkpoint, lanes: [] } },
+    ]
+    expect(broken.map(parseCheckpoint)).toEqual(broken.map(() => undefined))
+  })
+})
+
+describe('a trail', () => {
+  test('agrees with a checkpoint it has gone on from', () => {
+    expect(departure(SIGNED.checkpoint, LATER)).toBeUndefined()
+  })
+
+  test('departs from a checkpoint where it was cut before it', () => {
+    const cut = writeTrail([1, 3])
+    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ lane: 1, sequence: 2 })
+  })
+
+  test('departs from a checkpoint whose lane it does not have', () => {
+    const cut = writeTrail([2])
+    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ lane: 2, sequence: 3 })
+  })
+
+  test('departs from a checkpoint with another digest, or another root', () => {
+    const { checkpoint } = SIGNED
+    const lanes = checkpoint.lanes.map((lane) => ({ ...lane, digest: '00'.repeat(32) }))
+    expect(departure({ ...checkpoint, lanes }, LATER)).toMatchObject({ lane: 1, sequence: 2 })
+    expect(departure({ ...checkpoint, root: '00'.repeat(32) }, LATER)?.what).toContain('root')
+  })
+})

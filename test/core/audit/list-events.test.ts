@@ -1,0 +1,177 @@
+/** Listing: which events match, in which order and in which pages, and how they are shown. */
+import { describe, expect, test } from 'vitest'
+import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
+import type { ChainedEvent } from '../../../src/core/audit/event.ts'
+import type { EventQueryInput } from '../../../src/core/audit/event-query.ts'
+import { createEventTest } from '../../../src/core/audit/filter-events.ts'
+import { toAuditEvent } from '../../../src/core/audit/list-event.ts'
+import { EventPager } from '../../../src/core/audit/page-events.ts'
+import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
+import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeTrail } from '../../support/audit-samples.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+/** One event of each sample: an insert of people 1 to 1000, a batch with people 1, 2 and 9, a query that failed. */
+const EVENTS = chainLane(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
+
+/** Record ids of this test: the table and the row. */
+const rowOf = (id: string) => {
+  const [table = '', row] = id.split('#')
+  return row === undefined ? undefined : { table, row: Number(row) }
+}
+const idsOf = (table: string, rows: readonly number[]) => (table === 'gone' ? [] : rows.map((row) => `${table}#${row}`))
+
+type Filter = Partial<EventQueryInput['filterOps']>
+
+function matches(filterOps: Filter): number[] {
+  const { filter } = parseEventQuery({ filterOps: { accountID: 'acme', ...filterOps } })
+  const isAsked = createEventTest(filter, rowOf)
+  return EVENTS.flatMap((event, index) => (isAsked(event) ? index : []))
+}
+
+describe('a filter', () => {
+  const time = (nanoseconds: number) => `2027-01-15T08:00:00.00000000${nanoseconds}Z`
+  test.each<[string, Filter, number[]]>([
+    ['of the account alone finds all', {}, [0, 1, 2]],
+    ['of another account finds none', { accountID: 'other' }, []],
+    ['of an account above finds none', { parentAccountID: 'acme' }, []],
+    ['of a workspace finds none', { workspaceID: 'w' }, []],
+    ['of the vault finds its events', { vaultID: 'v1' }, [0, 1, 2]],
+    ['of another vault finds none', { vaultID: 'v2' }, []],
+    ['of an action', { actionType: 'BATCH' }, [1]],
+    ['of a type of resource', { resourceType: 'VAULT' }, [1, 2]],
+    ['of the end user', { request: { clientInfo: { userEmail: 'cy@acme.example' } } }, [1]],
+    ['of a change', { context: { changeID: EVENTS[2]?.changeID ?? '' } }, [2]],
+    ['of the context', { context: { sessionID: 's', actor: 'ann@acme.example' } }, [1]],
+    ['of a kind of actor no event has', { context: { actorType: 'GROUP' } }, []],
+    ['of a time to begin', { startTime: time(1) }, [1, 2]],
+    ['of a time to end', { endTime: time(1) }, [0, 1]],
+    ['of one moment', { startTime: time(1), endTime: time(1) }, [1]],
+    ['of a record', { resourceIDs: 'RECORD/people#9' }, [0, 1]],
+    ['of a record of many', { resourceIDs: 'RECORD/people#1000' }, [0]],
+    ['of a record nobody touched', { resourceIDs: 'RECORD/people#1001' }, []],
+    ['of an id that is none', { resourceIDs: 'RECORD/nonsense' }, []],
+    ['of a record of another table', { resourceIDs: 'RECORD/orders#1' }, []],
+    ['of a file', { resourceIDs: 'FILE/people#1' }, []],
+    ['of a token', { resourceIDs: 'TOKEN/x' }, []],
+    ['of a table', { resourceIDs: 'TABLE/people' }, [0, 1]],
+    ['of the vault as a resource', { resourceIDs: ['VAULT/v1'] }, [0, 1, 2]],
+    ['of one resource or another', { resourceIDs: ['RECORD/nonsense', 'RECORD/people#1000'] }, [0]],
+    ['of several members finds what has all of them', { actionType: 'QUERY', resourceIDs: 'TABLE/people' }, []],
+  ])('%s', (_of, filterOps, found) => {
+    expect(matches(filterOps)).toEqual(found)
+  })
+})
+
+describe('pages', () => {
+  const all = writeTrail([40, 30, 25]).rows.map(({ bytes }) => decodeEvent(bytes))
+  const newest = [...all].sort(
+    (left, right) => compare(right.timestamp, left.timestamp) || compare(right.changeID, left.changeID),
+  )
+  const page = (query: Omit<EventQueryInput, 'filterOps'>, events: readonly ChainedEvent[] = all) => {
+    const pager = new EventPager(parseEventQuery({ filterOps: { accountID: 'acme' }, ...query }))
+    for (const event of events) pager.add(event)
+    return pager.page()
+  }
+
+  test('one after the other hold every event once, newest first, in whatever order they were found', () => {
+    const random = seededRandom('pages')
+    const shuffled = [...all].map((event) => [random(), event] as const).sort(([left], [right]) => left - right)
+    const found: ChainedEvent[] = []
+    let next: ReturnType<typeof page>['next']
+    do {
+      const one = page(
+        { limit: 7, ...(next === undefined ? {} : { afterOps: next }) },
+        shuffled.map(([, event]) => event),
+      )
+      found.push(...one.events)
+      next = one.next
+    } while (next !== undefined)
+    expect(found.map(({ changeID }) => changeID)).toEqual(newest.map(({ changeID }) => changeID))
+  })
+
+  test('by offset hold the same events, and lead nowhere', () => {
+    const pages = Array.from({ length: 14 }, (_, index) => page({ limit: 7, offset: index * 7 }))
+    expect(pages.flatMap(({ events }) => events)).toEqual(newest)
+    expect(pages.slice(1).map(({ next }) => next)).toEqual(Array(13).fill(undefined))
+  })
+
+  test('sorted by a member hold equal ones newest first', () => {
+    const { events, next } = page({ sortOps: { sortBy: 'actionType', orderBy: 'ASCENDING' }, limit: 100 })
+    const expected = [...newest].sort((left, right) => compare(left.action, right.action))
+    expect(events).toEqual(expected)
+    expect(next).toBeUndefined()
+  })
+
+  test.each(['timestamp', 'changeID', 'requestID', 'actor', 'code'] as const)('sorted by %s turn around', (sortBy) => {
+    const up = page({ sortOps: { sortBy, orderBy: 'ASCENDING' }, limit: 100 }).events
+    const down = page({ sortOps: { sortBy, orderBy: 'DESCENDING' }, limit: 100 }).events
+    expect(up).toHaveLength(95)
+    if (sortBy === 'timestamp' || sortBy === 'changeID') expect(up).toEqual([...down].reverse())
+    else expect(new Set(up)).toEqual(new Set(down))
+  })
+
+  test('of nothing are empty', () => {
+    expect(page({}, [])).toEqual({ events: [] })
+  })
+
+  test('go on from an event that is no more', () => {
+    const gone = newest[3] ?? newest[0]
+    const afterOps = { timestamp: gone?.timestamp ?? '', changeID: gone?.changeID ?? '' }
+    expect(
+      page(
+        { limit: 2, afterOps },
+        all.filter((event) => event !== gone),
+      ).events,
+    ).toEqual(newest.slice(4, 6))
+  })
+})
+
+describe('an event is shown', () => {
+  test('with its rows as record ids, and all else as the interface says', () => {
+    const [, full] = EVENTS
+    expect(full && toAuditEvent(full, idsOf)).toEqual({
+      context: { ...withoutEmail(FULL_DRAFT), changeID: full?.changeID },
+      request: {
+        actionType: 'BATCH',
+        resourceType: 'VAULT',
+        vaultID: 'v1',
+        resources: ['TABLE/people', 'RECORD/people#1', 'RECORD/people#2', 'RECORD/people#9'],
+        userEmail: 'cy@acme.example',
+      },
+      response: {
+        code: 200,
+        message: '',
+        timestamp: '2027-01-15T08:00:00.000000001Z',
+        data: { content: '{}' },
+        nestedResponse: [
+          { code: 200, message: '', identifier: 'RECORD/people#1', data: { content: '{}' } },
+          { code: 404, message: 'Get failed.', identifier: '' },
+        ],
+      },
+    })
+  })
+
+  test('as about the vault where it was about nothing closer', () => {
+    const [, , failed] = EVENTS
+    expect(failed && toAuditEvent(failed, idsOf).request.resources).toEqual(['VAULT/v1'])
+  })
+
+  test('without ids of a table that is no more', () => {
+    const [insert] = EVENTS
+    const rows = [{ table: 'gone', runs: [[1, 2] as const] }]
+    expect(insert && toAuditEvent({ ...insert, table: 'gone', rows }, idsOf).request.resources).toEqual(['TABLE/gone'])
+  })
+
+  test('at the time it was given', () => {
+    const [insert] = chainLane(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
+    expect(insert && toAuditEvent(insert, idsOf).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
+  })
+})
+
+function withoutEmail({ context: { userEmail: _email, ...context } }: typeof FULL_DRAFT) {
+  return context
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

@@ -1,0 +1,43 @@
+/** Trace ids out of headers that came from anywhere, and statuses out of error codes. */
+import { expect, test } from 'vitest'
+import { statusOf } from '../../../src/core/audit/status-of.ts'
+import { traceIdOf } from '../../../src/core/audit/trace-parent.ts'
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+
+test.each([
+  ['of version 00', `00-${TRACE}-00f067aa0ba902b7-01`],
+  ['of a later version', `01-${TRACE}-00f067aa0ba902b7-01`],
+  ['of a later version with more behind', `cc-${TRACE}-00f067aa0ba902b7-01-what-the-future-will-be-like`],
+])('a header %s names its trace', (_what, header) => {
+  expect(traceIdOf(header)).toBe(TRACE)
+})
+
+test.each([
+  ['that is not there', undefined],
+  ['that is empty', ''],
+  ['of version ff', `ff-${TRACE}-00f067aa0ba902b7-01`],
+  ['of version 00 with more behind', `00-${TRACE}-00f067aa0ba902b7-01-more`],
+  ['of a later version with more that is not set off', `01-${TRACE}-00f067aa0ba902b7-01more`],
+  ['with a trace of zeros', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`],
+  ['with a parent of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+  ['in capitals', `00-${TRACE.toUpperCase()}-00f067aa0ba902b7-01`],
+  ['that is too short', `00-${TRACE.slice(1)}-00f067aa0ba902b7-01`],
+  ['with a line more', `00-${TRACE}-00f067aa0ba902b7-01\n`],
+])('a header %s names none', (_what, header) => {
+  expect(traceIdOf(header)).toBeUndefined()
+})
+
+test('a refusal is 401, a broken rule and a conflict 422, a failure of ours 500', () => {
+  const codes = [
+    'invalid_request',
+    'unauthenticated',
+    'forbidden',
+    'not_found',
+    'rule_broken',
+    'conflict',
+    'unavailable',
+    'internal',
+  ] as const
+  expect(codes.map(statusOf)).toEqual([400, 401, 401, 404, 422, 422, 500, 500])
+})
