@@ -1,0 +1,172 @@
+/** Operations as spans: named, counted and nested as they ran, and never saying more than names, codes and counts. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { readFileSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Context, ContextManager } from '@opentelemetry/api'
+import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import type { ReadableSpan, Sampler } from '@opentelemetry/sdk-trace-base'
+import { AlwaysOffSampler, BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openTelemetry } from '../../../src/adapters/opentelemetry/index.ts'
+import type { Span } from '../../../src/core/ports/tracing.ts'
+
+/** What an SDK for Node registers: the active context follows promises. */
+function followPromises(): ContextManager {
+  const active = new AsyncLocalStorage<Context>()
+  const manager: ContextManager = {
+    active: () => active.getStore() ?? ROOT_CONTEXT,
+    with: (given, work, self, ...args) => active.run(given, () => work.call(self, ...args)),
+    bind: (_given, target) => target,
+    enable: () => manager,
+    disable: () => manager,
+  }
+  return manager
+}
+
+/** A provider whose ended spans can be looked at. */
+function recorder(sampler?: Sampler): { readonly provider: BasicTracerProvider; readonly ended: () => ReadableSpan[] } {
+  const exporter = new InMemorySpanExporter()
+  const processors = { spanProcessors: [new SimpleSpanProcessor(exporter)] }
+  const provider = new BasicTracerProvider(sampler === undefined ? processors : { ...processors, sampler })
+  return { provider, ended: () => exporter.getFinishedSpans() }
+}
+
+/** Work that does nothing and ends well. */
+async function endWell(span: Span): Promise<void> {
+  span.end({}, undefined)
+}
+
+beforeEach(() => {
+  context.setGlobalContextManager(followPromises())
+})
+
+afterEach(() => {
+  trace.disable()
+  context.disable()
+})
+
+test('a span has the name it is given and every fact of its beginning and its end', async () => {
+  const { provider, ended } = recorder()
+  trace.setGlobalTracerProvider(provider)
+  const answer = await openTelemetry().within('strongroom.insert', { table: 'cards', records: 2 }, async (span) => {
+    await turn()
+    span.end({ records: 3, upsert: true }, undefined)
+    return 'answer'
+  })
+  expect(answer).toBe('answer')
+  expect(ended()).toHaveLength(1)
+  expect(ended()[0]).toMatchObject({
+    name: 'strongroom.insert',
+    kind: SpanKind.INTERNAL,
+    attributes: { 'strongroom.table': 'cards', 'strongroom.records': 3, 'strongroom.upsert': true },
+    status: { code: SpanStatusCode.UNSET },
+  })
+})
+
+test('a failure leaves its code and nothing of the error, which goes on as it is', async () => {
+  const { provider, ended } = recorder()
+  const error = new Error('duplicate key value: ann@acme.example')
+  const failing = openTelemetry({ tracer: provider.getTracer('host') }).within('strongroom.insert', {}, async (span) => {
+    await turn()
+    span.end({ table: 'cards' }, 'conflict')
+    throw error
+  })
+  await expect(failing).rejects.toBe(error)
+  expect(ended()).toHaveLength(1)
+  expect(ended()[0]).toMatchObject({
+    status: { code: SpanStatusCode.ERROR, message: 'conflict' },
+    attributes: { 'strongroom.table': 'cards' },
+    events: [],
+  })
+})
+
+test('a span ends when its work says so, not before', async () => {
+  const { provider, ended } = recorder()
+  await openTelemetry({ tracer: provider.getTracer('host') }).within('strongroom.get', {}, async (span) => {
+    await turn()
+    expect(ended()).toEqual([])
+    span.end({}, undefined)
+    expect(ended()).toHaveLength(1)
+  })
+  expect(ended()).toHaveLength(1)
+})
+
+test('what runs inside is a child, across promises, and neighbours are not', async () => {
+  const { provider, ended } = recorder()
+  trace.setGlobalTracerProvider(provider)
+  const tracing = openTelemetry()
+  const parentOf = (name: string): Promise<void> =>
+    tracing.within(name, {}, async (span) => {
+      await turn()
+      await tracing.within(`${name}.inner`, {}, endWell)
+      await turn()
+      span.end({}, undefined)
+    })
+  await trace.getTracer('host').startActiveSpan('request', async (request) => {
+    await Promise.all([parentOf('one'), parentOf('other')])
+    request.end()
+  })
+  await parentOf('apart')
+
+  const spans = new Map(ended().map((span) => [span.name, span]))
+  const idOf = (name: string): string | undefined => spans.get(name)?.spanContext().spanId
+  const parents = [...spans.values()].map((span) => [span.name, span.parentSpanContext?.spanId])
+  expect(Object.fromEntries(parents)).toEqual({
+    request: undefined,
+    one: idOf('request'),
+    other: idOf('request'),
+    'one.inner': idOf('one'),
+    'other.inner': idOf('other'),
+    apart: undefined,
+    'apart.inner': idOf('apart'),
+  })
+})
+
+test('the trace id is that of the trace around it, also where the trace is not recorded', async () => {
+  for (const sampler of [undefined, new AlwaysOffSampler()]) {
+    const { provider, ended } = recorder(sampler)
+    const host = provider.getTracer('host')
+    const told = await host.startActiveSpan('request', (request) =>
+      openTelemetry({ tracer: host }).within('strongroom.get', {}, async (span) => {
+        span.end({}, undefined)
+        return [span.traceId, request.spanContext().traceId]
+      }),
+    )
+    expect(told[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(told[0]).toBe(told[1])
+    expect(ended()).toHaveLength(sampler === undefined ? 1 : 0)
+  }
+})
+
+test('where no SDK is registered work runs all the same, and no trace is named', async () => {
+  const told = await openTelemetry().within('strongroom.get', { records: 1 }, async (span) => {
+    span.end({ records: 1 }, 'internal')
+    return { traceId: span.traceId }
+  })
+  expect(told).toEqual({ traceId: undefined })
+})
+
+test('an SDK may be registered after the vault was opened', async () => {
+  const tracing = openTelemetry()
+  await tracing.within('strongroom.early', {}, endWell)
+  const { provider, ended } = recorder()
+  trace.setGlobalTracerProvider(provider)
+  await tracing.within('strongroom.late', {}, endWell)
+  expect(ended().map(({ name }) => name)).toEqual(['strongroom.late'])
+})
+
+test('a tracer that is handed over is used in place of the registered one', async () => {
+  const [registered, given] = [recorder(), recorder()]
+  trace.setGlobalTracerProvider(registered.provider)
+  await openTelemetry({ tracer: given.provider.getTracer('host') }).within('strongroom.get', {}, endWell)
+  expect(registered.ended()).toEqual([])
+  expect(given.ended().map(({ instrumentationScope }) => instrumentationScope.name)).toEqual(['host'])
+})
+
+test('spans name the package and its version', async () => {
+  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const { provider, ended } = recorder()
+  trace.setGlobalTracerProvider(provider)
+  await openTelemetry().within('strongroom.get', {}, endWell)
+  expect(ended()[0]?.instrumentationScope).toMatchObject({ name: manifest.name, version: manifest.version })
+})
