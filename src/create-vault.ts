@@ -2,9 +2,12 @@
 import { keyEngine } from './adapters/keys/key-engine.ts'
 import { systemClock } from './adapters/system/system-clock.ts'
 import { systemEntropy } from './adapters/system/system-entropy.ts'
+import { systemHash } from './adapters/system/system-hash.ts'
+import { systemScheduler } from './adapters/system/system-scheduler.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
-import type { Vault, VaultOptions } from './core/vault.ts'
-import { openVault } from './core/vault.ts'
+import type { VaultOptions } from './core/vault/options.ts'
+import type { Vault } from './core/vault/vault.ts'
+import { openVault } from './core/vault/vault.ts'
 
 /**
  * Opens a vault, founding it when the storage is empty. Throws `VaultError`: `invalid_request` when an option is wrong;
@@ -13,5 +16,5 @@ import { openVault } from './core/vault.ts'
  */
 export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
   const { clock = systemClock, entropy = systemEntropy } = options ?? {}
-  return openVault({ ...options, clock, entropy, engine: keyEngine })
+  return openVault({ ...options, clock, entropy, engine: keyEngine, hash: systemHash, scheduler: systemScheduler })
 }

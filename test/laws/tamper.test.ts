@@ -3,14 +3,13 @@ import { expect, test } from 'vitest'
 import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { systemClock } from '../../src/adapters/system/system-clock.ts'
-import { systemEntropy } from '../../src/adapters/system/system-entropy.ts'
 import type { KeyEngine } from '../../src/core/ports/keys.ts'
 import type { Row, StorageHandle } from '../../src/core/ports/storage.ts'
-import { openVault } from '../../src/core/vault.ts'
+import { openVault } from '../../src/core/vault/vault.ts'
 import type { Session } from '../../src/index.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
 import { seededRandom } from '../support/seeded-random.ts'
+import { SYSTEM_PORTS } from '../support/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../support/test-vault.ts'
 import { onEachStorage } from '../support/three-storages.ts'
 
@@ -107,7 +106,7 @@ test('negative control: were the associated data dropped, a moved body would ope
     },
   }
   const keys = localKeys({ secret: TEST_SECRET })
-  const vault = await openVault({ id: 'v1', schema, storage, keys, clock: systemClock, entropy: systemEntropy, engine: blind })
+  const vault = await openVault({ id: 'v1', schema, storage, keys, ...SYSTEM_PORTS, engine: blind })
   const { records } = await vault.as(OWNER).insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'two' } }])
   const { body } = await bodyOf(storage, 'records_1_lefts', 1)
   if (!(body instanceof Uint8Array)) throw new Error('nothing was sealed')

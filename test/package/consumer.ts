@@ -2,10 +2,12 @@
  * What an application's compiler says of the public shape: right uses compile, wrong ones do not. Compiled against the sources by
  * `npm run types`, and against the built package, as ESM and as CommonJS, by scripts/check-package.ts. Never run.
  */
-import { column, createVault, defineSchema, isVaultError, mask, type VaultError } from 'strongroom'
+import { type Caller, column, createVault, defineSchema, isVaultError, mask, type PolicyFor, type VaultError } from 'strongroom'
 import type { storageCases } from 'strongroom/adapter-contract'
-import { localKeys } from 'strongroom/keys'
+import { verifyExport } from 'strongroom/audit-verifier'
+import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
+import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
 import { sqliteStorage } from 'strongroom/sqlite'
 
@@ -182,6 +184,53 @@ export async function tokens(id: string): Promise<string | undefined> {
   // @ts-expect-error a column of another table
   record.fields.total
   return record.fields.holder ?? undefined
+}
+
+/** Statements as text and as objects; objects name tables and columns of the schema. */
+export const policy: PolicyFor<typeof schema.tables> = {
+  clerk: [
+    "ALLOW READ ON customers.* WITH REDACTION = MASKED WHERE customers.country = 'DE'",
+    { effect: 'ALLOW', actions: ['READ', 'SEARCH'], on: ['customers.email', 'orders.*'], redaction: 'PLAIN_TEXT' },
+    { effect: 'DENY', actions: ['ALL'], on: ['cards.*'] },
+  ],
+  // @ts-expect-error a column of another table
+  wrong: [{ effect: 'ALLOW', actions: ['READ'], on: ['customers.total'] }],
+  // @ts-expect-error no such action
+  odd: [{ effect: 'ALLOW', actions: ['WRITE'], on: ['*'] }],
+}
+
+/** A vault with a policy, tracing and a log; its trail read, checked, signed and exported. */
+export async function account(privateKey: string): Promise<boolean> {
+  const vault = await createVault({
+    id: 'v1',
+    accountId: 'acme',
+    schema,
+    policy,
+    storage: memoryStorage(),
+    keys: localKeys({ file: 'vault.key' }),
+    tracing: openTelemetry(),
+    log: console,
+  })
+  const caller: Caller = {
+    actor: 'ann@acme.example',
+    actorType: 'USER',
+    roles: ['clerk'],
+    context: { team: 'emea' },
+    request: { requestID: 'r1', authMode: 'API_KEY' },
+  }
+  // @ts-expect-error no such mode
+  vault.as({ ...caller, request: { authMode: 'PASSWORD' } })
+  const { records } = await vault.as(caller).query("select name from customers where country = 'DE'")
+  const { events, nextOps } = await vault.as(caller).listEvents({ filterOps: { accountID: 'acme', actionType: 'QUERY' } })
+  // @ts-expect-error the account must be named
+  await vault.as(caller).listEvents({ filterOps: {} })
+  const [column] = vault.explain(caller, 'READ', 'customers').columns
+  // @ts-expect-error no such table
+  vault.explain(caller, 'READ', 'people')
+  const checkpoint = await vault.checkpointAudit({ signer: ed25519Signer({ keyId: 'k1', privateKey }) })
+  const verdict = await verifyExport(vault.exportAudit({ checkpoints: [checkpoint] }))
+  const isWhole = (await vault.verifyAudit({ checkpoints: [checkpoint] })).ok && verdict.ok
+  return isWhole && column?.decision !== 'DENIED' && events[0]?.response.code === 200 && nextOps?.changeID !== '' && records.length > 0
 }
 
 /** Inferred answers, handed on. */

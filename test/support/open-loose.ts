@@ -3,12 +3,16 @@ import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../src/adapters/system/system-entropy.ts'
 import type { Entropy } from '../../src/core/ports/entropy.ts'
+import type { PolicyDefinition } from '../../src/core/policy/statement.ts'
 import type { KeyRing } from '../../src/core/ports/keys.ts'
+import type { Log } from '../../src/core/ports/log.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
+import type { Tracing } from '../../src/core/ports/tracing.ts'
 import type { SchemaDefinition } from '../../src/core/schema/column.ts'
-import type { Vault } from '../../src/core/vault.ts'
-import { openVault } from '../../src/core/vault.ts'
+import type { Vault } from '../../src/core/vault/vault.ts'
+import { openVault } from '../../src/core/vault/vault.ts'
 import { defineSchema } from '../../src/index.ts'
+import { SYSTEM_PORTS } from './system-ports.ts'
 import { OWNER, TEST_SECRET } from './test-vault.ts'
 
 /** Columns to texts or values. */
@@ -67,6 +71,10 @@ export interface LooseOptions {
   readonly secret?: string
   readonly entropy?: Entropy
   readonly clock?: { ms: number }
+  readonly policy?: PolicyDefinition
+  readonly audit?: 'on' | 'off'
+  readonly log?: Log
+  readonly tracing?: Tracing
 }
 
 /** When every fixed clock begins. */
@@ -78,9 +86,11 @@ export async function openLoose(
   tables: SchemaDefinition,
   options: LooseOptions = {},
 ): Promise<LooseVault> {
-  const { id = 'v1', secret = TEST_SECRET, entropy = systemEntropy, clock = { ms: START_MS } } = options
+  const { id = 'v1', secret = TEST_SECRET, entropy = systemEntropy, clock = { ms: START_MS }, ...others } = options
   const rings: KeyRing[] = []
   const vault = await openVault({
+    ...SYSTEM_PORTS,
+    ...others,
     id,
     storage,
     entropy,

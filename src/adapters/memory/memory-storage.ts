@@ -25,6 +25,7 @@ export function memoryStorage(): StorageHandle {
   const database: Database = { tables: new Map(), journal: createJournal() }
   return {
     ...createStorage(database, undefined),
+    transactions: 'one at a time',
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'the memory storage has no host transactions to join: use transaction() instead')
     },

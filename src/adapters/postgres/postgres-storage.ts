@@ -6,7 +6,6 @@ import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
 import { createHostLane } from './host-lane.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
-import { createInsertTogether } from './insert-together.ts'
 import type { Lane } from './lanes.ts'
 import { createPoolLane } from './pool-lane.ts'
 import type { DriverPool } from './postgres-driver.ts'
@@ -56,17 +55,12 @@ export function postgresStorage(options: PostgresOptions): StorageHandle {
   const lane = createPoolLane({
     connect: () => (closing === undefined ? pool.connect() : Promise.reject(closedError())),
   })
-  // A lane that stays open for the inserts begun before close.
-  const together = createInsertTogether(room.tools, createPoolLane(pool))
   return {
     ...createStorage(room, lane),
-    async insert(table, rows) {
-      if (closing !== undefined) throw closedError()
-      return together.insert(room.shapes.of(table), rows)
-    },
+    transactions: 'side by side',
     joinTransaction: (host) => createStorage(room, createHostLane(host)),
     close() {
-      closing ??= together.settled().then(end)
+      closing ??= end()
       return closing
     },
   }

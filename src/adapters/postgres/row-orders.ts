@@ -3,7 +3,7 @@ import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
 import { unknownColumnError } from '../sql/sql-errors.ts'
 import type { SqlManners } from '../sql/sql-manners.ts'
-import { aliased, type SqlStatement, type SqlStatements, selectColumns, tableKey } from '../sql/sql-statements.ts'
+import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import type { Order } from './postgres-driver.ts'
 import { stableHash } from './stable-names.ts'
@@ -45,7 +45,7 @@ export function createRowOrders(speech: Speech): RowOrders {
     insert: (shape, rows) => bind(insertStatement(once, manners, shape, rows.length === 1), insertParameters(shape, rows)),
     get(shape, ids) {
       const single = ids.length === 1
-      const statement = once(`get ${tableKey(shape)} ${single}`, (slot) => {
+      const statement = once(`get ${shape.key} ${single}`, (slot) => {
         const matches = single ? sql`= ${slot()}` : sql`= any(${slot()}::int8[])`
         return sql`select ${sql.join(selectColumns(manners, shape))} from ${aliased(manners, shape)} where ${sql.id('id')} ${matches}`
       })
@@ -53,7 +53,7 @@ export function createRowOrders(speech: Speech): RowOrders {
     },
     deleteIds(shape, ids) {
       const statement = once(
-        `delete ids ${tableKey(shape)}`,
+        `delete ids ${shape.key}`,
         (slot) =>
           sql`delete from ${manners.tableName(shape.name)} where ${sql.id('id')} = any(${slot()}::int8[]) returning ${sql.id('id')}`,
       )
@@ -90,7 +90,7 @@ function createBinder(named: boolean): RowOrders['bind'] {
 }
 
 function insertStatement(once: Once, manners: SqlManners, shape: TableShape, single: boolean): SqlStatement {
-  return once(`insert ${tableKey(shape)} ${single}`, (slot) => {
+  return once(`insert ${shape.key} ${single}`, (slot) => {
     const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
     const into = sql`insert into ${manners.tableName(shape.name)} (${columns})`
     if (single) return sql`${into} values (${sql.join(shape.columns.map(slot))})`
@@ -135,7 +135,7 @@ function updateStatement(once: Once, manners: SqlManners, shape: TableShape, pat
   const [first] = patches
   const columns = first === undefined ? [] : patchedColumns(first)
   const single = patches.length === 1
-  return once(`patch ${tableKey(shape)} ${single} ${JSON.stringify(columns)}`, (slot) => {
+  return once(`patch ${shape.key} ${single} ${JSON.stringify(columns)}`, (slot) => {
     const raise = sql`${sql.id('version')} = ${sql.id('t', 'version')} + 1`
     const into = sql`update ${aliased(manners, shape)} set`
     if (single) {

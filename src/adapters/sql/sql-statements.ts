@@ -39,7 +39,7 @@ export function createSqlStatements(manners: SqlManners): SqlStatements {
     once,
     find(shape, filter, page) {
       const form = filterForm(manners, shape, filter)
-      const key = `find ${tableKey(shape)} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
+      const key = `find ${shape.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
       const parameters = [...form.values]
       if (page.after !== undefined) parameters.push(manners.bindCell('integer', page.after))
       parameters.push(page.limit)
@@ -48,13 +48,13 @@ export function createSqlStatements(manners: SqlManners): SqlStatements {
     },
     measure(shape, filter, measures) {
       const form = filterForm(manners, shape, filter)
-      const key = `measure ${tableKey(shape)} ${measures.map(measureKey).join()} ${form.key}`
+      const key = `measure ${shape.key} ${measures.map(measureKey).join()} ${form.key}`
       const statement = once(key, (slots) => buildMeasure(manners, { shape, filter, measures }, slots))
       return { statement, parameters: form.values }
     },
     deleteWhere(shape, filter) {
       const form = filterForm(manners, shape, filter)
-      const statement = once(`delete ${tableKey(shape)} ${form.key}`, (slots) =>
+      const statement = once(`delete ${shape.key} ${form.key}`, (slots) =>
         manners.compiler
           .deleteFrom(aliased(manners, shape))
           .where(filterExpression(manners, shape, filter, slots))
@@ -63,7 +63,7 @@ export function createSqlStatements(manners: SqlManners): SqlStatements {
       return { statement, parameters: form.values }
     },
     update(shape, columns) {
-      return once(`update ${tableKey(shape)} ${columns.map(quoted).join()}`, (slots) =>
+      return once(`update ${shape.key} ${columns.map(quoted).join()}`, (slots) =>
         buildUpdate(manners, shape, columns, slots),
       )
     },
@@ -81,11 +81,6 @@ function createOnce(): SqlStatements['once'] {
     kept.set(key, statement)
     return statement
   }
-}
-
-/** A table that grew a column selects more than before, so its width is part of the key. */
-export function tableKey(shape: TableShape): string {
-  return `${quoted(shape.name)}${shape.columns.length}`
 }
 
 function quoted(name: string): string {

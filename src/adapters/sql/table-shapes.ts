@@ -8,6 +8,8 @@ export interface TableShape {
   readonly table: PhysicalTable
   readonly columns: readonly PhysicalColumn[]
   readonly types: ReadonlyMap<string, PhysicalType>
+  /** Short text that this table shares with none of another name, or with other columns, in this process: what statements are kept under. */
+  readonly key: string
 }
 
 export interface TableShapes {
@@ -33,7 +35,18 @@ export function createTableShapes(): TableShapes {
 
 export function toTableShape(table: PhysicalTable): TableShape {
   const columns: PhysicalColumn[] = [{ name: 'id', type: 'integer' }, { name: 'version', type: 'integer' }, ...table.columns]
-  return { name: table.name, table, columns, types: new Map(columns.map((column) => [column.name, column.type])) }
+  const types = new Map(columns.map((column) => [column.name, column.type]))
+  return { name: table.name, table, columns, types, key: keyOf(table.name, columns) }
+}
+
+/** One number for each list of columns ever seen: statements are kept for all storages of a process, and vaults may call different tables alike. */
+const numbers = new Map<string, number>()
+
+function keyOf(name: string, columns: readonly PhysicalColumn[]): string {
+  const written = JSON.stringify(columns.map((column) => [column.name, column.type]))
+  const number = numbers.get(written) ?? numbers.size
+  numbers.set(written, number)
+  return `"${name}"${number}`
 }
 
 /** The type of a column; throws `internal` when the table has none of that name. */

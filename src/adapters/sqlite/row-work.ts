@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { conflictError, strippedCause, unknownColumnError } from '../sql/sql-errors.ts'
-import { createSqlStatements, type SqlStatement, tableKey } from '../sql/sql-statements.ts'
+import { createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import { isOverflowFault } from './engine-faults.ts'
@@ -128,7 +128,7 @@ function atPosition(error: unknown, index: number): unknown {
 }
 
 function insertStatement(shape: TableShape, count: number): SqlStatement {
-  return statements.once(`insert ${tableKey(shape)} ${count}`, (slots) => {
+  return statements.once(`insert ${shape.key} ${count}`, (slots) => {
     const names = sql.join(shape.columns.map((column) => sql.id(column.name)))
     const tuple = () => sql`(${sql.join(shape.columns.map(() => sql.val(slots.next())))})`
     const text = sql`insert into ${sqliteManners.tableName(shape.name)} (${names}) values ${sql.join(Array.from({ length: count }, tuple))}`

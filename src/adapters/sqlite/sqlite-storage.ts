@@ -41,6 +41,7 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
 
   return {
     ...outerStorage({ engine, writing, reading, queue, scanners, assertOpen }),
+    transactions: 'one at a time',
     joinTransaction(host) {
       assertOpen()
       // The application commits or not, unseen by us: such a frame takes no more ids from the counter than it needs.

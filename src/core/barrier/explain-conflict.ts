@@ -7,11 +7,20 @@ export function explainConflict(error: unknown, table: Table, verb: string, inde
   if (!isVaultError(error, 'conflict')) return error
   const column = conflictColumn(error, table)
   const index = error.facts.index === undefined ? undefined : (indexes[error.facts.index] ?? error.facts.index)
+  return valueTaken(table, column === undefined ? undefined : { name: column }, { verb, index })
+}
+
+/** The answer to a unique value that is already there, wherever that shows. */
+export function valueTaken(
+  table: Table,
+  column: { readonly name: string } | undefined,
+  { verb, index }: { readonly verb: string; readonly index: number | undefined },
+): VaultError {
   const which = index === undefined ? '' : ` (record ${index})`
   return new VaultError(
     'conflict',
-    `${verb} failed. Another record of table ${table.name} already holds this value of unique column ${column ?? 'id'}${which}. Send another value, or upsert.`,
-    { table: table.name, ...(column === undefined ? {} : { column }), ...(index === undefined ? {} : { index }) },
+    `${verb} failed. Another record of table ${table.name} already holds this value of unique column ${column?.name ?? 'id'}${which}. Send another value, or upsert.`,
+    { table: table.name, ...(column === undefined ? {} : { column: column.name }), ...(index === undefined ? {} : { index }) },
   )
 }
 

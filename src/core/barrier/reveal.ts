@@ -103,6 +103,12 @@ export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): 
   return new OpenRows(table, rows, openSealed(barrier, table.space, rows))
 }
 
+/** The same for a reader of these columns alone: bodies stay shut when all of them are plain. */
+export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[], columns: readonly Column[]): OpenRows {
+  const isBodiless = columns.every((column) => column.plain !== undefined)
+  return isBodiless ? new OpenRows(table, rows, unopened(rows.length)) : openRows(barrier, table, rows)
+}
+
 /** The bodies of rows that stand in this space, opened as far as they open. */
 export function openSealed(barrier: Barrier, space: number, rows: readonly Row[]): Opened {
   const ids = rows.map((row) => row.id)
@@ -112,15 +118,15 @@ export function openSealed(barrier: Barrier, space: number, rows: readonly Row[]
 /** The fields of each row, each column at the level of its view. Bodies stay shut when only plain columns are asked for. */
 export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[], views: readonly ColumnView[]): Fields[] {
   if (rows.length === 0) return []
-  const bodiless = views.every((view) => view.column.plain !== undefined)
-  const cursor = bodiless ? new OpenRows(table, rows, unopened(rows.length)) : openRows(barrier, table, rows)
+  const columns = views.map((view) => view.column)
+  const cursor = openColumns(barrier, table, rows, columns)
   const records: Fields[] = new Array(rows.length)
   for (let i = 0; i < rows.length; i++) {
     cursor.to(i)
     const fields: Fields = {}
     for (let k = 0; k < views.length; k++) {
       const view = views[k]
-      if (view !== undefined) fields[view.column.name] = show(view, cursor.value(view.column))
+      if (view !== undefined) fields[view.column.name] = showValue(view, cursor.value(view.column))
     }
     records[i] = fields
   }
@@ -128,7 +134,7 @@ export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[],
 }
 
 /** A value as this view answers it. */
-function show({ column, level }: ColumnView, value: unknown): JsonValue {
+export function showValue({ column, level }: ColumnView, value: unknown): JsonValue {
   if (value === null) return null
   return level === 'PLAIN_TEXT'
     ? column.type.answer(value)

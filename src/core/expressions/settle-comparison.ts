@@ -89,15 +89,24 @@ function compareWithText(
   { given, text }: { readonly given: GivenSide; readonly text: string },
 ): Condition {
   const type = typeOf(cell.ref)
-  let value: unknown
   try {
-    value = type.fromText(text)
+    return comparison(cell, operator, { value: readText(type, text), type })
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
     return mismatch(new TextFault('type', `A text beside ${nameOf(cell.ref)} ${error.message}.`, given.at), given)
   }
-  return comparison(cell, operator, { value, type })
 }
+
+/** A quoted literal as the column's type reads it; BOOL knows more words in a query than in a record, those that PostgreSQL knows. */
+function readText(type: AnyColumnType, text: string): unknown {
+  if (type !== columnTypes.BOOL) return type.fromText(text)
+  const word = text.trim().toLowerCase()
+  return type.fromText(TRUE_WORDS.test(word) ? 'true' : FALSE_WORDS.test(word) ? 'false' : word)
+}
+
+/** Beginnings of words count, as far as they tell true from false. */
+const TRUE_WORDS = /^(t|tr|tru|true|y|ye|yes|on|1)$/
+const FALSE_WORDS = /^(f|fa|fal|fals|false|n|no|of|off|0)$/
 
 /** Beside FLOAT a number is the double nearest to it; beside INTEGER not one of its digits is lost. */
 function compareWithNumber(cell: CellSide, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {

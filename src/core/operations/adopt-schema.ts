@@ -9,7 +9,7 @@ import { allotSchema } from '../schema/allotment.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { layoutSchema } from '../schema/layout.ts'
-import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
+import { SIDE_TABLES } from '../schema/side-tables.ts'
 import { keyOfBytes } from '../util/bytes.ts'
 
 const EVERY = { kind: 'every' } as const
@@ -52,7 +52,7 @@ export async function adoptSchema(
 }
 
 function physicalTables(layout: Layout): PhysicalTable[] {
-  return [...[...layout.tables.values()].map((table) => table.physical), TOKENS, TRANSIENTS]
+  return [...[...layout.tables.values()].map((table) => table.physical), ...SIDE_TABLES]
 }
 
 interface Grown {

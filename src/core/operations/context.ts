@@ -1,11 +1,22 @@
 /** What every operation is handed, and the few checks all of them begin with. */
+import type { Barrier } from '../barrier/barrier.ts'
 import type { Byot } from '../barrier/brought-tokens.ts'
 import { isByot } from '../barrier/brought-tokens.ts'
 import { VaultError } from '../errors.ts'
 import { LONGEST_TOKEN, MOST_NAMED_IN_ERROR } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Access } from '../policy/create-access.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Hash } from '../ports/hash.ts'
+import type { Log } from '../ports/log.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
+import type { Storage } from '../ports/storage.ts'
+import type { Tracing } from '../ports/tracing.ts'
+import type { Layout, Table } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
+import type { Commit } from '../stores/commit.ts'
+import type { EventStore } from '../stores/event-store.ts'
+import type { Journal } from '../stores/journal.ts'
 import type { StoreContext } from '../stores/store-context.ts'
 
 /** Bounds a host may set. */
@@ -16,15 +27,41 @@ export interface Limits {
   readonly page: number
 }
 
-/** One caller's hold on the vault: everything an operation may touch. */
-export interface OperationContext extends StoreContext {
+/** One caller's hold on the vault. */
+export interface SessionContext extends Omit<StoreContext, 'commit'> {
   readonly limits: Limits
   readonly caller: Caller
+  /** What the policy grants him. */
+  readonly access: Access
+  readonly journal: Journal
+  readonly scheduler: Scheduler
+  readonly tracing: Tracing | undefined
+  readonly log: Log | undefined
+  readonly trail: AuditTrail
+}
+
+/** The audit trail as it is read: outside any transaction. */
+export interface AuditTrail {
+  readonly storage: Storage
+  readonly events: EventStore
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly hash: Hash
+  readonly layout: Layout
+  readonly scheduler: Scheduler
+  readonly vaultID: string
+  readonly accountID: string
+}
+
+/** Everything an operation under way may touch. */
+export interface OperationContext extends SessionContext {
+  /** Stores what it changes, together with its event. */
+  readonly commit: Commit
 }
 
 /** The table of this name. Throws `not_found`, or `invalid_request` where the specification documents no 404. */
 export function tableOf(
-  context: OperationContext,
+  context: Pick<SessionContext, 'layout'>,
   name: unknown,
   verb: string,
   code: 'not_found' | 'invalid_request' = 'not_found',
@@ -40,7 +77,7 @@ export function tableOf(
 }
 
 /** A list of at least one and at most as many as a request may hold, copied without holes. Refuses anything else. */
-export function listOf(context: OperationContext, list: unknown, verb: string, what: string): unknown[] {
+export function listOf(context: Pick<SessionContext, 'limits'>, list: unknown, verb: string, what: string): unknown[] {
   if (!Array.isArray(list) || list.length === 0) {
     throw new VaultError('invalid_request', `${verb} failed. Give a list of at least one of: ${what}.`)
   }

@@ -1,47 +1,99 @@
-/** Deletes records: the named ones, all or none, or every record of a table. */
+/** Deletes records: the named ones, all or none, or every record of a table that the caller may delete. */
 import { readIds } from '../barrier/record-ids.ts'
 import { VaultError } from '../errors.ts'
-import { assertAllowed } from '../policy/decide.ts'
+import type { Need, TableAccess } from '../policy/table-access.ts'
+import type { Table } from '../schema/layout.ts'
+import { findVisible } from '../stores/find-visible.ts'
+import { judgeRows } from '../stores/judge-rows.ts'
 import { deleteAll, deleteRows } from '../stores/record-store.ts'
-import type { OperationContext } from './context.ts'
+import { audited } from './audited.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { listOf, recordsNotFound, tableOf, textsOf } from './context.ts'
+import { accessTo } from './grants.ts'
 
 const VERB = 'Delete'
+const DEED = { action: 'DELETE', resourceType: 'RECORD', verb: VERB } as const
 
 /** What stands for every record of a table. */
 export const ALL = '*'
 
-/** Deletes every record of a table. */
-export async function deleteAllRecords(context: OperationContext, tableName: string): Promise<{ ids: string[] }> {
-  const table = tableOf(context, tableName, VERB)
-  assertAllowed(context.caller, 'DELETE', table)
-  await context.storage.transaction((storage) => deleteAll(storage, table))
-  return { ids: [ALL] }
+/** Rows that one step of a filtered '*' deletes. */
+const SLICE = 1000
+
+/** A record goes whole, so the whole of it must be granted. */
+function needOf(table: Table): Need {
+  return { action: 'DELETE', columns: table.columns }
+}
+
+/** Deletes every record of a table that is there for this caller. */
+export function deleteAllRecords(session: SessionContext, tableName: string): Promise<{ ids: string[] }> {
+  const body = () => ({ table: tableName, ids: [ALL] })
+  return audited(session, { ...DEED, resourceType: 'TABLE', body }, async (context, trail) => {
+    const table = tableOf(context, tableName, VERB)
+    trail.about(table)
+    const access = accessTo(context, table, 'DELETE')
+    const everyRow = access.alwaysMeets(needOf(table))
+    await context.commit.change(
+      (storage) => (everyRow ? deleteAll(storage, table) : deleteReached({ ...context, storage }, access)),
+      table,
+      () => [],
+    )
+    return { ids: [ALL] }
+  })
+}
+
+/** Deletes the rows his grants reach, a slice at a time. */
+async function deleteReached(context: OperationContext, access: TableAccess): Promise<void> {
+  const { table } = access
+  for (let after = 0; ; ) {
+    const page = { order: 'up', after, limit: SLICE } as const
+    const found = await findVisible(context, access, { needs: [needOf(table)], filter: { kind: 'every' }, page })
+    const rows = found.map(({ row }) => row.id)
+    await deleteRows(context.storage, table, rows)
+    if (rows.length < SLICE) return
+    after = rows.at(-1) ?? after
+  }
 }
 
 /**
  * Deletes and answers the ids in the order given. Throws `not_found` when an id names no record; then nothing is deleted. An
  * id is an id: '*' among ids is refused, for an id taken from a request must never empty a table.
  */
-export async function deleteRecords(
-  context: OperationContext,
-  tableName: string,
-  ids: readonly string[],
-): Promise<{ ids: string[] }> {
-  const table = tableOf(context, tableName, VERB)
-  const texts = textsOf(listOf(context, ids, VERB, 'ids'))
-  assertAllowed(context.caller, 'DELETE', table)
-  if (texts.includes(ALL)) {
-    throw new VaultError('invalid_request', `${VERB} failed. '*' is no id. To delete every record, give it in place of the list.`)
-  }
-  const positions = readIds(context.barrier.ring, table, texts)
-  const missing = positions.flatMap((position, index) => (position === undefined ? [index] : []))
-  if (missing.length > 0) throw recordsNotFound(table, VERB, texts, missing)
-  const rows = [...new Set(positions.filter((position) => position !== undefined))]
-  await context.storage.transaction(async (storage) => {
-    const gone = new Set(await deleteRows(storage, table, rows))
-    const absent = positions.flatMap((position, index) => (position === undefined || !gone.has(position) ? [index] : []))
-    if (absent.length > 0) throw recordsNotFound(table, VERB, texts, absent)
+export function deleteRecords(session: SessionContext, tableName: string, ids: readonly string[]): Promise<{ ids: string[] }> {
+  const body = () => ({ table: tableName, ids })
+  return audited(session, { ...DEED, body }, async (context, trail) => {
+    const table = tableOf(context, tableName, VERB)
+    trail.about(table)
+    const texts = textsOf(listOf(context, ids, VERB, 'ids'))
+    const access = accessTo(context, table, 'DELETE')
+    if (texts.includes(ALL)) {
+      throw new VaultError(
+        'invalid_request',
+        `${VERB} failed. '*' is no id. To delete every record, give it in place of the list.`,
+      )
+    }
+    const positions = readIds(context.barrier.ring, table, texts)
+    const rows = [...new Set(positions.filter((position) => position !== undefined))]
+    await context.commit.change(
+      async (storage) => {
+        const reached = await reachedRows({ ...context, storage }, access, rows)
+        const gone = new Set(await deleteRows(storage, table, reached))
+        const absent = positions.flatMap((position, index) => (position === undefined || !gone.has(position) ? [index] : []))
+        if (absent.length > 0) throw recordsNotFound(table, VERB, texts, absent)
+      },
+      table,
+      () => rows,
+    )
+    return { ids: texts }
   })
-  return { ids: texts }
+}
+
+/** The rows among these that are there for him. */
+async function reachedRows(context: OperationContext, access: TableAccess, rows: readonly number[]): Promise<readonly number[]> {
+  const need = needOf(access.table)
+  if (access.alwaysMeets(need)) return rows
+  const found = await context.storage.get(access.table.physical.name, rows)
+  const there = found.filter((row) => row !== undefined)
+  const grants = judgeRows(context, access, there)
+  return there.flatMap((row, index) => (grants[index]?.meets(need) === true ? [row.id] : []))
 }

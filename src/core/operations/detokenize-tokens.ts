@@ -2,16 +2,15 @@
 import { showText } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { MOST_NAMED_IN_ERROR } from '../limits.ts'
-import type { Caller } from '../policy/caller.ts'
-import { columnViews } from '../policy/column-views.ts'
-import { assertAllowed } from '../policy/decide.ts'
+import { forbidden } from '../policy/refuse-access.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
-import type { Column, ColumnView } from '../schema/layout.ts'
-import type { Resolution } from '../stores/token-leads.ts'
+import type { Granted } from '../stores/granted-tokens.ts'
+import { grantedTokens, rowsByTable } from '../stores/granted-tokens.ts'
 import { resolveTokens } from '../stores/token-leads.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
-import type { OperationContext } from './context.ts'
+import { audited } from './audited.ts'
+import type { SessionContext } from './context.ts'
 import { assertOptions, flagOf, listOf, tokenTextOf } from './context.ts'
 
 const VERB = 'Detokenize'
@@ -37,47 +36,35 @@ export interface DetokenizedRecord {
 }
 
 /** Resolves tokens in the order asked. Unknown, malformed, foreign, dead and expired tokens answer alike: `not_found`, naming positions. */
-export async function detokenizeTokens(
-  context: OperationContext,
+export function detokenizeTokens(
+  session: SessionContext,
   parameters: readonly DetokenizeParameter[],
   options: DetokenizeOptions,
 ): Promise<{ records: DetokenizedRecord[] }> {
-  assertOptions<DetokenizeOptions>(options, VERB, ['continueOnError'])
-  const continueOnError = flagOf(options.continueOnError, VERB, 'continueOnError')
-  const given = listOf(context, parameters, VERB, 'tokens').map(parseParameter)
-  assertAllowed(context.caller, 'DETOKENIZATION', undefined)
-  const found = await resolveTokens(
-    context,
-    given.map(({ token }) => token),
-  )
-  const broken = found.find((one) => one instanceof VaultError)
-  if (broken !== undefined && !continueOnError) throw broken
-  const viewOf = cachedViews(context.caller)
-  const records = found.map((one, index) => toRecord(given[index] ?? { token: '' }, one, viewOf))
-  const missing = records.flatMap((record, index) => (record.error === NOT_FOUND ? [index] : []))
-  if (missing.length > 0 && (!continueOnError || missing.length === found.length)) throw tokensNotFound(missing)
-  return { records }
+  const body = () => ({ records: parameters, ...options })
+  return audited(session, { action: 'DETOKENIZE', resourceType: 'TOKEN', verb: VERB, body }, async (context, trail) => {
+    assertOptions<DetokenizeOptions>(options, VERB, ['continueOnError'])
+    const continueOnError = flagOf(options.continueOnError, VERB, 'continueOnError')
+    const given = listOf(context, parameters, VERB, 'tokens').map(parseParameter)
+    if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
+    const texts = given.map(({ token }) => token)
+    const found = grantedTokens(context, await resolveTokens(context, texts))
+    for (const [table, rows] of rowsByTable(found)) trail.touches(table, rows)
+    const broken = found.find((one) => one instanceof VaultError)
+    if (broken !== undefined && !continueOnError) throw broken
+    const records = found.map((one, index) => toRecord(given[index] ?? { token: '' }, one))
+    const missing = records.flatMap((record, index) => (record.error === NOT_FOUND ? [index] : []))
+    if (missing.length > 0 && (!continueOnError || missing.length === found.length)) throw tokensNotFound(missing)
+    return { records }
+  })
 }
 
 /** What a token that stands for nothing is answered with. Existing clients read exactly this. */
 const NOT_FOUND = 'Token Not Found'
 
-type ViewOf = (column: Column, asked: AskedLevel) => ColumnView | undefined
-
-/** A column's view at a level, decided once per request. */
-function cachedViews(caller: Caller): ViewOf {
-  const views = new Map<Column, Map<AskedLevel, ColumnView | undefined>>()
-  return (column, asked) => {
-    const levels = views.get(column) ?? new Map<AskedLevel, ColumnView | undefined>()
-    views.set(column, levels)
-    if (!levels.has(asked)) levels.set(asked, columnViews(caller, [column], asked)[0])
-    return levels.get(asked)
-  }
-}
-
-function toRecord({ token, redaction }: DetokenizeParameter, found: Resolution, viewOf: ViewOf): DetokenizedRecord {
+function toRecord({ token, redaction }: DetokenizeParameter, found: Granted): DetokenizedRecord {
   if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message }
-  const view = found === undefined ? undefined : viewOf(found.column, redaction ?? 'DEFAULT')
+  const [view] = found === undefined ? [] : found.access.views([found.column], redaction ?? 'DEFAULT')
   if (found === undefined || view === undefined) return { token, valueType: 'NONE', value: '', error: NOT_FOUND }
   return { token, valueType: found.column.type.name, value: showText(view, found.value) }
 }

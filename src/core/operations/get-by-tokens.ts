@@ -1,16 +1,16 @@
 /** Records by tokens: for each token the record its value stands in, shown at the level asked for. */
-
 import { mintIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { revealRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
-import { columnViews } from '../policy/column-views.ts'
-import { assertAllowed } from '../policy/decide.ts'
+import { forbidden } from '../policy/refuse-access.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
-import type { Resolution } from '../stores/token-leads.ts'
+import type { Granted } from '../stores/granted-tokens.ts'
+import { grantedTokens, rowsByTable } from '../stores/granted-tokens.ts'
 import { resolveTokens } from '../stores/token-leads.ts'
-import type { OperationContext } from './context.ts'
+import { audited } from './audited.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { assertOptions, listOf, tokenTextOf } from './context.ts'
 
 const VERB = 'Get by tokens'
@@ -31,27 +31,33 @@ export interface TokenRecord {
 }
 
 /** One item for each token, in order; throws `invalid_request` and `forbidden` alone. Values that live apart from any record are had by detokenize alone. */
-export async function getByTokens(
-  context: OperationContext,
+export function getByTokens(
+  session: SessionContext,
   tokens: readonly string[],
   options: GetByTokensOptions,
 ): Promise<{ records: TokenRecord[] }> {
-  assertOptions<GetByTokensOptions>(options, VERB, ['redaction'])
-  const asked: unknown = options.redaction ?? 'DEFAULT'
-  if (!isAskedLevel(asked))
-    throw new VaultError('invalid_request', `${VERB} failed. redaction must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`)
-  const texts = listOf(context, tokens, VERB, 'tokens').map((token, index) => tokenTextOf(token, VERB, index))
-  assertAllowed(context.caller, 'DETOKENIZATION', undefined)
-  const found = await resolveTokens(context, texts)
-  return { records: found.map((one, index) => showRecord(context, texts[index] ?? '', one, asked)) }
+  const body = () => ({ tokens, ...options })
+  return audited(session, { action: 'GET_BY_TOKENS', resourceType: 'TOKEN', verb: VERB, body }, async (context, trail) => {
+    assertOptions<GetByTokensOptions>(options, VERB, ['redaction'])
+    const asked: unknown = options.redaction ?? 'DEFAULT'
+    if (!isAskedLevel(asked))
+      throw new VaultError('invalid_request', `${VERB} failed. redaction must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`)
+    const texts = listOf(context, tokens, VERB, 'tokens').map((token, index) => tokenTextOf(token, VERB, index))
+    if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
+    const found = grantedTokens(context, await resolveTokens(context, texts))
+    for (const [table, rows] of rowsByTable(found)) trail.touches(table, rows)
+    return { records: found.map((one, index) => showRecord(context, texts[index] ?? '', one, asked)) }
+  })
 }
 
-function showRecord({ barrier, caller }: OperationContext, token: string, found: Resolution, asked: AskedLevel): TokenRecord {
+function showRecord({ barrier }: OperationContext, token: string, found: Granted, asked: AskedLevel): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, error: found.message }
-  if (found?.row === undefined) return { token, fields: {}, error: 'Token Not Found' }
-  const { table, row } = found
-  const columns = table.columns.filter((column) => column.token?.expires !== true)
-  const [fields = {}] = revealRows(barrier, table, [row], columnViews(caller, columns, asked))
+  const notFound = { token, fields: {}, error: 'Token Not Found' }
+  if (found?.row === undefined) return notFound
+  const { table, row, access } = found
+  const views = access.views(table.readable, asked)
+  if (views.length === 0) return notFound
+  const [fields = {}] = revealRows(barrier, table, [row], views)
   const [id = ''] = mintIds(barrier.ring, table, [row.id])
   return { token, id, table: table.name, fields }
 }

@@ -10,19 +10,25 @@ import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { DEFAULT_PAGE } from '../limits.ts'
-import { columnViews, visibleColumn } from '../policy/column-views.ts'
-import { assertAllowed } from '../policy/decide.ts'
+import type { Need, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
+import type { VisibleRow, Wanted } from '../stores/find-visible.ts'
+import { findVisible } from '../stores/find-visible.ts'
+import { judgeRows } from '../stores/judge-rows.ts'
 import { nowMs } from '../stores/store-context.ts'
 import { ValueFault } from '../values/column-type.ts'
-import type { OperationContext } from './context.ts'
+import type { Trail } from './audited.ts'
+import { audited } from './audited.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { assertOptions, flagOf, listOf, recordsNotFound, tableOf, textsOf } from './context.ts'
+import { accessTo, columnFor } from './grants.ts'
 
 const VERB = 'Get'
+const DEED = { action: 'GET', resourceType: 'RECORD', verb: VERB } as const
 
 /** How records are shown. Source: specification, "Records". */
 export interface ShowOptions {
@@ -55,56 +61,43 @@ export interface ShownRecord {
   readonly tokens?: Tokens
 }
 
+const SHOW_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
+const GET_OPTIONS = [...SHOW_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
+
 /** The records asked for; ids in the order asked, pages in the order of insertion. Throws `not_found` when an id names none. */
-export async function getRecords(
-  context: OperationContext,
-  tableName: string,
-  options: GetOptions,
-): Promise<{ records: ShownRecord[] }> {
-  const table = tableOf(context, tableName, VERB)
-  assertOptions<GetOptions>(options, VERB, [
-    'ids',
-    'columnName',
-    'columnValues',
-    'offset',
-    'limit',
-    'orderBy',
-    'redaction',
-    'tokenization',
-    'fields',
-  ])
-  assertAllowed(context.caller, 'READ', table)
-  const show = showOf(context, table, options)
-  if (options.ids !== undefined) {
-    assertIdsAlone(options)
-    const ids = textsOf(listOf(context, options.ids, VERB, 'ids'))
-    return { records: showRows(context, table, { rows: await rowsById(context, table, ids), ids }, show) }
-  }
-  const page = pageOf(context, options)
-  const rows =
-    isGiven(options.columnName) || options.columnValues !== undefined
-      ? await rowsByValue(context, table, options, page)
-      : await context.storage.find(table.physical.name, { kind: 'every' }, page)
-  const ids = mintIds(
-    context.barrier.ring,
-    table,
-    rows.map((row) => row.id),
-  )
-  return { records: showRows(context, table, { rows, ids }, show) }
+export function getRecords(session: SessionContext, tableName: string, options: GetOptions): Promise<{ records: ShownRecord[] }> {
+  const body = () => ({ table: tableName, ...options })
+  return audited(session, { ...DEED, body }, async (context, trail) => {
+    assertOptions<GetOptions>(options, VERB, GET_OPTIONS)
+    return { records: await readRecords(context, trail, tableName, options) }
+  })
 }
 
 /** One record by its id. Throws `not_found` when it names none. */
-export async function getRecord(
+export function getRecord(session: SessionContext, tableName: string, id: string, options: ShowOptions): Promise<ShownRecord> {
+  const body = () => ({ table: tableName, id, ...options })
+  return audited(session, { ...DEED, body }, async (context, trail) => {
+    assertOptions<ShowOptions>(options, VERB, SHOW_OPTIONS)
+    const [record] = await readRecords(context, trail, tableName, { ...options, ids: [id] })
+    if (record === undefined) throw new VaultError('internal', 'Get failed. A record that was read is missing from the answer.')
+    return record
+  })
+}
+
+async function readRecords(
   context: OperationContext,
+  trail: Trail,
   tableName: string,
-  id: string,
-  options: ShowOptions,
-): Promise<ShownRecord> {
-  assertOptions<ShowOptions>(options, VERB, ['redaction', 'tokenization', 'fields'])
-  const { records } = await getRecords(context, tableName, { ...options, ids: [id] })
-  const [record] = records
-  if (record === undefined) throw new VaultError('internal', 'Get failed. A record that was read is missing from the answer.')
-  return record
+  options: GetOptions,
+): Promise<ShownRecord[]> {
+  const table = tableOf(context, tableName, VERB)
+  trail.about(table)
+  const access = accessTo(context, table, 'READ')
+  const show = showOf(access, options)
+  const found = await findRecords(context, access, options)
+  const rows = found.rows.map(({ row }) => row.id)
+  trail.touches(table, rows)
+  return showRows(context, table, found, show)
 }
 
 /** What to show of each row, decided before any is read. */
@@ -114,7 +107,8 @@ interface Show {
   readonly asTokens: boolean
 }
 
-function showOf(context: OperationContext, table: Table, options: ShowOptions): Show {
+function showOf(access: TableAccess, options: ShowOptions): Show {
+  const { table } = access
   const asked: unknown = options.redaction ?? 'DEFAULT'
   if (!isAskedLevel(asked)) {
     throw new VaultError('invalid_request', `${VERB} failed. redaction must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`)
@@ -126,37 +120,77 @@ function showOf(context: OperationContext, table: Table, options: ShowOptions): 
       `${VERB} failed. tokenization answers tokens in place of values; leave redaction out or ask for DEFAULT.`,
     )
   }
-  const columns = options.fields === undefined ? table.columns : namedColumns(context, table, options.fields)
   // A value that lives apart from its record is never read with it; its token is.
-  const shown = columns.filter((column) => (asTokens ? column.token !== undefined : column.token?.expires !== true))
-  return { columns: shown, asked, asTokens }
+  if (options.fields === undefined) return { columns: asTokens ? table.tokenized : table.readable, asked, asTokens }
+  const columns = namedColumns(access, options.fields)
+  return { columns: columns.filter((column) => (asTokens ? table.tokenized : table.readable).includes(column)), asked, asTokens }
 }
 
-function namedColumns(context: OperationContext, table: Table, names: readonly string[]): readonly Column[] {
+function namedColumns(access: TableAccess, names: readonly string[]): readonly Column[] {
   if (!Array.isArray(names) || names.length === 0)
     throw new VaultError('invalid_request', `${VERB} failed. fields must be a list of column names, or absent.`)
   return [...new Set(names)].map((name) => {
-    const column = typeof name === 'string' ? visibleColumn(context.caller, table, name) : undefined
-    if (column === undefined) throw unknownColumn(VERB, table.name, name)
+    const column = typeof name === 'string' ? access.table.byName.get(name) : undefined
+    if (column === undefined || !access.couldSee(column)) throw unknownColumn(VERB, access.table.name, name)
     return column
   })
 }
 
-/** Rows and the public ids they go by, in the same order. */
+/** Rows with what may be shown of them, and the public ids they go by, in the same order. */
 interface FoundRows {
-  readonly rows: readonly Row[]
+  readonly rows: readonly VisibleRow[]
   readonly ids: readonly string[]
 }
 
-function showRows(context: OperationContext, table: Table, { rows, ids }: FoundRows, show: Show): ShownRecord[] {
-  const { barrier, caller } = context
-  const views = columnViews(caller, show.columns, show.asked)
-  if (!show.asTokens) {
-    const shown = revealRows(barrier, table, rows, views)
-    return ids.map((id, index) => ({ id, fields: shown[index] ?? {} }))
+async function findRecords(context: OperationContext, access: TableAccess, options: GetOptions): Promise<FoundRows> {
+  const { table } = access
+  if (options.ids !== undefined) {
+    assertIdsAlone(options)
+    const ids = textsOf(listOf(context, options.ids, VERB, 'ids'))
+    return { rows: await rowsById(context, access, ids), ids }
   }
+  const page = pageOf(context, options)
+  const isLookup = isGiven(options.columnName) || options.columnValues !== undefined
+  const wanted = isLookup ? lookupOf(context, access, options) : EVERY_ROW
+  const rows = await findVisible(context, access, { ...wanted, needs: [...wanted.needs, SEEN], page })
+  const ids = rows.map(({ row }) => row.id)
+  return { rows, ids: mintIds(context.barrier.ring, table, ids) }
+}
+
+/** A row is there when at least one of its columns may be read. */
+const SEEN: Need = { action: 'READ', columns: [] }
+const EVERY_ROW: Omit<Wanted, 'page'> = { needs: [], filter: { kind: 'every' } }
+
+/** Shows each row by its own grants; neighbours that share theirs are opened together. */
+function showRows(context: OperationContext, table: Table, { rows, ids }: FoundRows, show: Show): ShownRecord[] {
+  const shown: ShownRecord[] = []
+  for (let start = 0; start < rows.length; ) {
+    const access = rows[start]?.access
+    let end = start + 1
+    while (end < rows.length && rows[end]?.access === access) end++
+    const views = access?.views(show.columns, show.asked) ?? []
+    const group = { rows: rows.slice(start, end).map(({ row }) => row), ids: ids.slice(start, end), views }
+    shown.push(...(show.asTokens ? showTokens(context, table, group) : showValues(context, table, group)))
+    start = end
+  }
+  return shown
+}
+
+/** Rows that are shown alike. */
+interface Alike {
+  readonly rows: readonly Row[]
+  readonly ids: readonly string[]
+  readonly views: readonly ColumnView[]
+}
+
+function showValues({ barrier }: OperationContext, table: Table, { rows, ids, views }: Alike): ShownRecord[] {
+  const shown = revealRows(barrier, table, rows, views)
+  return ids.map((id, index) => ({ id, fields: shown[index] ?? {} }))
+}
+
+function showTokens(context: OperationContext, table: Table, { rows, ids, views }: Alike): ShownRecord[] {
   const columns = views.map((view) => view.column)
-  const tokens = mintTokens(barrier.ring, columns, markedRows(context, table, rows, columns))
+  const tokens = mintTokens(context.barrier.ring, columns, markedRows(context, table, rows, columns))
   return ids.map((id, index) => ({ id, fields: { ...tokens[index] }, tokens: tokens[index] ?? {} }))
 }
 
@@ -173,54 +207,67 @@ function markedRows(context: OperationContext, table: Table, rows: readonly Row[
   return { ids, marks, valueOf: (row, column) => values[row]?.get(column), nowMs: nowMs(context) }
 }
 
-async function rowsById(context: OperationContext, table: Table, ids: readonly string[]): Promise<Row[]> {
+/** The rows these ids name. One that is not there for the caller is answered as one that is not there. */
+async function rowsById(context: OperationContext, access: TableAccess, ids: readonly string[]): Promise<VisibleRow[]> {
+  const { table } = access
   const positions = readIds(context.barrier.ring, table, ids)
   const known = positions.filter((row) => row !== undefined)
-  const found = await context.storage.get(table.physical.name, known)
-  const rows: Row[] = []
+  const found = (await context.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
+  const grants = judgeRows(context, access, found)
+  const visible = new Map(found.map((row, index) => [row.id, { row, access: grants[index] }]))
+  const rows: VisibleRow[] = []
   const missing: number[] = []
-  let next = 0
-  positions.forEach((position, index) => {
-    const row = position === undefined ? undefined : found[next++]
-    if (row === undefined) missing.push(index)
-    else rows.push(row)
-  })
+  for (const [index, position] of positions.entries()) {
+    const one = position === undefined ? undefined : visible.get(position)
+    if (one?.access?.meets(SEEN) === true) rows.push({ row: one.row, access: one.access })
+    else missing.push(index)
+  }
   if (missing.length > 0) throw recordsNotFound(table, VERB, ids, missing)
   return rows
 }
 
-/** Rows whose column holds one of the values, checked again on the opened value. */
-async function rowsByValue(context: OperationContext, table: Table, options: GetOptions, page: Page): Promise<Row[]> {
+/** Rows whose column holds one of the values, proven on the opened value. */
+function lookupOf(context: OperationContext, access: TableAccess, options: GetOptions): Omit<Wanted, 'page'> {
+  const { table } = access
   const { columnName, columnValues } = options
   if (!isGiven(columnName) || columnValues === undefined) {
     throw new VaultError('invalid_request', `${VERB} failed. columnName and columnValues go together. Give both or neither.`)
   }
   const asked = listOf(context, columnValues, VERB, 'columnValues')
-  const column = visibleColumn(context.caller, table, columnName)
-  if (column === undefined) throw unknownColumn(VERB, table.name, columnName)
-  if (column.lookup === undefined) {
-    throw new VaultError(
-      'invalid_request',
-      `${VERB} failed. Column ${column.name} of table ${table.name} cannot be looked up by value. Define it unique, searchable, or plain with an index.`,
-      {
-        table: table.name,
-        column: column.name,
-      },
-    )
-  }
+  const column = columnFor(context, access, { name: columnName, action: 'SEARCH', verb: VERB })
+  if (column.lookup === undefined) throw notSearchable(table, column)
   const values = asked.map((value, index) => lookupValue(table, column, value, index))
   const cells = lookupCells(context.barrier.ring, column, values)
-  const rows = await context.storage.find(table.physical.name, { kind: 'in', column: column.lookup, values: cells }, page)
-  if (column.lookup !== column.digest) return [...rows]
-  const cursor = openRows(context.barrier, table, rows)
+  const filter = { kind: 'in', column: column.lookup, values: cells } as const
+  const needs = [{ action: 'SEARCH', columns: [column] } as const]
+  if (column.lookup !== column.digest) return { needs, filter }
+  // What a digest claims is proven on the opened value: a digest moved by hand brings no wrong record.
+  const wanted = new Set(cells.map(keyOfCell))
+  return { needs, filter, keeps: (rows) => provenRows(context, access, { column, rows, wanted }) }
+}
+
+function notSearchable(table: Table, column: Column): VaultError {
+  return new VaultError(
+    'invalid_request',
+    `${VERB} failed. Column ${column.name} of table ${table.name} cannot be looked up by value. Define it unique, searchable, or plain with an index.`,
+    { table: table.name, column: column.name },
+  )
+}
+
+interface Claim {
+  readonly column: Column
+  readonly rows: readonly Row[]
+  /** Digests asked for. */
+  readonly wanted: ReadonlySet<string>
+}
+
+function provenRows({ barrier }: OperationContext, { table }: TableAccess, { column, rows, wanted }: Claim): boolean[] {
+  const cursor = openRows(barrier, table, rows)
   const held = rows.map((_, index) => {
     cursor.to(index)
     return cursor.value(column)
   })
-  // What a digest claims is proven on the opened value: a digest moved by hand brings no wrong record.
-  const wanted = new Set(cells.map(keyOfCell))
-  const proven = digestPresent(context.barrier.ring, column, held)
-  return rows.filter((_, index) => wanted.has(keyOfCell(proven[index])))
+  return digestPresent(barrier.ring, column, held).map((digest) => wanted.has(keyOfCell(digest)))
 }
 
 function lookupValue(table: Table, column: Column, value: unknown, index: number): unknown {
@@ -231,11 +278,7 @@ function lookupValue(table: Table, column: Column, value: unknown, index: number
     throw new VaultError(
       'rule_broken',
       `${VERB} failed. A value to look up in column ${column.name} of table ${table.name} ${error.message} (position ${index}).`,
-      {
-        table: table.name,
-        column: column.name,
-        index,
-      },
+      { table: table.name, column: column.name, index },
     )
   }
 }

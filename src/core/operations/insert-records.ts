@@ -1,29 +1,28 @@
 /** Inserts records, all or none, or upserts them by a unique column, and answers their ids and tokens. */
 import type { Byot } from '../barrier/brought-tokens.ts'
 import { assertNoPointers, parseTokens } from '../barrier/brought-tokens.ts'
-import { isSameValue } from '../barrier/digest-values.ts'
+import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { TokenTexts } from '../barrier/marks.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
-import { assertComplete, parseFields, unknownColumn } from '../barrier/parse-record.ts'
-import { openRows } from '../barrier/reveal.ts'
-import { isVaultError, VaultError } from '../errors.ts'
-import { visibleColumn } from '../policy/column-views.ts'
-import { assertAllowed } from '../policy/decide.ts'
-import type { Cell, Row } from '../ports/storage.ts'
+import { assertComplete, parseFields } from '../barrier/parse-record.ts'
+import { VaultError } from '../errors.ts'
+import { forbidden } from '../policy/refuse-access.ts'
+import type { TableAccess } from '../policy/table-access.ts'
+import type { Cell } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { Written } from '../stores/record-store.ts'
-import { markedOf, STALE, storeChanges, storeNew } from '../stores/record-store.ts'
-import type { Writing } from '../stores/writing.ts'
-import type { OperationContext } from './context.ts'
+import { commitWithin } from '../stores/commit.ts'
+import { markedOf, storeNew } from '../stores/record-store.ts'
+import type { Change, Keyed, Merged } from '../stores/upsert-store.ts'
+import { storeMerged } from '../stores/upsert-store.ts'
+import { audited } from './audited.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { assertOptions, byotOf, flagOf, listOf, tableOf } from './context.ts'
+import { accessTo, assertGranted, assertMayComplete, assertNameable, beyondReach, columnFor, namedColumns } from './grants.ts'
 
 const VERB = 'Insert'
-
-/** Times an upsert begins again because others keep changing the same records. */
-const MOST_ATTEMPTS = 1000
 
 /** A record as a caller sends it: values, and where he brings them tokens, by column. */
 export interface RecordInput {
@@ -51,28 +50,48 @@ interface Request {
 }
 
 /** Inserts in the order given. Throws `invalid_request`, `rule_broken`, `conflict` or `forbidden`; then nothing is stored. */
-export async function insertRecords(
-  context: OperationContext,
+export function insertRecords(
+  session: SessionContext,
   tableName: string,
   records: readonly RecordInput[],
   options: InsertOptions,
 ): Promise<{ records: StoredRecord[] }> {
-  const table = tableOf(context, tableName, VERB, 'invalid_request')
-  assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous', 'byot'])
-  const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
-  const homogeneous = flagOf(options.homogeneous, VERB, 'homogeneous')
-  const mode = byotOf(options.byot, VERB)
-  const given = listOf(context, records, VERB, 'records')
-  assertAllowed(context.caller, 'CREATE', table)
-  const key = upsertColumn(context, table, options.upsert, homogeneous)
-  const parsed = given.map((record, index) => parseFields(table, memberOf(record, 'fields'), { verb: VERB, index }))
+  const body = () => ({ table: tableName, records, ...options })
+  return audited(session, { action: 'INSERT', resourceType: 'RECORD', verb: VERB, body }, async (context, trail) => {
+    const table = tableOf(context, tableName, VERB, 'invalid_request')
+    trail.about(table)
+    assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous', 'byot'])
+    const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
+    const homogeneous = flagOf(options.homogeneous, VERB, 'homogeneous')
+    const mode = byotOf(options.byot, VERB)
+    const given = listOf(context, records, VERB, 'records')
+    const access = accessTo(context, table, 'CREATE')
+    const key = upsertColumn(context, access, options.upsert, homogeneous)
+    const request = { ...parseRecords(context, access, given, { mode, homogeneous }), tokenization }
+    return { records: key === undefined ? await insert(context, access, request) : await upsert(context, access, key, request) }
+  })
+}
+
+/** Checks records, one after the other, and the tokens they bring. */
+function parseRecords(
+  context: OperationContext,
+  access: TableAccess,
+  given: readonly unknown[],
+  { mode, homogeneous }: { readonly mode: Byot; readonly homogeneous: boolean },
+): Pick<Request, 'parsed' | 'brought'> {
+  const { table } = access
+  assertMayComplete(context, access)
+  const parsed = given.map((record, index) => {
+    const fields = memberOf(record, 'fields')
+    assertNameable(context, access, { members: [fields, memberOf(record, 'tokens')], action: 'CREATE', verb: VERB })
+    return parseFields(table, fields, { verb: VERB, index })
+  })
   if (homogeneous) assertHomogeneous(table, parsed)
   const brought = given.map((record, index) =>
     parseTokens(table, memberOf(record, 'tokens'), { mode, values: parsed[index] ?? [], place: { verb: VERB, index } }),
   )
   assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
-  const request = { parsed, brought, tokenization }
-  return { records: key === undefined ? await insert(context, table, request) : await upsert(context, table, key, request) }
+  return { parsed, brought }
 }
 
 function memberOf(record: unknown, name: keyof RecordInput): unknown {
@@ -81,10 +100,14 @@ function memberOf(record: unknown, name: keyof RecordInput): unknown {
 
 async function insert(
   context: OperationContext,
-  table: Table,
+  access: TableAccess,
   { parsed, brought, tokenization }: Request,
 ): Promise<StoredRecord[]> {
-  for (const [index, values] of parsed.entries()) assertComplete(table, values, { verb: VERB, index })
+  const { table } = access
+  for (const [index, values] of parsed.entries()) {
+    assertComplete(table, values, { verb: VERB, index })
+    assertGranted(context, access, { action: 'CREATE', values })
+  }
   const written = await storeNew(context, table, { records: parsed, brought, verb: VERB, indexes: [...parsed.keys()] })
   return mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, parsed) : undefined)
 }
@@ -92,15 +115,16 @@ async function insert(
 /** The column to upsert by; undefined for a plain insert. */
 function upsertColumn(
   context: OperationContext,
-  table: Table,
+  access: TableAccess,
   name: string | undefined,
   homogeneous: boolean,
 ): Column | undefined {
   if (name === undefined || name === '') return undefined
   if (homogeneous)
     throw new VaultError('invalid_request', `${VERB} failed. homogeneous and upsert do not go together. Leave one out.`)
-  const column = visibleColumn(context.caller, table, name)
-  if (column === undefined) throw unknownColumn(VERB, table.name, name)
+  const { table } = access
+  const column = columnFor(context, access, { name, action: 'CREATE', verb: VERB })
+  if (!access.couldMeet({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
   if (!column.unique) {
     throw new VaultError(
       'rule_broken',
@@ -131,21 +155,13 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
 }
 
 /** Records that share a key are one, written one over the other in their order. */
-interface Keyed {
-  /** What storage finds the key under. */
-  readonly cell: Exclude<Cell, null>
-  readonly values: Values
-  readonly brought: ReadonlyMap<string, string> | undefined
-  /** Where the first of them stood in the request. */
-  readonly index: number
-}
-
 async function upsert(
   context: OperationContext,
-  table: Table,
+  access: TableAccess,
   key: Column,
   { parsed, brought, tokenization }: Request,
 ): Promise<StoredRecord[]> {
+  const { table } = access
   const cells = keyCells(context, table, key, parsed)
   const byCell = new Map<string, Keyed>()
   for (const [index, cell] of cells.entries()) {
@@ -153,12 +169,40 @@ async function upsert(
     const earlier = byCell.get(keyOfCell(cell))
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
-  const merged = [...byCell.values()]
-  const stored = await context.storage.transaction((storage) =>
-    storeMerged({ ...context, storage }, table, { key, merged, tokenization }),
+  const request: Merged = {
+    verb: VERB,
+    key,
+    merged: [...byCell.values()],
+    tokenization,
+    assertNew(records) {
+      for (const { values, index } of records) {
+        assertComplete(table, values, { verb: VERB, index })
+        assertGranted(context, access, { action: 'CREATE', values })
+      }
+    },
+    assertChanges: (changes) => assertChangeable(context, access, key, changes),
+  }
+  const stored = await context.commit.change(
+    (storage) => storeMerged({ ...context, storage, commit: commitWithin(storage) }, table, request),
+    table,
+    ({ rows }) => rows,
   )
   const places = new Map([...byCell.keys()].map((cell, place) => [cell, place]))
-  return cells.flatMap((cell) => stored[places.get(keyOfCell(cell)) ?? -1] ?? [])
+  return cells.flatMap((cell) => stored.records[places.get(keyOfCell(cell)) ?? -1] ?? [])
+}
+
+/**
+ * Refuses changes his grants do not cover. A row that he may not change is answered as any taken unique value is: that much
+ * whoever may write a unique column learns anyway.
+ */
+function assertChangeable(context: OperationContext, access: TableAccess, key: Column, changes: readonly Change[]): void {
+  const { table } = access
+  for (const { values } of changes) {
+    const members = [Object.fromEntries(namedColumns(table, values).map(({ name }) => [name, true]))]
+    assertNameable(context, access, { members, action: 'UPDATE', verb: VERB })
+  }
+  const [first] = beyondReach(context, access, changes)
+  if (first !== undefined) throw valueTaken(table, key, { verb: VERB, index: first.index })
 }
 
 /** What storage finds each record's key under. Throws `rule_broken` where a record has no key. */
@@ -190,92 +234,4 @@ function overlay(table: Table, under: Keyed, over: Keyed): Keyed {
     if (over.values[table.byName.get(name)?.position ?? -1] === undefined) brought.set(name, token)
   }
   return { cell: under.cell, values, brought, index: under.index }
-}
-
-interface Merged {
-  readonly key: Column
-  readonly merged: readonly Keyed[]
-  readonly tokenization: boolean
-}
-
-/** Updates the records that exist and inserts the others, beginning again when another transaction was quicker. */
-async function storeMerged(context: OperationContext, table: Table, request: Merged): Promise<(StoredRecord | undefined)[]> {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const found = await findByKey(context, table, request)
-    try {
-      return await context.storage.transaction((storage) => storeOnce({ ...context, storage }, table, request, found))
-    } catch (error) {
-      const raced = error === STALE || (isVaultError(error, 'conflict') && error.facts.column === request.key.name)
-      if (!raced) throw error
-    }
-  }
-  throw new VaultError(
-    'unavailable',
-    `${VERB} failed. The records of table ${table.name} are being changed too often. Try again.`,
-    { table: table.name },
-  )
-}
-
-/** The row each merged record already has. */
-async function findByKey(context: OperationContext, table: Table, { key, merged }: Merged): Promise<(Row | undefined)[]> {
-  const cells = merged.map((record) => record.cell)
-  const lookup = key.lookup ?? ''
-  const rows = await context.storage.find(
-    table.physical.name,
-    { kind: 'in', column: lookup, values: cells },
-    { order: 'up', limit: merged.length },
-  )
-  const cursor = openRows(context.barrier, table, rows)
-  const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
-  return merged.map(({ cell, values }) => {
-    const index = byCell.get(keyOfCell(cell))
-    if (index === undefined) return undefined
-    cursor.to(index)
-    // What a digest claims is checked on the opened value: a digest moved by hand brings no wrong record.
-    return isSameValue(key, cursor.value(key), values[key.position]) ? rows[index] : undefined
-  })
-}
-
-/** One try, inside its own savepoint: changes to the records that exist, then the new ones. */
-async function storeOnce(
-  context: OperationContext,
-  table: Table,
-  { merged, tokenization }: Merged,
-  found: readonly (Row | undefined)[],
-): Promise<(StoredRecord | undefined)[]> {
-  const places = merged.map((_, place) => place)
-  const old = places.filter((place) => found[place] !== undefined)
-  const fresh = places.filter((place) => found[place] === undefined)
-  for (const place of fresh) assertComplete(table, merged[place]?.values ?? [], { verb: VERB, index: merged[place]?.index ?? 0 })
-  const stored: (StoredRecord | undefined)[] = new Array(merged.length)
-  const note = (at: readonly number[], written: Written, records: readonly Values[]): void => {
-    const minted = mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, records) : undefined)
-    for (const [k, record] of minted.entries()) stored[at[k] ?? 0] = record
-  }
-  if (old.length > 0) {
-    const changes = writingOf(merged, old)
-    const written = await storeChanges(
-      context,
-      table,
-      old.flatMap((place) => found[place] ?? []),
-      changes,
-    )
-    if (written === undefined) throw STALE
-    note(old, written, changes.records)
-  }
-  if (fresh.length > 0) {
-    const news = writingOf(merged, fresh)
-    note(fresh, await storeNew(context, table, news), news.records)
-  }
-  return stored
-}
-
-function writingOf(merged: readonly Keyed[], places: readonly number[]): Writing {
-  const chosen = places.flatMap((place) => merged[place] ?? [])
-  return {
-    records: chosen.map(({ values }) => values),
-    brought: chosen.map(({ brought }) => brought),
-    verb: VERB,
-    indexes: chosen.map(({ index }) => index),
-  }
 }

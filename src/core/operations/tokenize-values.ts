@@ -1,18 +1,21 @@
 /** Values to their deterministic tokens, where a live record holds them. Nothing is stored. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
-import { unknownColumn } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { MOST_NAMED_IN_ERROR } from '../limits.ts'
-import { visibleColumn } from '../policy/column-views.ts'
-import { assertAllowed } from '../policy/decide.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import { forbidden } from '../policy/refuse-access.ts'
+import type { Need, TableAccess } from '../policy/table-access.ts'
+import type { Row } from '../ports/storage.ts'
+import type { Column } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
 import { findByDigest } from '../stores/find-by-digest.ts'
+import { findVisible } from '../stores/find-visible.ts'
 import { ValueFault } from '../values/column-type.ts'
-import type { OperationContext } from './context.ts'
+import { audited } from './audited.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { listOf, tableOf } from './context.ts'
+import { accessTo, columnFor } from './grants.ts'
 
 const VERB = 'Tokenize'
 
@@ -21,9 +24,9 @@ export type TokenizeParameter =
   | { readonly value: string; readonly table: string; readonly column: string }
   | { readonly value: string; readonly columnGroup: string }
 
-/** One column of one table. */
+/** One column of one table, and what the caller may do there. */
 interface Home {
-  readonly table: Table
+  readonly access: TableAccess
   readonly column: Column
 }
 
@@ -34,23 +37,26 @@ interface Wanted {
 }
 
 /** The token of each value, in order. Throws `not_found` when no live record holds one of them, `rule_broken` for a column that is not deterministic. */
-export async function tokenizeValues(
-  context: OperationContext,
+export function tokenizeValues(
+  session: SessionContext,
   parameters: readonly TokenizeParameter[],
 ): Promise<{ records: { token: string }[] }> {
-  const given = listOf(context, parameters, VERB, 'values')
-  const wanted = given.map((parameter, index) => parseParameter(context, parameter, index))
-  const isLive = await liveValues(context, wanted)
-  const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
-  if (missing.length > 0) {
-    const indexes = missing.slice(0, MOST_NAMED_IN_ERROR)
-    throw new VaultError(
-      'not_found',
-      `${VERB} failed. No record holds the value at position ${indexes.join(', ')}. Insert it first, or leave it out.`,
-      { indexes },
-    )
-  }
-  return { records: wanted.map(({ homes, value }) => ({ token: tokenOf(context, homes[0], value) })) }
+  const body = () => ({ records: parameters })
+  return audited(session, { action: 'TOKENIZE', resourceType: 'TOKEN', verb: VERB, body }, async (context) => {
+    const given = listOf(context, parameters, VERB, 'values')
+    const wanted = given.map((parameter, index) => parseParameter(context, parameter, index))
+    const isLive = await liveValues(context, wanted)
+    const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
+    if (missing.length > 0) {
+      const indexes = missing.slice(0, MOST_NAMED_IN_ERROR)
+      throw new VaultError(
+        'not_found',
+        `${VERB} failed. No record holds the value at position ${indexes.join(', ')}. Insert it first, or leave it out.`,
+        { indexes },
+      )
+    }
+    return { records: wanted.map(({ homes, value }) => ({ token: tokenOf(context, homes[0], value) })) }
+  })
 }
 
 function tokenOf({ barrier }: OperationContext, home: Home | undefined, value: unknown): string {
@@ -84,26 +90,28 @@ function parseParameter(context: OperationContext, parameter: unknown, index: nu
 
 function homeOf(context: OperationContext, tableName: unknown, name: unknown): Home {
   const table = tableOf(context, tableName, VERB)
-  assertAllowed(context.caller, 'TOKENIZATION', table)
-  const column = typeof name === 'string' ? visibleColumn(context.caller, table, name) : undefined
-  if (column === undefined) throw unknownColumn(VERB, table.name, name)
-  return { table, column }
+  const access = accessTo(context, table, 'TOKENIZATION')
+  return { access, column: columnFor(context, access, { name, action: 'TOKENIZATION', verb: VERB }) }
 }
 
-function homesOf({ caller, layout }: OperationContext, group: unknown): Home[] {
-  const homes = [...layout.tables.values()].flatMap((table) =>
-    table.columns.filter((column) => column.group === group).map((column) => ({ table, column })),
+/** The columns of a group that he may ask. Of a group in which he may ask none he learns nothing, unless he sees one of them, or holds no grant on its tables at all. */
+function homesOf(context: OperationContext, group: unknown): Home[] {
+  const all = [...context.layout.tables.values()].flatMap((table) =>
+    table.columns
+      .filter((column) => column.group !== undefined && column.group === group)
+      .map((column) => ({ access: context.access.table(table), column })),
   )
-  if (homes.length === 0)
-    throw new VaultError(
-      'invalid_request',
-      `${VERB} failed. Column group ${quotedName(group)} is unknown. Specify a group of the schema.`,
-    )
-  for (const { table } of homes) assertAllowed(caller, 'TOKENIZATION', table)
-  return homes
+  const homes = all.filter(({ access, column }) => access.couldMay('TOKENIZATION', column))
+  if (homes.length > 0) return homes
+  const isStranger = all.length > 0 && all.every(({ access }) => !access.holdsAny)
+  if (isStranger || all.some(({ access, column }) => access.couldSee(column))) throw forbidden(context.caller, 'TOKENIZATION')
+  throw new VaultError(
+    'invalid_request',
+    `${VERB} failed. Column group ${quotedName(group)} is unknown. Specify a group of the schema.`,
+  )
 }
 
-function parseValue({ table, column }: Home, text: string, index: number): unknown {
+function parseValue({ access: { table }, column }: Home, text: string, index: number): unknown {
   try {
     return column.type.fromText(text)
   } catch (error) {
@@ -120,28 +128,52 @@ function parseValue({ table, column }: Home, text: string, index: number): unkno
   }
 }
 
-/** Whether a live record holds each value, in any column of its scope; what digests claim is proven on the opened cell. */
+/** Whether a live record that is there for the caller holds each value, in any column of its scope; what digests claim is proven on the opened cell. */
 async function liveValues(context: OperationContext, wanted: readonly Wanted[]): Promise<boolean[]> {
   const isLive: boolean[] = new Array(wanted.length).fill(false)
   const homes = new Map(wanted.flatMap((one) => one.homes).map((home) => [home.column, home]))
-  for (const { table, column } of homes.values()) {
+  for (const home of homes.values()) {
     const places = wanted.flatMap((one, place) =>
-      !isLive[place] && one.homes.some((home) => home.column === column) ? [place] : [],
+      !isLive[place] && one.homes.some(({ column }) => column === home.column) ? [place] : [],
     )
-    const digests = digestValues(
-      context.barrier.ring,
-      column,
-      places.map((place) => wanted[place]?.value),
-    )
-    const rows = await findByDigest(context.storage, table, column, digests)
-    const found = rows.filter((row) => row !== undefined)
-    const cursor = openRows(context.barrier, table, found)
-    let next = 0
-    for (const [k, place] of places.entries()) {
-      if (rows[k] === undefined) continue
-      cursor.to(next++)
-      isLive[place] = isSameValue(column, cursor.value(column), wanted[place]?.value)
-    }
+    const values = places.map((place) => wanted[place]?.value)
+    const held = await areHeld(context, home, values)
+    for (const [k, place] of places.entries()) isLive[place] = held[k] === true
   }
   return isLive
+}
+
+async function areHeld(context: OperationContext, { access, column }: Home, values: readonly unknown[]): Promise<boolean[]> {
+  const need: Need = { action: 'TOKENIZATION', columns: [column] }
+  const digests = digestValues(context.barrier.ring, column, values)
+  if (access.alwaysMeets(need)) {
+    const rows = await findByDigest(context.storage, access.table, column, digests)
+    const held = holdValues(
+      context,
+      { access, column },
+      rows.filter((row) => row !== undefined),
+    )
+    let next = 0
+    return rows.map((row, index) => row !== undefined && isSameValue(column, held[next++], values[index]))
+  }
+  const answers: boolean[] = []
+  for (const [index, digest] of digests.entries()) {
+    const found = await findVisible(context, access, {
+      needs: [need],
+      filter: { kind: 'compare', column: column.digest ?? '', operator: '=', value: digest },
+      page: { order: 'up', limit: 1 },
+      keeps: (rows) => holdValues(context, { access, column }, rows).map((value) => isSameValue(column, value, values[index])),
+    })
+    answers.push(found.length > 0)
+  }
+  return answers
+}
+
+/** The value each row holds in the column. */
+function holdValues({ barrier }: OperationContext, { access, column }: Home, rows: readonly Row[]): unknown[] {
+  const cursor = openRows(barrier, access.table, rows)
+  return rows.map((_, index) => {
+    cursor.to(index)
+    return cursor.value(column)
+  })
 }

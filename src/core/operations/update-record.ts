@@ -6,11 +6,15 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { readIds } from '../barrier/record-ids.ts'
 import { VaultError } from '../errors.ts'
-import { assertAllowed } from '../policy/decide.ts'
+import type { TableAccess } from '../policy/table-access.ts'
+import type { Written } from '../stores/record-store.ts'
 import { markedOf, storeChanges } from '../stores/record-store.ts'
+import type { Writing } from '../stores/writing.ts'
 import { toTimestamp } from '../util/timestamp.ts'
-import type { OperationContext } from './context.ts'
+import { audited } from './audited.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { assertOptions, byotOf, flagOf, recordsNotFound, tableOf } from './context.ts'
+import { accessTo, assertNameable, beyondReach } from './grants.ts'
 
 const VERB = 'Update'
 
@@ -31,34 +35,46 @@ export interface UpdatedRecord extends StoredRecord {
 }
 
 /** Writes the named columns, whole, and no others. Throws `not_found`, `rule_broken`, `conflict`, `invalid_request`; then nothing changed. */
-export async function updateRecord(
-  context: OperationContext,
+export function updateRecord(
+  session: SessionContext,
   tableName: string,
   change: { readonly id: string; readonly fields: unknown; readonly tokens: unknown },
   options: UpdateOptions,
 ): Promise<UpdatedRecord> {
-  const table = tableOf(context, tableName, VERB)
-  assertOptions<UpdateOptions>(options, VERB, ['tokenization', 'byot'])
-  const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
-  const mode = byotOf(options.byot, VERB)
-  assertAllowed(context.caller, 'UPDATE', table)
-  const values = parseFields(table, change.fields, { verb: VERB, index: 0 })
-  if (values.every((value) => value === undefined)) {
-    throw new VaultError('invalid_request', `${VERB} failed. Name at least one column of table ${table.name} to change.`, {
-      table: table.name,
-    })
-  }
-  const brought = [parseTokens(table, change.tokens, { mode, values, place: { verb: VERB, index: 0 } })]
-  assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
-  const [position] = readIds(context.barrier.ring, table, [change.id])
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const [row] = position === undefined ? [] : await context.storage.get(table.physical.name, [position])
-    if (row === undefined) throw recordsNotFound(table, VERB, [change.id], [0])
-    const written = await storeChanges(context, table, [row], { records: [values], brought, verb: VERB, indexes: [0] })
-    if (written === undefined) continue
+  const body = () => ({ table: tableName, ...change, ...options })
+  return audited(session, { action: 'UPDATE', resourceType: 'RECORD', verb: VERB, body }, async (context, trail) => {
+    const table = tableOf(context, tableName, VERB)
+    trail.about(table)
+    assertOptions<UpdateOptions>(options, VERB, ['tokenization', 'byot'])
+    const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
+    const mode = byotOf(options.byot, VERB)
+    const access = accessTo(context, table, 'UPDATE')
+    assertNameable(context, access, { members: [change.fields, change.tokens], action: 'UPDATE', verb: VERB })
+    const values = parseFields(table, change.fields, { verb: VERB, index: 0 })
+    if (values.every((value) => value === undefined)) {
+      throw new VaultError('invalid_request', `${VERB} failed. Name at least one column of table ${table.name} to change.`, {
+        table: table.name,
+      })
+    }
+    const brought = [parseTokens(table, change.tokens, { mode, values, place: { verb: VERB, index: 0 } })]
+    assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
+    const written = await changeRecord(context, access, change.id, { records: [values], brought, verb: VERB, indexes: [0] })
     const wanted = tokenization ? markedOf(written, [values]) : undefined
     const [stored] = mintRecords(context.barrier.ring, table, written.ids, wanted)
     return { ...stored, id: change.id, updatedAt: toTimestamp(context.clock.now()) }
+  })
+}
+
+/** Writes over the record as it stands, beginning again when others changed it meanwhile. One beyond his reach is not there. */
+async function changeRecord(context: OperationContext, access: TableAccess, id: string, writing: Writing): Promise<Written> {
+  const { table } = access
+  const [position] = readIds(context.barrier.ring, table, [id])
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const [row] = position === undefined ? [] : await context.storage.get(table.physical.name, [position])
+    const changes = row === undefined ? [] : [{ row, values: writing.records[0] ?? [], index: 0 }]
+    if (row === undefined || beyondReach(context, access, changes).length > 0) throw recordsNotFound(table, VERB, [id], [0])
+    const written = await storeChanges(context, table, [row], writing)
+    if (written !== undefined) return written
   }
   throw new VaultError(
     'unavailable',

@@ -51,6 +51,7 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
     judgedBy: [...new Set(judgedBy)],
     couldMay: best.may,
     couldSee: (column) => best.level(column) !== undefined,
+    highestLevel: best.level,
     couldMeet: best.meets,
     alwaysMeets: worst.meets,
     forRow: sometimes.length === 0 ? () => best : judge(held),

@@ -37,6 +37,8 @@ export interface TableAccess {
   couldMay(action: Action, column: Column): boolean
   /** True when some row could show this column by READ, at whatever level. */
   couldSee(column: Column): boolean
+  /** The highest level any row could show of this column; undefined where every row hides it. */
+  highestLevel(column: Column): Level | undefined
   /** True when some row could meet the need. */
   couldMeet(need: Need): boolean
   /** True when every row meets the need, whatever it holds. */

@@ -119,6 +119,8 @@ export interface Storage {
 
 /** A storage as an application holds it: the port, plus what belongs to the engine's own handle. */
 export interface StorageHandle extends Storage {
+  /** Whether transactions of this engine wait for each other, as behind SQLite's one writer, or run beside each other. */
+  readonly transactions: 'one at a time' | 'side by side'
   /** The same storage inside a transaction the application opened itself on the same database; it commits, not we. */
   joinTransaction(hostTransaction: unknown): Storage
   /** Lets go of connections and files this handle opened. */

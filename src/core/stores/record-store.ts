@@ -9,7 +9,7 @@ import type { Values } from '../barrier/parse-record.ts'
 import { isVaultError } from '../errors.ts'
 import type { NewRow, Row, Storage } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { TOKENS } from '../schema/side-tables.ts'
+import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
 import { assertUnderived, tokenTaken } from './assert-underived.ts'
 import { drawTokens } from './draw-tokens.ts'
 import type { StoreContext } from './store-context.ts'
@@ -85,20 +85,21 @@ async function prepareMarks(context: StoreContext, table: Table, writing: Writin
   return { texts, brought, transientIds, nowMs: nowMs(context) }
 }
 
-/** One insert where nothing stands beside the records, else one transaction. */
+/** The records and what stands beside them. */
 async function insertAdmitted(
   context: StoreContext,
   table: Table,
   admitted: Admitted<NewRow>,
   tokens: readonly NewToken[],
 ): Promise<void> {
-  if (tokens.length === 0 && admitted.transients.length === 0) return context.storage.insert(table.physical.name, admitted.rows)
   const remembered = await tokenRows(context.storage, context.barrier.ring, tokens)
-  await context.storage.transaction(async (storage) => {
-    await storage.insert(table.physical.name, admitted.rows)
-    await insertTransients(storage, admitted.transients)
-    await insertTokens(storage, remembered)
-  })
+  const batches = [
+    { table: table.physical.name, rows: admitted.rows },
+    { table: TRANSIENTS.name, rows: admitted.transients },
+    { table: TOKENS.name, rows: remembered },
+  ]
+  const rows = admitted.rows.map(({ id }) => id)
+  await context.commit.insert(batches, table, rows)
 }
 
 /** False where a row changed meanwhile. */
@@ -109,16 +110,15 @@ async function updateAmended(
   tokens: readonly NewToken[],
 ): Promise<boolean> {
   const ids = amended.rows.map((patch) => patch.id)
-  const isAlone = tokens.length === 0 && amended.transients.length === 0 && !hasBeside(amended.replaced)
-  if (isAlone && ids.length === 1) return (await context.storage.update(table.physical.name, amended.rows))[0] === true
   const remembered = await tokenRows(context.storage, context.barrier.ring, tokens)
   try {
-    await context.storage.transaction(async (storage) => {
+    const write = async (storage: Storage): Promise<void> => {
       if ((await storage.update(table.physical.name, amended.rows)).includes(false)) throw STALE
       await dropReplaced(storage, table, ids, amended)
       await insertTransients(storage, amended.transients)
       await insertTokens(storage, remembered)
-    })
+    }
+    await context.commit.change(write, table, () => ids)
     return true
   } catch (error) {
     if (error === STALE) return false
@@ -129,7 +129,8 @@ async function updateAmended(
 /** What storing came to, in the words of the schema: which column's value or brought token is taken, and of which record. */
 function explainStoring(error: unknown, table: Table, tokens: readonly NewToken[], { brought, verb, indexes }: Writing): unknown {
   if (!isVaultError(error, 'conflict')) return error
-  if (error.facts.table !== TOKENS.name) return explainConflict(error, table, verb, indexes)
+  if (error.facts.table === table.physical.name) return explainConflict(error, table, verb, indexes)
+  if (error.facts.table !== TOKENS.name) return error
   const taken = broughtAt(error.facts.index, table, tokens, brought)
   if (taken === undefined) return error
   return tokenTaken(table, { name: taken.column }, verb, indexes[taken.place] ?? 0)
@@ -194,10 +195,6 @@ async function dropReplaced(storage: Storage, table: Table, ids: readonly number
     )
   }
   await dropTransients(storage, replaced)
-}
-
-function hasBeside(replaced: Marks): boolean {
-  return replaced.texts.some((text) => text !== undefined) || replaced.tickets.some((ticket) => ticket !== undefined)
 }
 
 /** Spaces whose tokens stand for cells of the record itself. */

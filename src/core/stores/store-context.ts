@@ -3,6 +3,7 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
+import type { Commit } from './commit.ts'
 
 /** The part of an operation's context that the stores touch. */
 export interface StoreContext {
@@ -10,9 +11,11 @@ export interface StoreContext {
   readonly barrier: Barrier
   readonly clock: Clock
   readonly layout: Layout
+  /** How changes of records reach storage. */
+  readonly commit: Commit
 }
 
 /** Now, in milliseconds since 1970. */
-export function nowMs({ clock }: StoreContext): number {
+export function nowMs({ clock }: Pick<StoreContext, 'clock'>): number {
   return Number(clock.now() / 1_000_000n)
 }

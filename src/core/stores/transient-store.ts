@@ -31,7 +31,7 @@ export async function dropTransients(storage: Storage, replaced: Marks): Promise
 }
 
 /** Removes what has expired, a slice at a time, with the tokens it was brought under. Answers how many values went. */
-export async function sweepTransients(context: StoreContext): Promise<number> {
+export async function sweepTransients(context: Pick<StoreContext, 'storage' | 'clock' | 'layout'>): Promise<number> {
   const spaces = [...context.layout.tokenSpaces].flatMap(([space, { column }]) => (column.token?.expires === true ? [space] : []))
   const until = nowMs(context) + 1
   let swept = 0

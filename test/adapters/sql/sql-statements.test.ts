@@ -38,6 +38,16 @@ const filterOf = (text: string, numbers: readonly number[]): Filter => ({
 })
 
 describe('shared statements', () => {
+  it('are told apart by the names and types of columns: two vaults may call different tables alike', () => {
+    const statements = createSqlStatements(manners)
+    const shapeOf = (name: string, type: 'text' | 'integer') =>
+      toTableShape({ name: 'tokens', columns: [{ name, type }], indexes: [] })
+    const texts = [shapeOf('a', 'text'), shapeOf('b', 'text'), shapeOf('b', 'integer')].map(
+      (one) => statements.find(one, { kind: 'every' }, { order: 'up', limit: 1 }).statement.text,
+    )
+    expect(new Set(texts).size).toBe(3)
+  })
+
   it('compile once for all calls of one shape and bind the values of each in order', () => {
     const statements = createSqlStatements(manners)
     const first = statements.find(shape, filterOf('x', [1, 2]), { order: 'down', after: 9, skip: 3, limit: 5 })

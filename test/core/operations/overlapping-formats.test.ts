@@ -3,11 +3,10 @@ import { expect, test } from 'vitest'
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { systemClock } from '../../../src/adapters/system/system-clock.ts'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { KeyEngine } from '../../../src/core/ports/keys.ts'
-import { openVault } from '../../../src/core/vault.ts'
+import { openVault } from '../../../src/core/vault/vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
+import { SYSTEM_PORTS } from '../../support/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/test-vault.ts'
 
 const digits = column.string({ token: { kind: 'deterministicFormatPreserving', format: 'digits' }, redaction: 'PLAIN_TEXT' })
@@ -23,7 +22,7 @@ const COUNT = 3000
 
 test('of 6,000 tokens of six digits each stands for its own value, or is refused as ambiguous', async () => {
   const keys = localKeys({ secret: TEST_SECRET })
-  const options = { id: 'v1', schema, storage: memoryStorage(), keys, clock: systemClock, entropy: systemEntropy }
+  const options = { id: 'v1', schema, storage: memoryStorage(), keys, ...SYSTEM_PORTS }
   const vault = await openVault({ ...options, engine: fixedKeys, limits: { records: COUNT } })
   const session = vault.as(OWNER)
   let refused = 0

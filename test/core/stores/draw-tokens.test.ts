@@ -6,7 +6,8 @@ import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { insertTokens, tokenRows } from '../../../src/core/stores/token-store.ts'
 import { column } from '../../../src/index.ts'
 import type { LooseVault } from '../../support/open-loose.ts'
-import { insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
+import { asLoose, insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
+import { OWNER } from '../../support/test-vault.ts'
 import { onEachStorage } from '../../support/three-storages.ts'
 
 /** A million possibilities, and not one more. */
@@ -54,8 +55,12 @@ async function crowd({ storage, ring }: LooseVault, count: number, free?: number
 }
 
 onEachStorage('drawing tokens', (engine) => {
-  const open = (rigged: Rigged): Promise<LooseVault> =>
-    openLoose(engine.fresh().open(), TABLES, { entropy: { bytes: (count) => rigged.bytes(count) } })
+  /** The caller names his requests, so that all luck drawn is drawn for tokens. */
+  async function open(rigged: Rigged): Promise<LooseVault> {
+    const loose = await openLoose(engine.fresh().open(), TABLES, { entropy: { bytes: (count) => rigged.bytes(count) } })
+    const request = { requestID: 'request-1', traceID: '0123456789abcdef0123456789abcdef' }
+    return { ...loose, session: asLoose(loose.vault.as({ ...OWNER, request })) }
+  }
 
   test('a token that is taken is drawn again', async () => {
     const rigged = rig()

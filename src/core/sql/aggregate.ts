@@ -1,0 +1,129 @@
+/** Aggregates: computed value by value, or read off what storage computed. */
+import { TextFault } from '../expressions/text-fault.ts'
+import type { Cell, Measure } from '../ports/storage.ts'
+import { unreachable } from '../util/unreachable.ts'
+import { toSafeNumber } from '../values/cells.ts'
+import type { JsonValue } from '../values/column-type.ts'
+import type { AnyColumnType } from '../values/column-types.ts'
+import { columnTypes } from '../values/column-types.ts'
+import type { AggregateOutput, Outputs } from './query.ts'
+
+/** Takes values one by one and answers one. */
+export interface Accumulator {
+  /** One row's value; null counts for nothing. */
+  add(value: unknown): void
+  /** What the aggregate is of all values so far. Throws a range fault where it is beyond every double. */
+  answer(): JsonValue
+}
+
+/** An accumulator of one aggregate. COUNT(*) is handed anything but null. */
+export function createAccumulator(output: AggregateOutput): Accumulator {
+  const type = typeOf(output)
+  switch (output.name) {
+    case 'count':
+      return createCount()
+    case 'min':
+      return createExtreme(type, -1)
+    case 'max':
+      return createExtreme(type, 1)
+    case 'sum':
+    case 'avg':
+      return createSum(output)
+    default:
+      return unreachable(output.name)
+  }
+}
+
+/** What storage is to compute in place of all these aggregates, undefined where it cannot compute each of them. */
+export function measuresOf({ aggregates }: Extract<Outputs, { readonly kind: 'totals' }>): readonly Measure[] | undefined {
+  const measures = aggregates.flatMap(({ name, ref }): readonly Measure[] => {
+    const column = ref?.column
+    if (name === 'count' && column === undefined) return [{ kind: 'count' }]
+    // A value has a digest, and no value has none.
+    const counted = column?.plain ?? (name === 'count' ? column?.digest : undefined)
+    return counted === undefined ? [] : [{ kind: name, column: counted }]
+  })
+  return measures.length === aggregates.length ? measures : undefined
+}
+
+/** The answer that a measure's cell stands for. */
+export function answerOfCell(output: AggregateOutput, cell: Cell): JsonValue {
+  if (cell === null) return null
+  switch (output.name) {
+    case 'min':
+    case 'max': {
+      const type = typeOf(output)
+      return type.answer(type.fromCell(cell))
+    }
+    case 'count':
+    case 'sum':
+      return numberAnswer(output, numeric(cell))
+    case 'avg':
+      return numberAnswer(output, Number(numeric(cell)))
+    default:
+      return unreachable(output.name)
+  }
+}
+
+/** The id is text. */
+function typeOf({ ref }: AggregateOutput): AnyColumnType {
+  return ref?.column?.type ?? columnTypes.STRING
+}
+
+function createCount(): Accumulator {
+  let count = 0
+  return {
+    add(value) {
+      if (value !== null) count++
+    },
+    answer: () => count,
+  }
+}
+
+function createExtreme(type: AnyColumnType, sign: 1 | -1): Accumulator {
+  let best: unknown = null
+  return {
+    add(value) {
+      if (value === null) return
+      if (best === null || (type.compare(value, best) ?? 0) * sign > 0) best = value
+    },
+    answer: () => (best === null ? null : type.answer(best)),
+  }
+}
+
+/** Sums of integers are exact however large; those of floats are doubles. A mean is the sum's double by the count. */
+function createSum(output: AggregateOutput): Accumulator {
+  let near = 0
+  let far = 0n
+  let count = 0
+  const isWhole = typeOf(output).physical === 'integer'
+  return {
+    add(value) {
+      if (typeof value !== 'number' && typeof value !== 'bigint') return
+      count++
+      const sum = typeof value === 'number' ? near + value : undefined
+      if (sum !== undefined && (!isWhole || Number.isSafeInteger(sum))) near = sum
+      else far += BigInt(value)
+    },
+    answer() {
+      if (count === 0) return null
+      const sum = isWhole ? toSafeNumber(far + BigInt(near)) : near
+      return numberAnswer(output, output.name === 'avg' ? Number(sum) / count : sum)
+    },
+  }
+}
+
+/** A number as JSON has it; an integer past 2^53 travels as text. */
+function numberAnswer({ name, at }: AggregateOutput, value: number | bigint): JsonValue {
+  if (typeof value === 'bigint') {
+    const near = toSafeNumber(value)
+    return typeof near === 'number' ? near : near.toString()
+  }
+  if (Number.isFinite(value)) return value
+  throw new TextFault('range', `${name.toUpperCase()} of this column is beyond the range of FLOAT.`, at)
+}
+
+function numeric(cell: Exclude<Cell, null>): number | bigint {
+  if (typeof cell === 'number' || typeof cell === 'bigint') return cell
+  throw new Error('a measure of numbers is no number')
+}

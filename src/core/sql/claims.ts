@@ -1,0 +1,90 @@
+/** Everything a query does with columns, each allowed or refused as it is claimed, before any row is read. */
+import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import type { Column } from '../schema/layout.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { Source, Use, UseKind } from './query.ts'
+import type { Scope } from './scope.ts'
+import { findColumn, unknownColumn } from './scope.ts'
+import { couldShowPlain } from './source-access.ts'
+
+/** The uses claimed so far, and what names mean at the place at hand. */
+export interface Claims {
+  readonly uses: Use[]
+  readonly scope: Scope
+}
+
+/** Claims one use of a column by name, and answers which column it is. Throws a name or level fault. */
+export function claim({ uses, scope }: Claims, name: ColumnName, kind: UseKind): ColumnRef {
+  const ref = findColumn(scope, name)
+  const source = scope.sources[ref.source]
+  if (ref.column !== undefined && source !== undefined) assertGranted(source, ref.column, { name, kind })
+  uses.push({ kind, ref })
+  return ref
+}
+
+/** Claims every column a condition speaks of. */
+export function claimCondition(claims: Claims, expression: Expression): void {
+  const claimAll = (kind: UseKind, ...operands: readonly Operand[]) => {
+    for (const operand of operands) if (operand.kind === 'column') claim(claims, operand, kind)
+  }
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      for (const operand of expression.operands) claimCondition(claims, operand)
+      break
+    case 'not':
+      claimCondition(claims, expression.operand)
+      break
+    case 'compare':
+      claimAll(expression.operator === '=' ? 'compared by =' : 'compared', expression.left, expression.right)
+      break
+    case 'like':
+      claimAll('compared', expression.left, expression.right)
+      break
+    case 'isNull':
+      claimAll('tested for null', expression.operand)
+      break
+    case 'hasKey':
+      claimAll('compared', expression.operand, expression.key)
+      break
+    case 'truth':
+      break
+    default:
+      unreachable(expression)
+  }
+}
+
+/** A column that is not shown highly enough is forbidden; one that is not shown at all does not exist. */
+function assertGranted(
+  { access }: Source,
+  column: Column,
+  { name, kind }: { readonly name: ColumnName; readonly kind: UseKind },
+): void {
+  if (isGranted(access, column, kind)) return
+  if (!access.couldSee(column)) throw unknownColumn(name)
+  const needed = kind === 'compared by =' ? 'READ in plain text, or SEARCH' : 'READ in plain text'
+  throw new TextFault(
+    'level',
+    `Column ${column.name} is ${kind} here, which needs ${needed}. Ask the owner of the vault for a role.`,
+    name.at,
+  )
+}
+
+function isGranted(access: Source['access'], column: Column, kind: UseKind): boolean {
+  switch (kind) {
+    case 'shown':
+    case 'spread':
+    case 'tested for null':
+    case 'counted':
+      return access.couldSee(column)
+    case 'compared by =':
+      return access.couldMay('SEARCH', column) || couldShowPlain(access, column)
+    case 'compared':
+    case 'aggregated':
+      return couldShowPlain(access, column)
+    default:
+      return unreachable(kind)
+  }
+}

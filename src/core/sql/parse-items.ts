@@ -1,0 +1,148 @@
+/** Reads what stands between SELECT and FROM. */
+import type { ColumnName, Literal } from '../expressions/ast.ts'
+import { parseColumn } from '../expressions/expression-parser.ts'
+import type { LexemeCursor, PlacedName } from '../expressions/lexeme-cursor.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import { unsupported } from '../expressions/unsupported.ts'
+import { LONGEST_NAME } from '../limits.ts'
+import type { AggregateName, SelectItem } from './select.ts'
+
+/** `items = item { ',' item }` */
+export function parseItems(cursor: LexemeCursor): readonly SelectItem[] {
+  const items = [parseItem(cursor)]
+  while (cursor.takeSymbol(',')) items.push(parseItem(cursor))
+  return items
+}
+
+/**
+ * Words that could be names but begin something else where an alias without AS may stand: what PostgreSQL's list of key words marks as
+ * "requires AS", and what is better refused by its name.
+ */
+const NEEDS_AS: ReadonlySet<string> = new Set(
+  `array char character collate create day fetch filter for grant hour into isnull minute month notnull over overlaps precision
+  returning second similar tablesample to varying window within without year`.split(/\s+/),
+)
+
+/** Whether an alias stands here that AS does not announce. */
+export function atBareAlias(cursor: LexemeCursor): boolean {
+  const { kind, text } = cursor.peek()
+  return cursor.atName() && (kind === 'quoted' || !NEEDS_AS.has(text))
+}
+
+/** Refuses aliases no answer could be keyed by. */
+export function assertAlias({ name, at }: PlacedName): void {
+  if (name.length > LONGEST_NAME) throw new TextFault('limit', `This alias is longer than ${LONGEST_NAME} characters.`, at)
+  // An answer is an object of the host's language, where this key is not one like others.
+  if (name === '__proto__') throw new TextFault('name', 'This alias is reserved. Choose another one.', at)
+}
+
+/** `item = '*' | name '.' '*' | ( call | column ) [ [ AS ] name ]` */
+function parseItem(cursor: LexemeCursor): SelectItem {
+  const { at } = cursor.peek()
+  if (cursor.takeSymbol('*')) return { kind: 'star', table: undefined, at }
+  refuseValues(cursor)
+  const isCall = cursor.peek().kind === 'word' && symbolAhead(cursor, 1) === '('
+  if (isCall) return parseCall(cursor)
+  if (symbolAhead(cursor, 1) === '.' && symbolAhead(cursor, 2) === '*') return parseTableStar(cursor)
+  const column = parseColumn(cursor)
+  return { kind: 'value', column, alias: parseAlias(cursor), at }
+}
+
+/** What a select list may hold in SQL, but only a host's language computes here. */
+function refuseValues(cursor: LexemeCursor): void {
+  const { at } = cursor.peek()
+  if (atValue(cursor)) throw unsupported('A value in the select list', at)
+  if (cursor.atSymbol('(') || cursor.atWord('not')) throw unsupported('An expression in the select list', at)
+}
+
+function parseTableStar(cursor: LexemeCursor): SelectItem {
+  const { name: table, at } = cursor.expectName('a table')
+  cursor.next()
+  cursor.next()
+  refuseConditions(cursor)
+  return { kind: 'star', table, at }
+}
+
+const AGGREGATES: readonly AggregateName[] = ['avg', 'sum', 'count', 'min', 'max']
+
+/** `call = aggregate '(' argument ')' | REDACTION '(' column ',' text ')'` */
+function parseCall(cursor: LexemeCursor): SelectItem {
+  const { text, at } = cursor.peek()
+  const name = AGGREGATES.find((aggregate) => aggregate === text)
+  if (name === undefined && text !== 'redaction') {
+    throw cursor.atName()
+      ? unsupported('A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', at)
+      : cursor.fault('a column')
+  }
+  cursor.next()
+  cursor.expectSymbol('(')
+  if (name === undefined) return parseRedaction(cursor, at)
+  const column = parseArgument(cursor, name)
+  cursor.expectSymbol(')')
+  return { kind: 'aggregate', name, column, text: `${name}(${columnText(column)})`, alias: parseAlias(cursor), at }
+}
+
+/** `argument = '*' | [ ALL ] column`, the column in as many parentheses as one likes; `*` is for COUNT */
+function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnName | undefined {
+  if (name === 'count' && cursor.takeSymbol('*')) return undefined
+  cursor.takeWord('all')
+  return parseWrappedColumn(cursor)
+}
+
+function parseWrappedColumn(cursor: LexemeCursor): ColumnName {
+  const { at } = cursor.peek()
+  if (atValue(cursor)) throw unsupported('A function of a value', at)
+  if (!cursor.takeSymbol('(')) return parseColumn(cursor)
+  return cursor.nested(at, () => {
+    const column = parseWrappedColumn(cursor)
+    cursor.expectSymbol(')')
+    return column
+  })
+}
+
+function parseRedaction(cursor: LexemeCursor, at: number): SelectItem {
+  const column = parseColumn(cursor)
+  cursor.expectSymbol(',')
+  const level = parseLevel(cursor)
+  cursor.expectSymbol(')')
+  return { kind: 'redaction', column, level, alias: parseAlias(cursor), at }
+}
+
+function parseLevel(cursor: LexemeCursor): Literal {
+  const { kind, text, at } = cursor.peek()
+  if (kind !== 'text' && kind !== 'quoted') throw cursor.fault('a level in quotes')
+  cursor.next()
+  return { kind: 'text', text, at }
+}
+
+function parseAlias(cursor: LexemeCursor): string | undefined {
+  const isSaid = cursor.takeWord('as')
+  if (!isSaid && !atBareAlias(cursor)) {
+    refuseConditions(cursor)
+    return undefined
+  }
+  const alias = cursor.expectName('an alias')
+  assertAlias(alias)
+  return alias.name
+}
+
+function refuseConditions(cursor: LexemeCursor): void {
+  const isCondition =
+    cursor.atSymbol('=', '<', '>', '?') || cursor.atWord('and', 'or', 'not', 'is', 'like', 'ilike', 'isnull', 'notnull')
+  if (isCondition) throw unsupported('A condition in the select list', cursor.peek().at)
+}
+
+function atValue(cursor: LexemeCursor): boolean {
+  const { kind } = cursor.peek()
+  return kind === 'text' || kind === 'number' || cursor.atWord('true', 'false', 'null')
+}
+
+function columnText(column: ColumnName | undefined): string {
+  if (column === undefined) return '*'
+  return column.table === undefined ? column.name : `${column.table}.${column.name}`
+}
+
+function symbolAhead(cursor: LexemeCursor, ahead: number): string | undefined {
+  const { kind, text } = cursor.peek(ahead)
+  return kind === 'symbol' ? text : undefined
+}

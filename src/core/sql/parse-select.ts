@@ -1,0 +1,133 @@
+/** Reads a query: text to the tree of one SELECT. What else SQL has is refused by its name and place. */
+import type { Expression } from '../expressions/ast.ts'
+import { parseExpression } from '../expressions/expression-parser.ts'
+import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
+import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
+import type { FromTable, Join, JoinKind, Select } from './select.ts'
+
+/**
+ * The tree of a query. Throws TextFault of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
+ *
+ *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
+ */
+export function parseSelect(text: string): Select {
+  const cursor = new LexemeCursor(text)
+  if (!cursor.takeWord('select')) throw unexpectedStatement(cursor.peek())
+  if (cursor.atWord('all')) throw unsupported('ALL', cursor.peek().at)
+  const items = parseItems(cursor)
+  expectFrom(cursor)
+  const from = parseTable(cursor)
+  const joins = parseJoins(cursor)
+  const where = cursor.takeWord('where') ? parseExpression(cursor) : undefined
+  const { limit, offset } = parseWindow(cursor)
+  expectEnd(cursor)
+  return { items, from, joins, where, limit, offset }
+}
+
+function expectFrom(cursor: LexemeCursor): void {
+  if (cursor.atEnd() || cursor.atSymbol(';') || cursor.atWord('where', 'limit', 'offset')) {
+    throw unsupported('SELECT without FROM', cursor.peek().at)
+  }
+  if (cursor.atWord('into')) throw unsupported('SELECT INTO', cursor.peek().at)
+  cursor.expectWord('from')
+}
+
+/** `table = name [ [ AS ] name ]` */
+function parseTable(cursor: LexemeCursor): FromTable {
+  const { name: table, at } = expectTableName(cursor)
+  const alias = parseTableAlias(cursor)
+  if (alias !== undefined && cursor.atSymbol('(')) throw unsupported('A list of columns after an alias', cursor.peek().at)
+  return { table, alias: alias?.name ?? table, at }
+}
+
+function expectTableName(cursor: LexemeCursor): PlacedName {
+  const { at } = cursor.peek()
+  if (cursor.atSymbol('(')) throw unsupported('Anything but a table in FROM', at)
+  const name = cursor.expectName('a table')
+  if (cursor.atSymbol('(')) throw unsupported('Anything but a table in FROM', at)
+  if (cursor.atSymbol('.')) throw unsupported('A schema before a table', at)
+  return name
+}
+
+function parseTableAlias(cursor: LexemeCursor): PlacedName | undefined {
+  const isSaid = cursor.takeWord('as')
+  if (!isSaid && !atBareAlias(cursor)) return undefined
+  const alias = cursor.expectName('an alias')
+  assertAlias(alias)
+  return alias
+}
+
+/** `join = kind table ON expression` */
+function parseJoins(cursor: LexemeCursor): readonly Join[] {
+  const joins: Join[] = []
+  for (;;) {
+    const { at } = cursor.peek()
+    const kind = takeJoinKind(cursor)
+    if (kind === undefined) return joins
+    joins.push({ kind, table: parseTable(cursor), on: parseOn(cursor), at })
+  }
+}
+
+const OUTER_KINDS = ['left', 'right', 'full'] as const
+
+/** `kind = [ INNER ] JOIN | ( LEFT | RIGHT | FULL ) [ OUTER ] JOIN` */
+function takeJoinKind(cursor: LexemeCursor): JoinKind | undefined {
+  if (cursor.atSymbol(',')) throw unsupported('A list of tables (write JOIN and ON)', cursor.peek().at)
+  const outer = OUTER_KINDS.find((kind) => cursor.takeWord(kind))
+  if (outer !== undefined) {
+    cursor.takeWord('outer')
+    cursor.expectWord('join')
+    return outer
+  }
+  if (cursor.takeWord('inner')) cursor.expectWord('join')
+  else if (!cursor.takeWord('join')) return undefined
+  return 'inner'
+}
+
+function parseOn(cursor: LexemeCursor): Expression {
+  if (cursor.atWord('join', 'inner', ...OUTER_KINDS)) throw unsupported('A join within a join', cursor.peek().at)
+  cursor.expectWord('on')
+  return parseExpression(cursor)
+}
+
+interface Window {
+  readonly limit: number | undefined
+  readonly offset: number | undefined
+}
+
+/** `window = { LIMIT number | OFFSET number }`, each once at most */
+function parseWindow(cursor: LexemeCursor): Window {
+  const window: { limit: number | undefined; offset: number | undefined } = { limit: undefined, offset: undefined }
+  for (;;) {
+    const { at } = cursor.peek()
+    const bound = (['limit', 'offset'] as const).find((word) => cursor.takeWord(word))
+    if (bound === undefined) return window
+    if (window[bound] !== undefined) throw new TextFault('syntax', `${bound.toUpperCase()} stands twice.`, at)
+    window[bound] = parseWholeNumber(cursor)
+    if (cursor.atSymbol(',')) throw unsupported('LIMIT with two numbers (write OFFSET)', cursor.peek().at)
+  }
+}
+
+function parseWholeNumber(cursor: LexemeCursor): number {
+  const { at } = cursor.peek()
+  if (cursor.atWord('null')) throw unsupported('LIMIT or OFFSET of NULL', at)
+  const isNegative = cursor.atSymbol('-') && cursor.peek(1).kind === 'number' && cursor.takeSymbol('-')
+  const { kind, text } = cursor.peek()
+  if (kind !== 'number') throw cursor.fault('a whole number')
+  cursor.next()
+  const number = Number(text)
+  if (isNegative || !/^\d+$/.test(text) || !Number.isSafeInteger(number)) {
+    throw new TextFault('range', 'This must be a whole number from 0 to 9007199254740991.', at)
+  }
+  return number
+}
+
+function expectEnd(cursor: LexemeCursor): void {
+  let isEnded = false
+  while (cursor.takeSymbol(';')) isEnded = true
+  if (cursor.atEnd()) return
+  if (isEnded) throw unsupported('A second statement', cursor.peek().at)
+  throw cursor.fault('the end of the query')
+}

@@ -1,0 +1,48 @@
+/** Writes a query back as text that reads to the same tree. */
+import { printColumn, printExpression, printName, printOperand } from '../expressions/print-expression.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { FromTable, Join, JoinKind, Select, SelectItem } from './select.ts'
+
+/** The text of a query, in standard SQL on one line. */
+export function printSelect(select: Select): string {
+  const clauses = [
+    `SELECT ${select.items.map(printItem).join(', ')}`,
+    `FROM ${printTable(select.from)}`,
+    ...select.joins.map(printJoin),
+    ...(select.where === undefined ? [] : [`WHERE ${printExpression(select.where)}`]),
+    ...(select.limit === undefined ? [] : [`LIMIT ${select.limit}`]),
+    ...(select.offset === undefined ? [] : [`OFFSET ${select.offset}`]),
+  ]
+  return clauses.join(' ')
+}
+
+function printItem(item: SelectItem): string {
+  switch (item.kind) {
+    case 'star':
+      return item.table === undefined ? '*' : `${printName(item.table)}.*`
+    case 'value':
+      return withAlias(printColumn(item.column), item.alias)
+    case 'redaction':
+      return withAlias(`REDACTION(${printColumn(item.column)}, ${printOperand(item.level)})`, item.alias)
+    case 'aggregate': {
+      const argument = item.column === undefined ? '*' : printColumn(item.column)
+      return withAlias(`${item.name.toUpperCase()}(${argument})`, item.alias)
+    }
+    default:
+      return unreachable(item)
+  }
+}
+
+function printTable({ table, alias }: FromTable): string {
+  return withAlias(printName(table), alias === table ? undefined : alias)
+}
+
+const JOINS: Readonly<Record<JoinKind, string>> = { inner: 'JOIN', left: 'LEFT JOIN', right: 'RIGHT JOIN', full: 'FULL JOIN' }
+
+function printJoin({ kind, table, on }: Join): string {
+  return `${JOINS[kind]} ${printTable(table)} ON ${printExpression(on)}`
+}
+
+function withAlias(output: string, alias: string | undefined): string {
+  return alias === undefined ? output : `${output} AS ${printName(alias)}`
+}

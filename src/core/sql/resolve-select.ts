@@ -1,0 +1,80 @@
+/** From a parsed SELECT to a settled query: every name, level, type and key is decided here, and no row was read. */
+
+import type { Expression } from '../expressions/ast.ts'
+import { allOf } from '../expressions/columns-of.ts'
+import type { Condition } from '../expressions/condition.ts'
+import { resolveExpression } from '../expressions/resolve-expression.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import type { Layout, Table } from '../schema/layout.ts'
+import { quotedName } from '../schema/names.ts'
+import { claimCondition } from './claims.ts'
+import type { JoinStep, Query, Source, Use } from './query.ts'
+import { unknownTable } from './query-fault.ts'
+import { MOST_JOINED_TABLES, MOST_QUERY_RECORDS } from './query-limits.ts'
+import { resolveOutputs } from './resolve-outputs.ts'
+import type { Scope } from './scope.ts'
+import { findColumn } from './scope.ts'
+import type { FromTable, Select } from './select.ts'
+import type { SourceAccess } from './source-access.ts'
+import { SHOWS_ANYTHING } from './source-access.ts'
+
+/** What names mean, and who asks. */
+export interface Surroundings {
+  /** The query as it was written, for errors. */
+  readonly text: string
+  readonly layout: Pick<Layout, 'tables'>
+  /** What the record id is called. */
+  readonly idName: string
+  accessTo(table: Table): SourceAccess
+}
+
+/** Settles a query. Throws `TextFault`, and for an unknown table `VaultError` invalid_request. */
+export function resolveSelect(select: Select, surroundings: Surroundings): Query {
+  const sources = resolveSources(select, surroundings)
+  const scope: Scope = { sources, idName: surroundings.idName }
+  const uses: Use[] = []
+  const outputs = resolveOutputs(select.items, { uses, scope })
+  // An ON may speak of the tables before it and of its own.
+  const scopeOf = (index: number): Scope => ({ ...scope, sources: sources.slice(0, index + 2) })
+  const onClauses = select.joins.map(({ kind, on }, index) => ({ kind, on, scope: scopeOf(index) }))
+  for (const clause of onClauses) claimCondition({ uses, scope: clause.scope }, clause.on)
+  if (select.where !== undefined) claimCondition({ uses, scope }, select.where)
+  const joins = onClauses.map((clause): JoinStep => ({ kind: clause.kind, on: settle(clause.on, clause.scope) }))
+  return {
+    sources,
+    joins,
+    where: select.where === undefined ? allOf([]) : settle(select.where, scope),
+    outputs,
+    limit: Math.min(select.limit ?? MOST_QUERY_RECORDS, MOST_QUERY_RECORDS),
+    offset: select.offset ?? 0,
+    uses,
+  }
+}
+
+function settle(expression: Expression, scope: Scope): Condition {
+  return resolveExpression(expression, { column: (name) => findColumn(scope, name) })
+}
+
+function resolveSources(select: Select, surroundings: Surroundings): Source[] {
+  const named = [select.from, ...select.joins.map(({ table }) => table)]
+  const beyond = named[MOST_JOINED_TABLES]
+  if (beyond !== undefined) {
+    throw new TextFault('limit', `A query joins at most ${MOST_JOINED_TABLES} tables. Ask for less at a time.`, beyond.at)
+  }
+  return named.map((from, index) => {
+    if (named.findIndex(({ alias }) => alias === from.alias) < index) {
+      throw new TextFault('name', `Table name ${quotedName(from.alias)} is used twice. Give one of them another by AS.`, from.at)
+    }
+    return resolveSource(from, index, surroundings)
+  })
+}
+
+function resolveSource(from: FromTable, index: number, { text, layout, accessTo }: Surroundings): Source {
+  const table = layout.tables.get(from.table)
+  if (table === undefined) throw unknownTable(text, { table: quotedName(from.table), at: from.at })
+  const access = accessTo(table)
+  if (!access.couldMeet(SHOWS_ANYTHING)) {
+    throw new TextFault('level', `No grant for READ on table ${table.name}. Ask the owner of the vault for a role.`, from.at)
+  }
+  return { index, alias: from.alias, table, access }
+}

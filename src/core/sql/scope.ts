@@ -1,0 +1,51 @@
+/** Which column a name of a query means. What the caller may not know of is as unknown as what does not exist. */
+import type { ColumnName } from '../expressions/ast.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
+import { TextFault } from '../expressions/text-fault.ts'
+import type { Column } from '../schema/layout.ts'
+import { quotedName } from '../schema/names.ts'
+import type { Source } from './query.ts'
+
+/** The sources names may mean, and what the record id is called. */
+export interface Scope {
+  readonly sources: readonly Source[]
+  readonly idName: string
+}
+
+/** The column a name means. Throws a name fault where there is none or more than one. */
+export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
+  const sources = name.table === undefined ? scope.sources : [findSource(scope, name.table, name.at)]
+  const found = sources.flatMap((source) => refIn(source, scope.idName, name.name) ?? [])
+  const [only, other] = found
+  if (only === undefined) throw unknownColumn(name)
+  if (other === undefined) return only
+  throw new TextFault(
+    'name',
+    `Column ${quotedName(name.name)} is in more than one table. Write the table's name before it.`,
+    name.at,
+  )
+}
+
+/** The source of this name. Throws a name fault where there is none. */
+export function findSource(scope: Scope, alias: string, at: number): Source {
+  const source = scope.sources.find((one) => one.alias === alias)
+  if (source !== undefined) return source
+  throw new TextFault('name', `Table ${quotedName(alias)} is not among the tables here. Name it in FROM or JOIN first.`, at)
+}
+
+/** The fault of a column nobody knows, and of one the caller may not know. */
+export function unknownColumn({ table, name, at }: ColumnName): TextFault {
+  const where = table === undefined ? '' : ` of table ${quotedName(table)}`
+  return new TextFault('name', `Column ${quotedName(name)}${where} is invalid. Specify a valid column.`, at)
+}
+
+/** True when the caller may know that the column exists. */
+export function isKnown({ access }: Source, column: Column): boolean {
+  return access.couldSee(column) || access.couldMay('SEARCH', column)
+}
+
+function refIn(source: Source, idName: string, name: string): ColumnRef | undefined {
+  if (name === idName) return { source: source.index, column: undefined }
+  const column = source.table.byName.get(name)
+  return column === undefined || !isKnown(source, column) ? undefined : { source: source.index, column }
+}

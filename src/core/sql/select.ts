@@ -1,0 +1,52 @@
+/** The tree of a SELECT as it was written. */
+import type { ColumnName, Expression, Literal, Placed } from '../expressions/ast.ts'
+
+/** A table in FROM. `alias` is its name where it was given none. */
+export interface FromTable extends Placed {
+  readonly table: string
+  readonly alias: string
+}
+
+/** How a table is joined to those before it. */
+export type JoinKind = 'inner' | 'left' | 'right' | 'full'
+
+/** A joined table and its condition. */
+export interface Join extends Placed {
+  readonly kind: JoinKind
+  readonly table: FromTable
+  readonly on: Expression
+}
+
+/** Functions over all rows. */
+export type AggregateName = 'avg' | 'sum' | 'count' | 'min' | 'max'
+
+/** One output of the select list. `alias` is undefined where none was given; `text` is how the output was written, in lower case and without spaces or comments, as in `count(*)`. */
+export type SelectItem =
+  /** `*` or `t.*`. */
+  | ({ readonly kind: 'star'; readonly table: string | undefined } & Placed)
+  | ({ readonly kind: 'value'; readonly column: ColumnName; readonly alias: string | undefined } & Placed)
+  /** `REDACTION(t.ssn, 'MASKED')`; the level is checked by the rules. */
+  | ({
+      readonly kind: 'redaction'
+      readonly column: ColumnName
+      readonly level: Literal
+      readonly alias: string | undefined
+    } & Placed)
+  /** `column` undefined is `COUNT(*)`. */
+  | ({
+      readonly kind: 'aggregate'
+      readonly name: AggregateName
+      readonly column: ColumnName | undefined
+      readonly alias: string | undefined
+      readonly text: string
+    } & Placed)
+
+/** A parsed query. `limit` and `offset` are whole numbers, undefined where absent. */
+export interface Select {
+  readonly items: readonly SelectItem[]
+  readonly from: FromTable
+  readonly joins: readonly Join[]
+  readonly where: Expression | undefined
+  readonly limit: number | undefined
+  readonly offset: number | undefined
+}

@@ -1,0 +1,123 @@
+/** Finds the rows a join may pair with those before it: by asking storage for few, or in a table of all of them. */
+import { lookupCells } from '../barrier/lookup.ts'
+import { readIds } from '../barrier/record-ids.ts'
+import type { Filter } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
+import type { EqualPair } from '../sql/join-keys.ts'
+import { joinKey } from '../sql/join-keys.ts'
+import type { StepPlan } from '../sql/plan.ts'
+import type { HeldRow, ReadHeld, Tuple } from './held-row.ts'
+import { sizeOf } from './held-row.ts'
+import type { Pace } from './pace.ts'
+import { createPartnerIndex, type PartnerIndex } from './partner-index.ts'
+import type { ScanContext } from './scan-rows.ts'
+import { scanRows } from './scan-rows.ts'
+
+/** Rows that may be partners of a tuple; whether they are is the join's condition to say. */
+export type CandidatesOf = (tuple: Tuple) => readonly HeldRow[]
+
+/** What it takes to join one table. */
+export interface Joining {
+  readonly step: StepPlan
+  readonly pace: Pace
+  readonly read: ReadHeld
+}
+
+/** The partners of one join. */
+export interface Partners {
+  /** Gets ready for these tuples. */
+  of(tuples: readonly Tuple[]): Promise<CandidatesOf>
+  /** All rows of the joined table, once all tuples were asked for. Only where nothing is looked up. */
+  all(): Promise<readonly HeldRow[]>
+}
+
+/** Tuples whose partners storage is asked for; where more come, reading the joined table once is cheaper. */
+const MOST_LOOKED_UP = 2000
+
+/** The partners of one join. Nothing is read before the first tuples come. */
+export function createPartners(context: ScanContext, joining: Joining): Partners {
+  let table: Promise<HeldTable> | undefined
+  let lookedUp = 0
+  const wholeTable = () => {
+    table ??= readTable(context, joining)
+    return table
+  }
+  return {
+    async of(tuples) {
+      const [pair] = joining.step.pairs
+      if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MOST_LOOKED_UP) {
+        lookedUp += tuples.length
+        return lookUp(context, joining, { pair, tuples })
+      }
+      return candidatesIn(await wholeTable(), joining)
+    },
+    all: async () => (await wholeTable()).rows,
+  }
+}
+
+/** Rows in order of insertion, and where there are equalities also by key. */
+interface HeldTable {
+  readonly rows: readonly HeldRow[]
+  readonly index: PartnerIndex
+}
+
+async function readTable(context: ScanContext, { step, pace, read }: Joining): Promise<HeldTable> {
+  const rows: HeldRow[] = []
+  const index = createPartnerIndex()
+  for await (const batch of scanRows(context, { plan: step.right, pace })) {
+    for (const row of batch) {
+      pace.hold(sizeOf(row))
+      rows.push(row)
+      if (step.pairs.length > 0) index.file(joinKey(step.pairs.map(({ right }) => read(row, right))), row)
+    }
+  }
+  return { rows, index }
+}
+
+function candidatesIn({ rows, index }: HeldTable, { step: { pairs }, read }: Joining): CandidatesOf {
+  if (pairs.length === 0) return () => rows
+  return (tuple) => index.under(joinKey(pairs.map(({ left }) => read(tuple[left.source], left))))
+}
+
+/** Asks storage for the partners of these tuples alone. What it holds of them is let go with them. */
+async function lookUp(
+  context: ScanContext,
+  { step, pace, read }: Joining,
+  { pair, tuples }: { readonly pair: EqualPair; readonly tuples: readonly Tuple[] },
+): Promise<CandidatesOf> {
+  const valueIn = (tuple: Tuple) => read(tuple[pair.left.source], pair.left)
+  const wanted = new Set(tuples.map(valueIn).filter((value) => value !== null))
+  const also = partnerFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
+  const index = createPartnerIndex()
+  let bytes = 0
+  if (also !== undefined) {
+    for await (const batch of scanRows(context, { plan: step.right, pace, also })) {
+      for (const row of batch) {
+        const size = sizeOf(row)
+        pace.hold(size)
+        bytes += size
+        index.file(joinKey([read(row, pair.right)]), row)
+      }
+    }
+  }
+  pace.hold(-bytes)
+  return (tuple) => index.under(joinKey([valueIn(tuple)]))
+}
+
+/** Values that partners in a table must have. */
+interface Sought {
+  readonly table: Table
+  readonly pair: EqualPair
+  readonly values: readonly unknown[]
+}
+
+/** What storage finds rows by that hold one of these values, undefined where none can. */
+function partnerFilter({ barrier }: ScanContext, { table, pair, values }: Sought): Filter | undefined {
+  if (values.length === 0) return undefined
+  const { column } = pair.right
+  if (column?.lookup !== undefined) {
+    return { kind: 'in', column: column.lookup, values: lookupCells(barrier.ring, column, values) }
+  }
+  const ids = readIds(barrier.ring, table, values.map(String)).filter((id) => id !== undefined)
+  return ids.length === 0 ? undefined : { kind: 'in', column: 'id', values: ids }
+}

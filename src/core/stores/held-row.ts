@@ -1,0 +1,55 @@
+/** Rows on their way through a query: what was opened of them and is still needed. */
+import type { ColumnRef } from '../expressions/condition.ts'
+import type { Plan, SourcePlan } from '../sql/plan.ts'
+import type { RowGrants } from '../sql/source-access.ts'
+
+/** One row of one source. */
+export interface HeldRow {
+  readonly id: number
+  /** The public id, where the plan carries it. */
+  readonly publicId: string | undefined
+  readonly grants: RowGrants
+  /** Values of the columns the plan carries, in its order; null where there is none. */
+  readonly values: readonly unknown[]
+}
+
+/** One row of each source so far; undefined where an outer join found none. */
+export type Tuple = readonly (HeldRow | undefined)[]
+
+/** The value of a column in one of these rows; null for a row that is missing. */
+export type ReadHeld = (row: HeldRow | undefined, ref: ColumnRef) => unknown
+
+/** Knows where each carried column's value stands. */
+export function createReader({ first, steps }: Pick<Plan, 'first' | 'steps'>): ReadHeld {
+  const places = [first, ...steps.map(({ right }) => right)].map(placesOf)
+  return (row, { source, column }) => {
+    if (row === undefined) return null
+    if (column === undefined) return row.publicId ?? null
+    return row.values[places[source]?.[column.position] ?? -1] ?? null
+  }
+}
+
+function placesOf({ source, carried }: SourcePlan): number[] {
+  const places = new Array<number>(source.table.columns.length).fill(-1)
+  carried.forEach((column, place) => {
+    places[column.position] = place
+  })
+  return places
+}
+
+/** Bytes a row takes besides its values, and a value besides its text: what V8's objects cost, roughly. */
+const ROW_BYTES = 120
+const VALUE_BYTES = 16
+
+/** About how many bytes the row takes while it is held. */
+export function sizeOf({ values, publicId }: HeldRow): number {
+  let size = ROW_BYTES + (publicId?.length ?? 0)
+  for (const value of values) size += VALUE_BYTES + sizeOfValue(value)
+  return size
+}
+
+/** JSON values are counted by their text: it is what they were read from. */
+function sizeOfValue(value: unknown): number {
+  if (typeof value === 'string') return value.length * 2
+  return typeof value === 'object' && value !== null ? JSON.stringify(value).length * 4 : 0
+}

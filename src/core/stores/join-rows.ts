@@ -1,0 +1,132 @@
+/** Joins one more table to the rows before it, in their order; rows without partners as the kind of join says. */
+import type { ValueOf } from '../expressions/condition.ts'
+import { compileCondition } from '../expressions/evaluate-condition.ts'
+import type { StepPlan } from '../sql/plan.ts'
+import type { Joining, Partners } from './find-partners.ts'
+import { createPartners } from './find-partners.ts'
+import type { HeldRow, Tuple } from './held-row.ts'
+import { createNumberSet } from './partner-index.ts'
+import type { ScanContext } from './scan-rows.ts'
+
+/** Tuples handed on at a time, about. */
+const BATCH = 500
+/** Candidates tried between two looks at the clock. */
+const STRIDE = 64
+
+/** The tuples of a join, some at a time. A list is never empty. */
+export async function* joinRows(
+  context: ScanContext,
+  left: AsyncIterable<readonly Tuple[]>,
+  joining: Joining,
+): AsyncGenerator<Tuple[]> {
+  const partners = createPartners(context, joining)
+  const pairing = createPairing(joining)
+  yield* rowsOfLeft(left, { partners, pairing, joining })
+  if (keepsRight(joining.step)) yield* rowsOfRight({ partners, pairing, joining })
+  if (pairing.count() > 0) yield pairing.take()
+}
+
+interface Work {
+  readonly joining: Joining
+  readonly partners: Partners
+  readonly pairing: Pairing
+}
+
+/** Every tuple with its partners. */
+async function* rowsOfLeft(
+  left: AsyncIterable<readonly Tuple[]>,
+  { joining: { pace }, partners, pairing }: Work,
+): AsyncGenerator<Tuple[]> {
+  for await (const tuples of left) {
+    const candidatesOf = await partners.of(tuples)
+    for (const tuple of tuples) {
+      pairing.begin(tuple)
+      for (const some of stridesOf(candidatesOf(tuple))) {
+        pairing.tryOn(some)
+        if (pairing.count() >= BATCH) yield pairing.take()
+        if (pace.isDue()) await pace.turn()
+      }
+      pairing.end()
+    }
+    // What these tuples gave goes on before more are read: it may be enough.
+    if (pairing.count() > 0) yield pairing.take()
+  }
+}
+
+/** The rows of the joined table that never were partners. */
+async function* rowsOfRight({ joining: { pace }, partners, pairing }: Work): AsyncGenerator<Tuple[]> {
+  for (const some of stridesOf(await partners.all())) {
+    pairing.addAlone(some)
+    if (pairing.count() >= BATCH) yield pairing.take()
+    if (pace.isDue()) await pace.turn()
+  }
+}
+
+/** What was paired so far and not yet handed on. */
+interface Pairing {
+  begin(tuple: Tuple): void
+  /** Pairs the tuple with those of the candidates that are its partners. */
+  tryOn(candidates: readonly HeldRow[]): void
+  /** A tuple without partners goes on alone, where the join keeps it. */
+  end(): void
+  /** Rows of the joined table that were never paired go on alone. */
+  addAlone(rows: readonly HeldRow[]): void
+  count(): number
+  take(): Tuple[]
+}
+
+function createPairing({ step, read }: Joining): Pairing {
+  const joined = step.right.source.index
+  const isPartner = compileCondition(step.on)
+  const passes = compileCondition(step.after)
+  const paired = createNumberSet()
+  const nobody: Tuple = new Array<undefined>(joined).fill(undefined)
+  const out: Tuple[] = []
+  let tuple: Tuple = nobody
+  let row: HeldRow | undefined
+  let hasPartner = false
+  const cellOf: ValueOf = (ref) => read(ref.source === joined ? row : tuple[ref.source], ref)
+  const keep = () => {
+    if (passes(cellOf) === true) out.push([...tuple, row])
+  }
+  return {
+    begin(next) {
+      tuple = next
+      hasPartner = false
+    },
+    tryOn(candidates) {
+      for (row of candidates) {
+        if (isPartner(cellOf) !== true) continue
+        hasPartner = true
+        if (keepsRight(step)) paired.add(row.id)
+        keep()
+      }
+    },
+    end() {
+      row = undefined
+      if (!hasPartner && keepsLeft(step)) keep()
+    },
+    addAlone(rows) {
+      tuple = nobody
+      for (row of rows) if (!paired.has(row.id)) keep()
+    },
+    count: () => out.length,
+    take: () => out.splice(0),
+  }
+}
+
+function keepsLeft({ kind }: StepPlan): boolean {
+  return kind === 'left' || kind === 'full'
+}
+
+function keepsRight({ kind }: StepPlan): boolean {
+  return kind === 'right' || kind === 'full'
+}
+
+/** The candidates in pieces; a short list, as most are, as it is. */
+function stridesOf(candidates: readonly HeldRow[]): readonly (readonly HeldRow[])[] {
+  if (candidates.length <= STRIDE) return candidates.length === 0 ? [] : [candidates]
+  const strides: (readonly HeldRow[])[] = []
+  for (let at = 0; at < candidates.length; at += STRIDE) strides.push(candidates.slice(at, at + STRIDE))
+  return strides
+}

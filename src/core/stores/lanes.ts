@@ -1,0 +1,87 @@
+/** Lanes of the audit trail: chains of events, each moved by one transaction at a time, so that writers never wait for each other's. */
+import { isVaultError, VaultError } from '../errors.ts'
+import { MOST_LANES } from '../limits.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { StorageHandle } from '../ports/storage.ts'
+import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
+import { readU32 } from '../util/bytes.ts'
+import type { EventStore } from './event-store.ts'
+import { STALE_HEAD } from './event-store.ts'
+
+/** Beyond so many lanes a handle begins no new ones but uses those there are, which others may be using too. */
+const MOST_NEW_LANES = 1000
+/** Times work is run again because another process moved the lane's head. */
+const MOST_ATTEMPTS = 100
+
+export interface Lanes {
+  /** Runs work with a lane that nobody else in this process has meanwhile, again with another one where its head was moved by another process. */
+  use<T>(work: (lane: number) => Promise<T>): Promise<T>
+  /** A lane for a transaction whose end we will not see. It is used again once its events are seen to be stored. */
+  lend(): Promise<{ readonly lane: number; wrote(sequence: number): void }>
+}
+
+/** Engines that run one transaction at a time have one lane for all: whoever appends reads a head that nobody else is moving. */
+export function createLanes(storage: StorageHandle, events: EventStore, entropy: Entropy): Lanes {
+  if (storage.transactions === 'one at a time') {
+    return { use: (work) => work(1), lend: async () => ({ lane: 1, wrote() {} }) }
+  }
+  const free: number[] = []
+  const lent = new Map<number, number>()
+  let highest = 0
+
+  async function take(): Promise<number> {
+    const found = free.pop()
+    if (found !== undefined) return found
+    const [last] = await storage.find(AUDIT_LANES.name, { kind: 'every' }, { order: 'down', limit: 1 })
+    highest = Math.max(highest, last?.id ?? 0)
+    if (highest < MOST_NEW_LANES) return ++highest
+    return 1 + (readU32(entropy.bytes(4), 0) % Math.min(highest, MOST_LANES))
+  }
+
+  /** Frees the lent lanes whose last event is stored: the transaction they were lent to has committed. */
+  async function reclaim(): Promise<void> {
+    const lanes = [...lent.keys()]
+    const heads = lanes.length === 0 ? [] : await events.heads(storage, lanes)
+    for (const [index, lane] of lanes.entries()) {
+      if ((heads[index]?.sequence ?? 0) < (lent.get(lane) ?? Number.POSITIVE_INFINITY)) continue
+      lent.delete(lane)
+      free.push(lane)
+    }
+  }
+
+  return {
+    async use(work) {
+      for (let attempt = 1; ; attempt++) {
+        const lane = await take()
+        try {
+          const answer = await work(lane)
+          free.push(lane)
+          return answer
+        } catch (error) {
+          if (!isLaneLost(error)) {
+            free.push(lane)
+            throw error
+          }
+          if (attempt === MOST_ATTEMPTS) throw busy()
+        }
+      }
+    },
+    async lend() {
+      await reclaim()
+      const lane = await take()
+      lent.set(lane, Number.POSITIVE_INFINITY)
+      return { lane, wrote: (sequence) => lent.set(lane, sequence) }
+    },
+  }
+}
+
+/** True when another process moved the head, or founded the lane, first. */
+function isLaneLost(error: unknown): boolean {
+  if (error === STALE_HEAD) return true
+  const table = isVaultError(error, 'conflict') ? error.facts.table : undefined
+  return table === AUDIT_LANES.name || table === AUDIT_EVENTS.name
+}
+
+function busy(): VaultError {
+  return new VaultError('unavailable', 'The audit trail is being written to by too many processes at once. Try again.')
+}

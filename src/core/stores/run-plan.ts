@@ -1,0 +1,105 @@
+/** Runs a planned query: the rows it answers, or its totals. */
+
+import { answerOfCell, createAccumulator } from '../sql/aggregate.ts'
+import type { Plan, StepPlan } from '../sql/plan.ts'
+import type { AggregateOutput } from '../sql/query.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { JsonValue } from '../values/column-type.ts'
+import type { HeldRow, ReadHeld, Tuple } from './held-row.ts'
+import { createReader } from './held-row.ts'
+import { joinRows } from './join-rows.ts'
+import type { Pace } from './pace.ts'
+import type { ScanContext } from './scan-rows.ts'
+import { scanRows } from './scan-rows.ts'
+import { createSift } from './sift-rows.ts'
+
+/** What a plan answers: rows still to be shown, or one answer for each aggregate; no totals where LIMIT or OFFSET leaves none. */
+export type Result =
+  | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadHeld }
+  | { readonly kind: 'totals'; readonly answers: readonly JsonValue[] | undefined }
+
+/** Runs a plan at its pace. Throws a range fault where a total is beyond every double. */
+export async function runPlan(context: ScanContext, plan: Plan, pace: Pace): Promise<Result> {
+  const { outputs } = plan.query
+  const read = createReader(plan)
+  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await answeredRows(context, plan, { pace, read }), read }
+  // One record of totals: an OFFSET passes over it, LIMIT 0 leaves it out.
+  if (plan.query.limit === 0 || plan.query.offset > 0) return { kind: 'totals', answers: undefined }
+  return { kind: 'totals', answers: await totals(context, plan, { pace, read, aggregates: outputs.aggregates }) }
+}
+
+interface Running {
+  readonly pace: Pace
+  readonly read: ReadHeld
+  /** Rows after which nobody asks for more. */
+  readonly most?: number
+}
+
+async function answeredRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
+  const { query, first, way } = plan
+  const { limit, offset } = query
+  if (limit === 0) return []
+  if (way.kind === 'page') {
+    const rows = await context.storage.find(first.source.table.physical.name, first.filter, { order: 'up', skip: offset, limit })
+    return createSift(context.barrier, first)(rows, limit).map((row) => [row])
+  }
+  const found: Tuple[] = []
+  let toSkip = offset
+  for await (const tuples of stream(context, plan, { ...running, most: offset + limit })) {
+    const skipped = Math.min(toSkip, tuples.length)
+    toSkip -= skipped
+    found.push(...tuples.slice(skipped, skipped + limit - found.length))
+    if (found.length === limit) break
+  }
+  return found
+}
+
+async function totals(
+  context: ScanContext,
+  plan: Plan,
+  { aggregates, ...running }: Running & { readonly aggregates: readonly AggregateOutput[] },
+): Promise<JsonValue[]> {
+  const { first, way } = plan
+  switch (way.kind) {
+    case 'measure': {
+      const cells = await context.storage.measure(first.source.table.physical.name, first.filter, way.measures)
+      return aggregates.map((output, index) => answerOfCell(output, cells[index] ?? null))
+    }
+    case 'totals':
+      return await totalsOf(stream(context, plan, running), aggregates, running.read)
+    case 'page':
+    case 'rows':
+      throw new Error('totals are not answered row by row')
+    default:
+      return unreachable(way)
+  }
+}
+
+async function totalsOf(
+  tuples: AsyncIterable<readonly Tuple[]>,
+  aggregates: readonly AggregateOutput[],
+  read: ReadHeld,
+): Promise<JsonValue[]> {
+  const parts = aggregates.map((output) => ({ ref: output.ref, accumulator: createAccumulator(output) }))
+  for await (const batch of tuples) {
+    for (const tuple of batch) {
+      for (const { ref, accumulator } of parts) accumulator.add(ref === undefined ? true : read(tuple[ref.source], ref))
+    }
+  }
+  return parts.map(({ accumulator }) => accumulator.answer())
+}
+
+/** The rows of FROM, joined step by step. */
+function stream(context: ScanContext, plan: Plan, { pace, read, most }: Running): AsyncIterable<readonly Tuple[]> {
+  const { first, steps } = plan
+  const isAlone = steps.length === 0 && most !== undefined
+  const rows = scanRows(context, { plan: first, pace, ...(isAlone ? { most } : {}) })
+  return steps.reduce<AsyncIterable<readonly Tuple[]>>(
+    (left, step: StepPlan) => joinRows(context, left, { step, pace, read }),
+    asTuples(rows),
+  )
+}
+
+async function* asTuples(batches: AsyncIterable<readonly HeldRow[]>): AsyncGenerator<readonly Tuple[]> {
+  for await (const batch of batches) yield batch.map((row) => [row])
+}

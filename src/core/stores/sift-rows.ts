@@ -1,0 +1,148 @@
+/** From rows as storage found them to those that truly belong to a query: judged, filtered on opened values, and stripped to what goes on. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { mintIds } from '../barrier/record-ids.ts'
+import { openColumns } from '../barrier/reveal.ts'
+import { allOf, columnsOf, splitConjuncts } from '../expressions/columns-of.ts'
+import type { Condition, ValueOf } from '../expressions/condition.ts'
+import { compileCondition } from '../expressions/evaluate-condition.ts'
+import type { Row } from '../ports/storage.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import type { SourcePlan } from '../sql/plan.ts'
+import { isAlways } from '../sql/plan.ts'
+import type { RowGrants } from '../sql/source-access.ts'
+import { leastGrants, takesPart } from '../sql/source-access.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { HeldRow } from './held-row.ts'
+
+/** Sifts a slice of rows; answers no more than `most`. Throws `internal` where a body that must be opened does not open. */
+export type Sift = (rows: readonly Row[], most: number) => HeldRow[]
+
+/** The sift of one source. Conditions are compiled here, once. */
+export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
+  const conjuncts = splitConjuncts(plan.residual)
+  const shut = conjuncts.filter(isOnPlain)
+  const passesShut = createTest(allOf(shut))
+  const passesOpened = createTest(allOf(conjuncts.filter((condition) => !isOnPlain(condition))))
+  const judge = createJudge(plan)
+  const decidesAfter = plan.isJudged || shut.length < conjuncts.length
+  const columns = [...passesOpened.columns, ...(plan.isJudged ? plan.source.access.judgedBy : []), ...plan.carried]
+  const readsIds = plan.carriesId || passesOpened.readsIds || judge.readsIds
+
+  return (rows, most) => {
+    const survivors = passesShut.isOpen ? rows : onlyPassing(barrier, plan.source.table, { ...passesShut, rows })
+    // Where nothing more is decided, no row is opened that will not be answered.
+    const opened = decidesAfter ? survivors : survivors.slice(0, most)
+    if (opened.length === 0) return []
+    const cursor = openColumns(barrier, plan.source.table, opened, columns)
+    const ids = readsIds ? mintIds(barrier.ring, plan.source.table, idsOf(opened)) : []
+    const held: HeldRow[] = []
+    let index = 0
+    const cellOf: ValueOf = ({ column }) => (column === undefined ? (ids[index] ?? null) : cursor.value(column))
+    for (; index < opened.length && held.length < most; index++) {
+      cursor.to(index)
+      const grants = judge.grantsOf(cellOf)
+      if (grants === undefined || !passesOpened.test(cellOf)) continue
+      const values = plan.carried.map((column) => cursor.value(column))
+      held.push({ id: opened[index]?.id ?? 0, publicId: ids[index], grants, values })
+    }
+    return held
+  }
+}
+
+/** A condition ready to be asked. */
+interface Test {
+  /** True where it lets every row pass. */
+  readonly isOpen: boolean
+  readonly columns: readonly Column[]
+  readonly readsIds: boolean
+  test(cellOf: ValueOf): boolean
+}
+
+function createTest(condition: Condition): Test {
+  const refs = columnsOf(condition)
+  const evaluate = compileCondition(condition)
+  return {
+    isOpen: isAlways(condition),
+    columns: refs.flatMap(({ column }) => column ?? []),
+    readsIds: refs.some(({ column }) => column === undefined),
+    test: (cellOf) => evaluate(cellOf) === true,
+  }
+}
+
+/** Rows that pass a test on what storage keeps plain: bodies stay shut. */
+function onlyPassing(
+  barrier: Barrier,
+  table: Table,
+  { rows, readsIds, test }: Test & { readonly rows: readonly Row[] },
+): readonly Row[] {
+  const cursor = openColumns(barrier, table, rows, [])
+  const ids = readsIds ? mintIds(barrier.ring, table, idsOf(rows)) : []
+  let at = 0
+  const cellOf: ValueOf = ({ column }) => (column === undefined ? (ids[at] ?? null) : cursor.value(column))
+  return rows.filter((_, index) => {
+    at = index
+    cursor.to(index)
+    return test(cellOf)
+  })
+}
+
+interface Judge {
+  readonly readsIds: boolean
+  /** The grants of the row at hand, undefined where it does not exist for this query. */
+  grantsOf(cellOf: ValueOf): RowGrants | undefined
+}
+
+function createJudge({ source: { access }, isJudged, demand }: SourcePlan): Judge {
+  if (!isJudged) {
+    const grants = leastGrants(access)
+    return { readsIds: false, grantsOf: () => grants }
+  }
+  const judges = access.conditions.map(compileCondition)
+  // Rows in which the same conditions hold share their grants, and so whether they take part.
+  const verdicts = new Map<RowGrants, boolean>()
+  return {
+    readsIds: access.conditions.some((condition) => columnsOf(condition).some(({ column }) => column === undefined)),
+    grantsOf(cellOf) {
+      const grants = access.forRow(judges.map((judge) => judge(cellOf)))
+      let isThere = verdicts.get(grants)
+      if (isThere === undefined) {
+        isThere = takesPart(grants, demand)
+        verdicts.set(grants, isThere)
+      }
+      return isThere ? grants : undefined
+    },
+  }
+}
+
+/**
+ * True for a condition that can be asked before a row is known to take part. One whose pattern is a column cannot: the
+ * pattern may be at fault, and a row that is not there for the caller must not be heard of.
+ */
+function isOnPlain(condition: Condition): boolean {
+  return (
+    !hasPatternColumn(condition) && columnsOf(condition).every(({ column }) => column === undefined || column.plain !== undefined)
+  )
+}
+
+function hasPatternColumn(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return condition.conditions.some(hasPatternColumn)
+    case 'not':
+      return hasPatternColumn(condition.condition)
+    case 'like':
+      return condition.right.kind === 'cell'
+    case 'truth':
+    case 'compare':
+    case 'isNull':
+    case 'hasKey':
+      return false
+    default:
+      return unreachable(condition)
+  }
+}
+
+function idsOf(rows: readonly Row[]): number[] {
+  return rows.map(({ id }) => id)
+}

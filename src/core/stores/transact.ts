@@ -1,0 +1,76 @@
+/** Work in a transaction, ours or the application's, with a journal whose events stand and fall with it. */
+import { isVaultError } from '../errors.ts'
+import type { Log } from '../ports/log.ts'
+import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { EventStore } from './event-store.ts'
+import { innerJournal, ToldInside } from './inner-journal.ts'
+import type { Journal } from './journal.ts'
+import type { Lanes } from './lanes.ts'
+
+/** What transactions are made of; without `events` nothing is recorded. */
+export interface TransactionPorts {
+  readonly storage: StorageHandle
+  readonly lanes: Lanes
+  readonly events: EventStore | undefined
+  /** Where events go that a rollback must not take with it. */
+  readonly journal: Journal
+  readonly log: Log | undefined
+}
+
+/** Storage and journal inside a transaction. */
+export interface Inside {
+  readonly storage: Storage
+  readonly journal: Journal
+}
+
+/**
+ * Runs work in one transaction. If it is undone, what was read, refused and failed inside is told once more outside, and what
+ * was changed is told as undone: nobody reads unseen by rolling back. Work may run again.
+ */
+export async function transact<T>(ports: TransactionPorts, work: (inside: Inside) => Promise<T>): Promise<T> {
+  const { storage, lanes, events } = ports
+  const attempts: ToldInside[] = []
+  const attempt = (lane: number): Promise<T> =>
+    storage.transaction((inner) => {
+      const told = new ToldInside()
+      attempts.push(told)
+      const append = async (within: Storage, drafts: Parameters<EventStore['append']>[2]): Promise<void> => {
+        await events?.append(within, lane, drafts)
+      }
+      return work({ storage: inner, journal: innerJournal({ storage: inner, events, append, told }) })
+    })
+  try {
+    const answer = await (events === undefined ? attempt(0) : lanes.use(attempt))
+    attempts.pop()
+    return answer
+  } finally {
+    await tellUndone(ports, attempts)
+  }
+}
+
+async function tellUndone({ journal, log }: TransactionPorts, attempts: readonly ToldInside[]): Promise<void> {
+  const events = attempts.flatMap((told) => told.afterRollback())
+  const results = await Promise.allSettled(events.map((event) => journal.note(event)))
+  const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  if (lost.length === 0) return
+  const code = isVaultError(lost[0]) ? lost[0].code : 'internal'
+  log?.error({ events: lost.length, code }, 'audit events of an undone transaction not stored')
+}
+
+/** Storage and journal inside a transaction the application opened: all its events go with it, for only the application knows its end. */
+export function joinHost({ storage, lanes, events }: TransactionPorts, hostTransaction: unknown): Inside {
+  const joined = storage.joinTransaction(hostTransaction)
+  let lent: ReturnType<Lanes['lend']> | undefined
+  const journal = innerJournal({
+    storage: joined,
+    events,
+    told: new ToldInside(),
+    async append(within, drafts) {
+      lent ??= lanes.lend()
+      const { lane, wrote } = await lent
+      const sequence = await events?.append(within, lane, drafts)
+      if (sequence !== undefined) wrote(sequence)
+    },
+  })
+  return { storage: joined, journal }
+}

@@ -1,0 +1,173 @@
+/** What one caller can do with an open vault, typed by its schema: each method hands its input to one operation. */
+import type { EventQueryInput } from '../audit/event-query.ts'
+import type { Byot } from '../barrier/brought-tokens.ts'
+import type { SessionContext } from '../operations/context.ts'
+import { ALL, deleteAllRecords, deleteRecords } from '../operations/delete-records.ts'
+import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
+import { detokenizeTokens } from '../operations/detokenize-tokens.ts'
+import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
+import { getByTokens } from '../operations/get-by-tokens.ts'
+import type { GetOptions, ShowOptions } from '../operations/get-records.ts'
+import { getRecord, getRecords } from '../operations/get-records.ts'
+import type { RecordInput } from '../operations/insert-records.ts'
+import { insertRecords } from '../operations/insert-records.ts'
+import type { EventList } from '../operations/list-events.ts'
+import { listEvents } from '../operations/list-events.ts'
+import type { QueryOptions, QueryRecord } from '../operations/query-records.ts'
+import { queryRecords } from '../operations/query-records.ts'
+import type { TokenizeParameter } from '../operations/tokenize-values.ts'
+import { tokenizeValues } from '../operations/tokenize-values.ts'
+import type { UpdateOptions } from '../operations/update-record.ts'
+import { updateRecord } from '../operations/update-record.ts'
+import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
+import type {
+  AnsweredFields,
+  ChangedFields,
+  ColumnName,
+  DeterministicColumn,
+  Given,
+  GroupName,
+  LookupColumn,
+  NewFields,
+  TableName,
+  TokensOf,
+  UniqueColumn,
+} from '../schema/infer.ts'
+
+/** Options of an insert, with column names checked by the compiler. */
+export interface SessionInsertOptions<T extends TableDefinition> {
+  readonly tokenization?: boolean
+  readonly upsert?: UniqueColumn<T>
+  readonly homogeneous?: boolean
+  readonly byot?: Byot
+}
+
+/** Options of a read of one record, with column names checked by the compiler. */
+export interface SessionShowOptions<T extends TableDefinition> extends Omit<ShowOptions, 'fields'> {
+  readonly fields?: readonly ColumnName<T>[]
+}
+
+/** Options of a read of several, with column names and look-up values checked by the compiler. */
+export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOptions, 'fields' | 'columnName' | 'columnValues'> {
+  readonly fields?: readonly ColumnName<T>[]
+  readonly columnName?: LookupColumn<T>
+  readonly columnValues?: readonly Given<T[LookupColumn<T>]>[]
+}
+
+type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
+
+/** One stored record; tokens only where they were asked for. */
+export type Stored<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
+  ? { readonly tokens: TokensOf<T> }
+  : O extends { readonly tokenization: boolean }
+    ? { readonly tokens?: TokensOf<T> }
+    : unknown)
+
+/** One record as read: shown fields, or in the token view the tokens. */
+export type Shown<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
+  ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
+  : { readonly fields: AnsweredFields<T, AskedFields<O>> })
+
+/** A value whose token is wanted: in a deterministic column, or in a column group. */
+export type TokenizeInput<S extends SchemaDefinition> =
+  | {
+      [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
+    }[TableName<S>]
+  | { readonly value: string; readonly columnGroup: GroupName<S> }
+
+/** A record found by a token: its table tells the type of its fields. */
+export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
+  | {
+      [K in T]: {
+        readonly token: string
+        readonly id: string
+        readonly table: K
+        readonly fields: AnsweredFields<S[K], undefined>
+        readonly error?: undefined
+      }
+    }[T]
+  | {
+      readonly token: string
+      readonly id?: undefined
+      readonly table?: undefined
+      readonly fields: Readonly<Record<never, never>>
+      readonly error: string
+    }
+
+/** What one caller can do. Every method checks its input at run time too; errors are `VaultError`s that name places, never values. */
+export interface Session<S extends SchemaDefinition> {
+  /**
+   * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead.
+   * Throws `invalid_request`, `rule_broken`, `conflict`, `forbidden`. Source: specification, "Records".
+   */
+  insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = Record<never, never>>(
+    table: T,
+    records: readonly { readonly fields: NewFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
+    options?: O,
+  ): Promise<{ records: Stored<S[T], O>[] }>
+  /** Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` when an id names no record. */
+  get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = Record<never, never>>(
+    table: T,
+    options?: O,
+  ): Promise<{ records: Shown<S[T], O>[] }>
+  /** Reads one record. Throws `not_found`. */
+  getOne<T extends TableName<S>, const O extends SessionShowOptions<S[T]> = Record<never, never>>(
+    table: T,
+    id: string,
+    options?: O,
+  ): Promise<Shown<S[T], O>>
+  /** Writes the named columns of one record, each whole. Throws `not_found`, `rule_broken`, `conflict`. */
+  update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
+    table: T,
+    id: string,
+    change: { readonly fields: ChangedFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
+    options?: O,
+  ): Promise<Stored<S[T], O> & { readonly updatedAt: string }>
+  /** Deletes the named records, all or none, or every record with '*'. Throws `not_found`. */
+  delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
+  /** Deletes one record. Throws `not_found`. */
+  deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
+  /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` and some are good. */
+  detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
+  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `rule_broken` for other columns. */
+  tokenize(parameters: readonly TokenizeInput<S>[]): Promise<{ records: { token: string }[] }>
+  /** For each token the record its value stands in, in order; one that stands in none has an error. */
+  getByTokens<const T extends TableName<S> = TableName<S>>(
+    tokens: readonly string[],
+    options?: GetByTokensOptions,
+  ): Promise<{ records: FoundRecord<S, T>[] }>
+  /**
+   * Answers a SELECT over sealed and plain columns alike, 25 records at most; what the engine cannot decide is decided on opened
+   * values. Fields are named as docs/sql.md says, the record id `svc_id`. Throws `invalid_request` for what is outside the
+   * subset, with line and column; `forbidden` for a condition on what the caller is not shown; `rule_broken` for types that clash.
+   */
+  query(sql: string, options?: QueryOptions): Promise<{ records: QueryRecord[] }>
+  /**
+   * Lists audit events, newest first unless sorted otherwise; `nextOps` continues. Needs AUDIT. Throws `forbidden`,
+   * `invalid_request`. Source: specification, "Audit".
+   */
+  listEvents(query: EventQueryInput): Promise<EventList>
+}
+
+/** Operations check what they are handed; the cast only says, to the compiler, what the schema made of their answers. */
+export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
+  const session = {
+    insert: (table: string, records: readonly RecordInput[], options = {}) => insertRecords(context, table, records, options),
+    get: (table: string, options = {}) => getRecords(context, table, options),
+    getOne: (table: string, id: string, options = {}) => getRecord(context, table, id, options),
+    update: (table: string, id: string, change: RecordInput, options = {}) =>
+      updateRecord(context, table, { id, fields: change?.fields, tokens: change?.tokens }, options),
+    delete: (table: string, ids: readonly string[] | '*') =>
+      ids === ALL ? deleteAllRecords(context, table) : deleteRecords(context, table, ids),
+    async deleteOne(table: string, id: string) {
+      await deleteRecords(context, table, [id])
+      return { id, deleted: true as const }
+    },
+    detokenize: (parameters: readonly DetokenizeParameter[], options = {}) => detokenizeTokens(context, parameters, options),
+    tokenize: (parameters: readonly TokenizeParameter[]) => tokenizeValues(context, parameters),
+    getByTokens: (tokens: readonly string[], options = {}) => getByTokens(context, tokens, options),
+    query: (sql: string, options = {}) => queryRecords(context, sql, options),
+    listEvents: (query: EventQueryInput) => listEvents(context, query),
+  }
+  return session as unknown as Session<S>
+}

@@ -1,0 +1,185 @@
+/** Queries end to end: what is answered, and what is read and opened for it. */
+import { describe, expect, it } from 'vitest'
+import type { Queries } from '../../support/open-queries.ts'
+import { openQueries } from '../../support/open-queries.ts'
+import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/query-crowd.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+onEachStorage('queries', ({ fresh }) => {
+  it('answer in order of insertion, 25 records at most, whichever way they are found', async () => {
+    const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
+    await queries.insert('people', crowd(300))
+    for (const condition of ['city IS NOT NULL', "name LIKE 'name%'"]) {
+      const select = `SELECT name FROM people WHERE ${condition}`
+      expect(await namesIn(queries, select)).toEqual(numbers(0, 25))
+      expect(await namesIn(queries, `${select} LIMIT 100`)).toEqual(numbers(0, 25))
+      expect(await namesIn(queries, `${select} LIMIT 3 OFFSET 250`)).toEqual(numbers(250, 253))
+      expect(await namesIn(queries, `${select} OFFSET 290`)).toEqual(numbers(290, 300))
+      expect(await namesIn(queries, `${select} LIMIT 0`)).toEqual([])
+      expect(await namesIn(queries, `${select} OFFSET 300`)).toEqual([])
+      expect(await queries.query(`SELECT count(*) FROM people WHERE ${condition} LIMIT 1`)).toEqual([{ 'count(*)': 300 }])
+      expect(await queries.query(`SELECT count(*) FROM people WHERE ${condition} OFFSET 1`)).toEqual([])
+      expect(await queries.query(`SELECT count(*) FROM people WHERE ${condition} LIMIT 0`)).toEqual([])
+    }
+  })
+
+  it('find values in plain columns, in sealed ones and by digest alike', async () => {
+    const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
+    await queries.insert('people', crowd(300))
+    expect(await namesIn(queries, "SELECT name FROM people WHERE ssn = '000-00-0123'")).toEqual(['name 123'])
+    expect(await namesIn(queries, "SELECT name FROM people WHERE city = 'Rome' AND age > 295")).toEqual(['name 298'])
+    expect(await namesIn(queries, "SELECT name FROM people WHERE NOT (age > 3 OR age IS NULL) AND city < 'P'")).toEqual([
+      'name 3',
+    ])
+    const totals = await queries.query("SELECT count(age), sum(age), min(name), max(ssn) FROM people WHERE city = 'Oslo'")
+    expect(totals).toEqual([{ 'count(age)': 90, 'sum(age)': 13500, 'min(name)': 'name 0', 'max(ssn)': '000-00-0297' }])
+  })
+
+  it('join in every way, rows without partners last', async () => {
+    const queries = await openQueries({ people: PEOPLE, pets: PETS }, { storage: fresh().open() })
+    await queries.insert('people', crowd(4))
+    await queries.insert('pets', [
+      { owner: 'name 9', kind: 'cow', weight: 500 },
+      { owner: 'name 2', kind: 'cat', weight: 4 },
+      { owner: 'name 0', kind: 'dog', weight: 20 },
+      { owner: null, kind: 'fox', weight: null },
+      { owner: 'name 2', kind: 'eel', weight: 1 },
+    ])
+    const pairs = async (join: string) =>
+      (await queries.query(`SELECT name, kind FROM people ${join}`)).map(({ name, kind }) => `${name} ${kind}`)
+    const inner = ['name 0 dog', 'name 2 cat', 'name 2 eel']
+    const left = ['name 0 dog', 'name 1 null', 'name 2 cat', 'name 2 eel', 'name 3 null']
+    const rest = ['null cow', 'null fox']
+    for (const on of ['owner = name', 'NOT (owner < name OR owner > name)', 'name = owner AND 1 = 1']) {
+      expect(await pairs(`JOIN pets ON ${on}`)).toEqual(inner)
+      expect(await pairs(`LEFT JOIN pets ON ${on}`)).toEqual(left)
+      expect(await pairs(`RIGHT JOIN pets ON ${on}`)).toEqual([...inner, ...rest])
+      expect(await pairs(`FULL JOIN pets ON ${on}`)).toEqual([...left, ...rest])
+      expect(await pairs(`FULL JOIN pets ON ${on} WHERE age IS NULL LIMIT 2 OFFSET 1`)).toEqual(rest)
+      expect(await pairs(`LEFT JOIN pets ON ${on} AND weight > 2 WHERE NOT kind = 'dog'`)).toEqual(['name 2 cat'])
+    }
+    expect(await pairs('p JOIN pets ON p.svc_id = p.svc_id LIMIT 1')).toEqual(['name 0 cow'])
+    expect(await queries.query('SELECT count(*) FROM people a LEFT JOIN people b ON a.svc_id = b.svc_id')).toEqual([
+      { 'count(*)': 4 },
+    ])
+  })
+})
+
+describe('answers', () => {
+  it('hold ids, nulls and keys as the language says', async () => {
+    const queries = await openQueries({ people: PEOPLE })
+    await queries.insert('people', crowd(2))
+    const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
+    const [all] = await queries.query('SELECT * FROM people')
+    expect(Object.entries(all ?? {})).toEqual([
+      ['svc_id', id],
+      ['name', 'name 0'],
+      ['ssn', '000-00-0000'],
+      ['city', 'Oslo'],
+      ['age', null],
+    ])
+    expect(await queries.query('SELECT * FROM people LIMIT 1', { idName: 'id' })).toEqual([{ ...all, svc_id: undefined, id }])
+    const [own] = await queries.query("SELECT svc_id FROM people WHERE svc_id > ''")
+    expect(await namesIn(queries, `SELECT name FROM people WHERE svc_id = '${String(own?.svc_id)}'`)).toEqual(['name 0'])
+    const keys = async (sql: string) => Object.keys((await queries.query(sql))[0] ?? {})
+    expect(await keys('SELECT a.name, b.name, a.age FROM people a JOIN people b ON TRUE')).toEqual(['a.name', 'b.name', 'age'])
+    expect(await keys('SELECT *, 1 = 1 FROM people').catch(() => 'refused')).toBe('refused')
+    expect(await keys('SELECT Count( * ), MIN(p.age) AS least FROM people p')).toEqual(['count(*)', 'least'])
+    expect(await keys("SELECT redaction(p.ssn, 'masked'), age AS ssn2 FROM people p")).toEqual(['ssn', 'ssn2'])
+    expect(await keys('SELECT age AS constructor, name AS "__proto__" FROM people').catch(() => [])).not.toContain('name')
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype)
+  })
+
+  it('show each value at the level the policy allows, and REDACTION lowers it but never raises it', async () => {
+    const policy = { masked: ['ALLOW READ ON people.* WITH REDACTION = MASKED'] }
+    const queries = await openQueries({ people: PEOPLE }, { policy })
+    await queries.insert('people', crowd(1))
+    const shown = async (roles: string[], level: string) =>
+      (await queries.as(roles).query(`SELECT redaction(ssn, '${level}') FROM people`))[0]?.ssn
+    expect(await shown(['VAULT_OWNER'], 'PLAIN_TEXT')).toBe('000-00-0000')
+    expect(await shown(['VAULT_OWNER'], 'MASKED')).not.toMatch(/^000|REDACTED/)
+    expect(await shown(['VAULT_OWNER'], 'REDACTED')).toBe('*REDACTED*')
+    expect(await shown(['VAULT_OWNER'], 'DEFAULT')).toBe('*REDACTED*')
+    expect(await shown(['masked'], 'PLAIN_TEXT')).toBe(await shown(['VAULT_OWNER'], 'MASKED'))
+    expect(await shown(['masked'], 'REDACTED')).toBe('*REDACTED*')
+    const [bare] = await queries.as(['masked']).query('SELECT ssn, name, age FROM people')
+    expect(bare).toEqual({ ssn: await shown(['masked'], 'MASKED'), name: '*REDACTED*', age: null })
+    expect((await queries.query("SELECT redaction(svc_id, 'REDACTED') FROM people"))[0]).toEqual({ svc_id: '*REDACTED*' })
+  })
+})
+
+describe('what is read and opened', () => {
+  async function open(count: number): Promise<Queries> {
+    const queries = await openQueries({ people: PEOPLE, pets: PETS })
+    for (let at = 0; at < count; at += 1000) await queries.insert('people', crowd(count).slice(at, at + 1000))
+    queries.forget()
+    return queries
+  }
+  const rowsRead = ({ calls }: Queries) => calls.reduce((sum, { rows }) => sum + rows, 0)
+
+  it('is no more than the answer takes', async () => {
+    const queries = await open(2000)
+    await queries.query("SELECT name FROM people WHERE city = 'Rome' LIMIT 5 OFFSET 100")
+    expect([rowsRead(queries), queries.opened()]).toEqual([5, 5])
+    queries.forget()
+    await queries.query('SELECT city, svc_id FROM people')
+    expect([rowsRead(queries), queries.opened()]).toEqual([25, 0])
+    queries.forget()
+    await queries.query("SELECT name FROM people WHERE city LIKE 'R%' LIMIT 5")
+    expect([rowsRead(queries), queries.opened()]).toEqual([128, 5])
+    queries.forget()
+    await queries.query("SELECT name FROM people WHERE ssn = '000-00-1234'")
+    expect([rowsRead(queries), queries.opened()]).toEqual([1, 1])
+    queries.forget()
+    await queries.query("SELECT city FROM people WHERE name LIKE 'n%' LIMIT 5")
+    expect([rowsRead(queries), queries.opened()]).toEqual([128, 64])
+    queries.forget()
+    await queries.query('SELECT count(*), min(city) FROM people')
+    expect(queries.calls.map(({ verb }) => verb)).toEqual(['measure'])
+  })
+
+  it('of a joined table is a few rows by their digests, for few rows before them', async () => {
+    const queries = await open(2000)
+    await queries.insert('pets', [{ owner: '000-00-0007' }, { owner: '000-00-1999' }, { owner: 'nobody' }])
+    queries.forget()
+    const found = await queries.query('SELECT owner, name FROM pets LEFT JOIN people ON ssn = owner')
+    expect(found.map(({ name }) => name)).toEqual(['name 7', 'name 1999', null])
+    expect([rowsRead(queries), queries.opened()]).toEqual([5, 5])
+    queries.forget()
+    await queries.query('SELECT a.name FROM people a JOIN people b ON a.ssn = b.ssn LIMIT 3')
+    expect(rowsRead(queries)).toBe(128 + 64)
+  })
+
+  it('of a joined table is all of it, once, when many rows want partners', async () => {
+    const queries = await open(6000)
+    const sql = 'SELECT count(*), count(b.age), min(b.name) FROM people a LEFT JOIN people b ON a.ssn = b.ssn'
+    expect(await queries.query(sql)).toEqual([{ 'count(*)': 6000, 'count(b.age)': 5400, 'min(b.name)': 'name 0' }])
+    expect(rowsRead(queries)).toBeLessThan(6000 + 6000 + 3500)
+    expect(rowsRead(queries)).toBeGreaterThan(6000 + 6000)
+  })
+
+  it('proves a digest on the opened value', async () => {
+    const queries = await open(10)
+    const people = queries.context.layout.tables.get('people')
+    const digest = people?.byName.get('ssn')?.digest ?? ''
+    const table = people?.physical.name ?? ''
+    const rows = await queries.context.storage.find(table, { kind: 'every' }, { order: 'up', limit: 10 })
+    const [one, other] = rows
+    if (one === undefined || other === undefined) throw new Error('the rows are missing')
+    await queries.context.storage.update(table, [{ id: other.id, version: other.version, set: { [digest]: new Uint8Array(12) } }])
+    await queries.context.storage.update(table, [{ id: one.id, version: one.version, set: { [digest]: other[digest] ?? null } }])
+    expect(await queries.query("SELECT name FROM people WHERE ssn = '000-00-0001'")).toEqual([])
+  })
+
+  it('that was changed behind the vault answers nothing', async () => {
+    const queries = await open(3)
+    const table = queries.context.layout.tables.get('people')?.physical.name ?? ''
+    const [row] = await queries.context.storage.find(table, { kind: 'every' }, { order: 'up', limit: 1 })
+    if (!(row?.body instanceof Uint8Array)) throw new Error('the row has no body')
+    const body = Uint8Array.from(row.body)
+    body[body.length - 1] = (body[body.length - 1] ?? 0) ^ 1
+    await queries.context.storage.update(table, [{ id: row.id, version: row.version, set: { body } }])
+    await expect(queries.query('SELECT name FROM people')).rejects.toMatchObject({ code: 'internal', grpcCode: 15 })
+    expect(await queries.query('SELECT city FROM people')).toHaveLength(3)
+  })
+})

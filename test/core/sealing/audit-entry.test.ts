@@ -1,0 +1,41 @@
+/** Sealed entries of the audit trail: each opens in its own row, part and vault, and nowhere else. */
+import { expect, test } from 'vitest'
+import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import type { AuditAddress } from '../../../src/core/sealing/audit-entry.ts'
+import { openEntries, sealEntries } from '../../../src/core/sealing/audit-entry.ts'
+import { slabItem } from '../../../src/core/util/slab.ts'
+
+const RING = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(9) }])
+const EVENTS: AuditAddress = { ring: RING, vault: new Uint8Array(16).fill(1), space: 'event' }
+const IDS = [2 ** 32 + 1, 2 ** 32 + 2, 2 ** 48 - 1]
+const PLAIN = IDS.map((_, index) => new Uint8Array(index * 700).fill(index))
+
+function sealed(address = EVENTS): Uint8Array[] {
+  const slab = sealEntries(address, IDS, PLAIN)
+  return IDS.map((_, index) => slabItem(slab, index).slice())
+}
+
+test('a list opens to what was sealed, in its order', () => {
+  const { plaintexts, opened } = openEntries(EVENTS, IDS, sealed())
+  expect([...opened]).toEqual([1, 1, 1])
+  expect(IDS.map((_, index) => slabItem(plaintexts, index))).toEqual(PLAIN)
+})
+
+test('an entry moved to another row does not open, and its neighbours do', () => {
+  const [one, two, three] = sealed()
+  const moved = [two, one, three].flatMap((entry) => entry ?? [])
+  expect([...openEntries(EVENTS, IDS, moved).opened]).toEqual([0, 0, 1])
+})
+
+test('an entry of another part or another vault does not open', () => {
+  expect([...openEntries({ ...EVENTS, space: 'head' }, IDS, sealed()).opened]).toEqual([0, 0, 0])
+  expect([...openEntries({ ...EVENTS, vault: new Uint8Array(16) }, IDS, sealed()).opened]).toEqual([0, 0, 0])
+})
+
+test('an entry that was cut, emptied or changed anywhere does not open', () => {
+  const entry = sealed()[1] ?? Uint8Array.of()
+  const id = IDS[1] ?? 0
+  const changed = Array.from(entry.keys(), (at) => entry.map((byte, index) => (index === at ? byte ^ 1 : byte)))
+  const all = [entry.subarray(0, -1), Uint8Array.of(), ...changed.slice(0, 60)]
+  expect(all.flatMap((one) => [...openEntries(EVENTS, [id], [one]).opened])).toEqual(all.map(() => 0))
+})

@@ -1,0 +1,126 @@
+/** Aggregates: computed value by value or by storage, they are the same. */
+import { describe, expect, it } from 'vitest'
+import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import type { Column } from '../../../src/core/schema/layout.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { answerOfCell, createAccumulator, measuresOf } from '../../../src/core/sql/aggregate.ts'
+import type { AggregateOutput } from '../../../src/core/sql/query.ts'
+import type { AggregateName } from '../../../src/core/sql/select.ts'
+import { toSafeNumber } from '../../../src/core/values/cells.ts'
+import { openQueries } from '../../support/open-queries.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+const TABLES = {
+  t: {
+    whole: { type: 'INTEGER' },
+    plain_whole: { type: 'INTEGER', encrypted: false },
+    real: { type: 'FLOAT' },
+    plain_real: { type: 'FLOAT', encrypted: false },
+    text: { type: 'STRING' },
+    plain_text: { type: 'STRING', encrypted: false },
+    moment: { type: 'DATETIME' },
+    plain_moment: { type: 'DATETIME', encrypted: false },
+    digested: { type: 'STRING', searchable: true },
+  },
+} as const
+
+/** Texts whose order by UTF-16 units is another one. */
+const TEXTS = ['a', 'B', '', '\u00e9', '\ue000', '\uffee', '\u{10000}', '\u{10ffff}', 'a\u{10000}']
+
+const table = layoutSchema(allotSchema(TABLES, EMPTY_ALLOTMENT)).tables.get('t')
+
+function columnNamed(name: string): Column {
+  const column = table?.byName.get(name)
+  if (column === undefined) throw new Error(`no column ${name}`)
+  return column
+}
+
+function output(name: AggregateName, column: string | undefined): AggregateOutput {
+  return { key: 'x', name, at: 7, ref: column === undefined ? undefined : { source: 0, column: columnNamed(column) } }
+}
+
+function answer(name: AggregateName, column: string, values: readonly unknown[]) {
+  const accumulator = createAccumulator(output(name, column))
+  for (const value of values) accumulator.add(value)
+  return accumulator.answer()
+}
+
+describe('an accumulator', () => {
+  it('adds integers exactly, in whatever order they come', () => {
+    const random = seededRandom('sums')
+    for (let round = 0; round < 300; round++) {
+      const values = Array.from({ length: 1 + Math.floor(random() * 30) }, () => {
+        const big = BigInt(Math.floor((random() - 0.5) * 2 ** 53)) * 2n ** BigInt(Math.floor(random() * 11))
+        return toSafeNumber(big)
+      })
+      const exact = values.reduce<bigint>((sum, value) => sum + BigInt(value), 0n)
+      const near = toSafeNumber(exact)
+      expect(answer('sum', 'whole', values)).toBe(typeof near === 'number' ? near : near.toString())
+      expect(answer('avg', 'whole', values)).toBe(Number(exact) / values.length)
+    }
+  })
+
+  it('answers null over nothing, and counts nothing as 0', () => {
+    for (const name of ['sum', 'avg', 'min', 'max'] as const) {
+      expect(answer(name, 'whole', [])).toBeNull()
+      expect(answer(name, 'whole', [null, null])).toBeNull()
+    }
+    expect(answer('count', 'text', [])).toBe(0)
+    expect(answer('count', 'text', [null, '', 'a', null])).toBe(2)
+  })
+
+  it('orders texts by code point and instants by time', () => {
+    expect(answer('max', 'text', ['\u{10000}', '\ue000', null])).toBe('\u{10000}')
+    expect(answer('min', 'text', ['b', 'B', 'a'])).toBe('B')
+    expect(answer('max', 'moment', ['2020-01-01T00:00:00Z', '2020-01-01T00:00:00.5Z'])).toBe('2020-01-01T00:00:00.5Z')
+  })
+
+  it('refuses a sum beyond every double at the place of the function', () => {
+    const accumulator = createAccumulator(output('sum', 'real'))
+    accumulator.add(1e308)
+    accumulator.add(1e308)
+    expect(() => accumulator.answer()).toThrow(expect.objectContaining({ kind: 'range', at: 7 }))
+    expect(() => answerOfCell(output('sum', 'plain_real'), Number.POSITIVE_INFINITY)).toThrow(
+      expect.objectContaining({ kind: 'range' }),
+    )
+  })
+})
+
+describe('measures', () => {
+  it('stand for aggregates over plain columns and counts over digests, all or none', () => {
+    const measures = (...aggregates: AggregateOutput[]) => measuresOf({ kind: 'totals', aggregates })
+    expect(measures(output('count', undefined), output('min', 'plain_text'))).toEqual([
+      { kind: 'count' },
+      { kind: 'min', column: columnNamed('plain_text').plain },
+    ])
+    expect(measures(output('count', 'digested'))).toEqual([{ kind: 'count', column: columnNamed('digested').digest }])
+    expect(measures(output('count', 'text'))).toBeUndefined()
+    expect(measures(output('min', 'digested'))).toBeUndefined()
+    expect(measures(output('sum', 'plain_whole'), output('sum', 'whole'))).toBeUndefined()
+  })
+
+  it('answer as the accumulators do', async () => {
+    const queries = await openQueries(TABLES)
+    const random = seededRandom('measures')
+    const maybe = <T>(value: T) => (random() < 0.2 ? null : value)
+    const records = Array.from({ length: 60 }, () => {
+      const whole = maybe((BigInt(Math.floor(random() * 2 ** 52)) * 1024n).toString())
+      const real = maybe(Math.floor(random() * 1000) / 8)
+      const text = maybe(TEXTS[Math.floor(random() * TEXTS.length)])
+      const moment = maybe(new Date(Math.floor(random() * 1e12)).toISOString())
+      return { whole, real, text, moment, plain_whole: whole, plain_real: real, plain_text: text, plain_moment: moment }
+    })
+    await queries.insert('t', records)
+    const list = (prefix: string) =>
+      ['whole', 'real']
+        .flatMap((name) => ['sum', 'avg'].map((one) => `${one}(${prefix}${name})`))
+        .concat(
+          ['whole', 'real', 'text', 'moment'].flatMap((name) => ['min', 'max', 'count'].map((one) => `${one}(${prefix}${name})`)),
+        )
+    const sealed = await queries.query(`SELECT ${list('')} FROM t`)
+    queries.forget()
+    const plain = await queries.query(`SELECT ${list('plain_')} FROM t`)
+    expect(queries.calls.map(({ verb }) => verb)).toEqual(['measure'])
+    expect(Object.values(plain[0] ?? {})).toEqual(Object.values(sealed[0] ?? {}))
+  })
+})

@@ -1,0 +1,219 @@
+/** Reading queries. */
+import { describe, expect, it } from 'vitest'
+import { TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { parseSelect } from '../../../src/core/sql/parse-select.ts'
+import { printSelect } from '../../../src/core/sql/print-select.ts'
+
+function faultOf(text: string): TextFault {
+  try {
+    parseSelect(text)
+  } catch (fault) {
+    if (fault instanceof TextFault) return fault
+    throw fault
+  }
+  throw new Error(`${text} is read`)
+}
+
+describe('a query', () => {
+  it('is read whole', () => {
+    const text = `SELECT p.Name AS who, REDACTION(p.ssn, 'MASKED'), COUNT(*) c FROM Persons p LEFT JOIN cards ON p.id = cards.owner
+      WHERE p.country = "SE" LIMIT 5 OFFSET 10;`
+    expect(parseSelect(text)).toEqual({
+      items: [
+        { kind: 'value', column: { kind: 'column', table: 'p', name: 'name', at: 7 }, alias: 'who', at: 7 },
+        {
+          kind: 'redaction',
+          column: { kind: 'column', table: 'p', name: 'ssn', at: 32 },
+          level: { kind: 'text', text: 'MASKED', at: 39 },
+          alias: undefined,
+          at: 22,
+        },
+        { kind: 'aggregate', name: 'count', column: undefined, alias: 'c', text: 'count(*)', at: 50 },
+      ],
+      from: { table: 'persons', alias: 'p', at: 66 },
+      joins: [
+        {
+          kind: 'left',
+          table: { table: 'cards', alias: 'cards', at: 86 },
+          on: {
+            kind: 'compare',
+            operator: '=',
+            left: { kind: 'column', table: 'p', name: 'id', at: 95 },
+            right: { kind: 'column', table: 'cards', name: 'owner', at: 102 },
+            at: 95,
+          },
+          at: 76,
+        },
+      ],
+      where: {
+        kind: 'compare',
+        operator: '=',
+        left: { kind: 'column', table: 'p', name: 'country', at: 126 },
+        right: { kind: 'text', text: 'SE', at: 138 },
+        at: 126,
+      },
+      limit: 5,
+      offset: 10,
+    })
+  })
+
+  it.each([
+    ['select*from t', 'SELECT * FROM t'],
+    ['SELECT t . * , *FROM t', 'SELECT t.*, * FROM t'],
+    ['SELECT a FROM t OFFSET 2 LIMIT 0', 'SELECT a FROM t LIMIT 0 OFFSET 2'],
+    ['SELECT a FROM t;;;', 'SELECT a FROM t'],
+    ['SELECT a FROM t AS x JOIN t AS y ON x.a=y.b', 'SELECT a FROM t AS x JOIN t AS y ON x.a = y.b'],
+    ['SELECT a FROM t INNER JOIN u ON TRUE', 'SELECT a FROM t JOIN u ON TRUE'],
+    ['SELECT a FROM t RIGHT OUTER JOIN u ON (t.a=u.a)', 'SELECT a FROM t RIGHT JOIN u ON t.a = u.a'],
+    ['SELECT a FROM t FULL OUTER JOIN u ON NULL', 'SELECT a FROM t FULL JOIN u ON NULL'],
+    ['SELECT a FROM t left JOIN u ON a=b full join v ON c=d', 'SELECT a FROM t LEFT JOIN u ON a = b FULL JOIN v ON c = d'],
+    ['SELECT MAX ( ( a ) ), SUM(ALL a), COUNT ( ALL (t.b) ) FROM t', 'SELECT MAX(a), SUM(a), COUNT(t.b) FROM t'],
+    ['SELECT REDACTION(a, "MASKED") FROM t', "SELECT REDACTION(a, 'MASKED') FROM t"],
+    ['SELECT a "Hello World", b AS "order" FROM t', 'SELECT a AS "hello world", b AS "order" FROM t'],
+    ['SELECT "A" FROM "T" AS "U"', 'SELECT a FROM t AS u'],
+    ['SELECT a FROM "a""b"', 'SELECT a FROM "a""b"'],
+    [
+      'SELECT key, value, date, time, type, min, count, redaction FROM text',
+      'SELECT key, value, date, time, type, min, count, redaction FROM text',
+    ],
+    ['SELECT min min, count(min) max FROM sum', 'SELECT min AS min, COUNT(min) AS max FROM sum'],
+    ['SELECT user, "default", "check" FROM "table"', 'SELECT user, default, check FROM table'],
+    ['SELECT a FROM t semi JOIN u ON a = b', 'SELECT a FROM t AS semi JOIN u ON a = b'],
+  ])('is read in any dress: %s', (text, expected) => {
+    expect(printSelect(parseSelect(text))).toBe(expected)
+    expect(printSelect(parseSelect(expected))).toBe(expected)
+  })
+
+  it('keys a function by its text in lower case, without blanks, ALL and parentheses', () => {
+    const { items } = parseSelect('SELECT COUNT( * ), Sum(ALL A), MAX((T.B)), min("C") FROM t')
+    expect(items.map((item) => item.kind === 'aggregate' && item.text)).toEqual(['count(*)', 'sum(a)', 'max(t.b)', 'min(c)'])
+  })
+
+  it('takes numbers of rows as far as they are exact', () => {
+    expect(parseSelect('SELECT a FROM t LIMIT 0007 OFFSET 9007199254740991')).toMatchObject({
+      limit: 7,
+      offset: 9007199254740991,
+    })
+  })
+})
+
+describe('what the language has not', () => {
+  it.each([
+    ['SELECT DISTINCT a FROM t', 'DISTINCT', 7],
+    ['SELECT ALL a FROM t', 'ALL', 7],
+    ['SELECT a, 1 FROM t', 'A value in the select list', 10],
+    ["SELECT 'x' FROM t", 'A value in the select list', 7],
+    ['SELECT NULL FROM t', 'A value in the select list', 7],
+    ['SELECT (a) FROM t', 'An expression in the select list', 7],
+    ['SELECT NOT a FROM t', 'An expression in the select list', 7],
+    ['SELECT -a FROM t', 'Arithmetic', 7],
+    ['SELECT a + 1 FROM t', 'Arithmetic', 9],
+    ['SELECT a || b FROM t', '||', 9],
+    ['SELECT a::text FROM t', '::', 8],
+    ['SELECT a = 1 FROM t', 'A condition in the select list', 9],
+    ['SELECT a IS NULL FROM t', 'A condition in the select list', 9],
+    ['SELECT a AND b FROM t', 'A condition in the select list', 9],
+    ["SELECT a SIMILAR TO 'x' FROM t", 'SIMILAR TO', 9],
+    ['SELECT a COLLATE "C" FROM t', 'COLLATE', 9],
+    ['SELECT a NOTNULL FROM t', 'A condition in the select list', 9],
+    ["SELECT t.* LIKE 'x' FROM t", 'A condition in the select list', 11],
+    ['SELECT lower(a) FROM t', 'A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', 7],
+    ['SELECT CAST(a AS text) FROM t', 'A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', 7],
+    ['SELECT CASE WHEN a THEN b END FROM t', 'CASE', 7],
+    ['SELECT COUNT(DISTINCT a) FROM t', 'DISTINCT', 13],
+    ['SELECT COUNT(1) FROM t', 'A function of a value', 13],
+    ['SELECT COUNT(NULL) FROM t', 'A function of a value', 13],
+    ['SELECT SUM(a + b) FROM t', 'Arithmetic', 13],
+    ['SELECT SUM(MAX(a)) FROM t', 'A function in this place', 11],
+    ['SELECT SUM(a) + 1 FROM t', 'Arithmetic', 14],
+    ['SELECT SUM(a) OVER () FROM t', 'OVER', 14],
+    ['SELECT SUM(a) FILTER (WHERE b = 1) FROM t', 'FILTER', 14],
+    ["SELECT date '2020-01-01' FROM t", 'A word before a text', 7],
+    ['SELECT a', 'SELECT without FROM', 8],
+    ['SELECT a WHERE b = 1', 'SELECT without FROM', 9],
+    ['SELECT a INTO b FROM t', 'SELECT INTO', 9],
+    ['SELECT a FROM t, u', 'A list of tables (write JOIN and ON)', 15],
+    ['SELECT a FROM t CROSS JOIN u', 'CROSS JOIN', 16],
+    ['SELECT a FROM t NATURAL JOIN u', 'NATURAL', 16],
+    ['SELECT a FROM t JOIN u USING (a)', 'USING', 23],
+    ['SELECT a FROM t JOIN u JOIN v ON a = b ON c = d', 'A join within a join', 23],
+    ['SELECT a FROM (SELECT b FROM t) AS u', 'Anything but a table in FROM', 14],
+    ['SELECT a FROM f(1)', 'Anything but a table in FROM', 14],
+    ['SELECT a FROM s.t', 'A schema before a table', 14],
+    ['SELECT a FROM t AS u (b)', 'A list of columns after an alias', 21],
+    ['SELECT a FROM t WHERE b IN (1)', 'IN', 24],
+    ['SELECT a FROM t GROUP BY a', 'GROUP BY', 16],
+    ['SELECT a FROM t HAVING a = 1', 'HAVING', 16],
+    ['SELECT a FROM t ORDER BY a', 'ORDER BY', 16],
+    ['SELECT a FROM t LIMIT 1 ORDER BY a', 'ORDER BY', 24],
+    ['SELECT a FROM t UNION SELECT a FROM u', 'UNION', 16],
+    ['SELECT a FROM t INTERSECT SELECT a FROM u', 'INTERSECT', 16],
+    ['SELECT a FROM t EXCEPT SELECT a FROM u', 'EXCEPT', 16],
+    ['SELECT a FROM t WINDOW w AS ()', 'WINDOW', 16],
+    ['SELECT a FROM t FOR UPDATE', 'FOR UPDATE or FOR SHARE', 16],
+    ['SELECT a FROM t FETCH FIRST 1 ROW ONLY', 'FETCH', 16],
+    ['SELECT a FROM t TABLESAMPLE SYSTEM (1)', 'TABLESAMPLE', 16],
+    ['SELECT a FROM t LIMIT ALL', 'ALL', 22],
+    ['SELECT a FROM t LIMIT NULL', 'LIMIT or OFFSET of NULL', 22],
+    ['SELECT a FROM t LIMIT 1, 2', 'LIMIT with two numbers (write OFFSET)', 23],
+    ['SELECT a FROM t LIMIT 1 + 1', 'Arithmetic', 24],
+    ['SELECT a FROM t LIMIT $1', 'A parameter', 22],
+    ['SELECT a FROM t OFFSET 1 ROWS', 'OFFSET ROWS', 25],
+    ['SELECT a FROM t; SELECT a FROM t', 'A second statement', 17],
+    ['SELECT a FROM t; DROP TABLE t', 'A second statement', 17],
+    ['(SELECT a FROM t)', 'A query in parentheses', 0],
+    ['WITH u AS (SELECT a FROM t) SELECT a FROM u', 'WITH at the beginning of a statement', 0],
+    ['insert into t values (1)', 'INSERT at the beginning of a statement', 0],
+    ['PRAGMA user_version', 'PRAGMA at the beginning of a statement', 0],
+    ['  DROP TABLE t', 'DROP at the beginning of a statement', 2],
+  ])('is refused by its name and place: %s', (text, construct, at) => {
+    expect(faultOf(text)).toMatchObject({ kind: 'unsupported', message: `${construct} is not supported.`, at })
+  })
+})
+
+describe('a mistake', () => {
+  it.each([
+    ['', 0, 'Expected SELECT.'],
+    [';', 0, 'Expected SELECT.'],
+    ['canary', 0, 'Expected SELECT.'],
+    ['SELECT', 6, 'Expected a column.'],
+    ['SELECT FROM t', 7, 'Expected a column.'],
+    ['SELECT a, FROM t', 10, 'Expected a column.'],
+    ['SELECT a b c FROM t', 11, 'Expected FROM.'],
+    ['SELECT COUNT() FROM t', 13, 'Expected a column.'],
+    ['SELECT REDACTION(a) FROM t', 18, 'Expected ,.'],
+    ['SELECT REDACTION(a, b) FROM t', 20, 'Expected a level in quotes.'],
+    ['SELECT a AS FROM t', 12, 'Expected an alias.'],
+    ['SELECT a FROM', 13, 'Expected a table.'],
+    ["SELECT a FROM 't'", 14, 'Expected a table.'],
+    ['SELECT a FROM t WHERE', 21, 'Expected a column or a value.'],
+    ['SELECT a FROM t LEFT u ON a = b', 21, 'Expected JOIN.'],
+    ['SELECT a FROM t JOIN u', 22, 'Expected ON.'],
+    ['SELECT a FROM t WHERE a = 1 WHERE b = 1', 28, 'Expected the end of the query.'],
+    ['SELECT a FROM t LIMIT', 21, 'Expected a whole number.'],
+    ["SELECT a FROM t LIMIT '1'", 22, 'Expected a whole number.'],
+    ['SELECT a FROM t LIMIT 1 LIMIT 2', 24, 'LIMIT stands twice.'],
+    ['SELECT a FROM t OFFSET 1 LIMIT 2 OFFSET 1', 33, 'OFFSET stands twice.'],
+    ['SELECT a AS "" FROM t', 12, 'This name is empty.'],
+  ])('is told with its place: %j', (text, at, message) => {
+    expect(faultOf(text)).toMatchObject({ kind: 'syntax', at, message })
+  })
+
+  it.each(['-1', '- 1', '1.0', '1.5', '1e1', '.5', '9007199254740992', '9'.repeat(400)])(
+    'of range is LIMIT or OFFSET %s',
+    (number) => {
+      expect(faultOf(`SELECT a FROM t LIMIT ${number}`)).toMatchObject({ kind: 'range', at: 22 })
+      expect(faultOf(`SELECT a FROM t OFFSET ${number}`)).toMatchObject({ kind: 'range', at: 23 })
+    },
+  )
+
+  it('is an alias that no answer could be keyed by', () => {
+    expect(faultOf('SELECT a AS __proto__ FROM t')).toMatchObject({ kind: 'name', at: 12 })
+    expect(faultOf('SELECT a FROM t "__PROTO__"')).toMatchObject({ kind: 'name', at: 16 })
+    expect(faultOf(`SELECT a ${'x'.repeat(64)} FROM t`)).toMatchObject({ kind: 'limit', at: 9 })
+  })
+
+  it('is parentheses without end in a function', () => {
+    expect(faultOf(`SELECT SUM(${'('.repeat(65)}a${')'.repeat(66)} FROM t`)).toMatchObject({ kind: 'limit', at: 75 })
+  })
+})
