@@ -1,0 +1,75 @@
+/** Who sees what, who was refused, and the trail of it: a policy and the audit in one sitting. */
+// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/memory'.
+import { randomBytes } from 'node:crypto'
+import { localKeys } from '../src/adapters/keys/index.ts'
+import { memoryStorage } from '../src/adapters/memory/index.ts'
+import { column, createVault, defineSchema, isVaultError, mask } from '../src/index.ts'
+import { readChinook } from './chinook.ts'
+import { heading, line, table } from './terminal.ts'
+
+const vault = await createVault({
+  id: 'audited',
+  schema: defineSchema({
+    customers: {
+      name: column.string({ required: true, redaction: 'MASKED', mask: mask.keepFirst(1) }),
+      email: column.string({ unique: true, redaction: 'MASKED', mask: mask.email }),
+      phone: column.string({ redaction: 'MASKED', mask: mask.keepLast(4) }),
+      country: column.string({ encrypted: false, index: true, redaction: 'PLAIN_TEXT' }),
+    },
+  }),
+  storage: memoryStorage(),
+  keys: localKeys({ secret: randomBytes(32).toString('base64') }),
+  policy: {
+    clerk: ['ALLOW READ ON customers.* WHERE country = ctx.country'],
+    auditor: ['ALLOW AUDIT ON *'],
+  },
+})
+const owner = vault.as({ actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] })
+const clerk = vault.as({ actor: 'bo@acme.example', actorType: 'USER', roles: ['clerk'], context: { country: 'Canada' } })
+const auditor = vault.as({ actor: 'cy@acme.example', actorType: 'USER', roles: ['auditor'] })
+
+const { customers } = readChinook()
+const stored = await owner.insert(
+  'customers',
+  customers.map(({ name, email, phone, country }) => ({ fields: { name, email, phone, country } })),
+)
+
+heading('1. One record, two callers')
+const canadian = stored.records[customers.findIndex(({ country }) => country === 'Canada')]?.id ?? ''
+table([
+  { caller: 'the owner', ...(await owner.getOne('customers', canadian, { redaction: 'PLAIN_TEXT' })).fields },
+  { caller: 'a clerk', ...(await clerk.getOne('customers', canadian, { redaction: 'PLAIN_TEXT' })).fields },
+])
+
+heading("2. The clerk's statements reach Canada")
+const { records } = await clerk.get('customers', { limit: 1000 })
+line(`Of ${customers.length} customers ${records.length} are there for him. One of the others:`)
+const brazilian = stored.records[customers.findIndex(({ country }) => country === 'Brazil')]?.id ?? ''
+await refused(clerk.getOne('customers', brazilian))
+
+heading('3. What nothing allows is refused')
+await refused(clerk.update('customers', canadian, { fields: { name: 'Somebody else' } }))
+await refused(clerk.listEvents({ filterOps: { accountID: 'audited' } }))
+
+heading('4. All of it is on the trail, without a value')
+const { events } = await auditor.listEvents({ filterOps: { accountID: 'audited' }, sortOps: { orderBy: 'ASCENDING' } })
+for (const { context, request, response } of events) {
+  line(`${context.actor.padEnd(16)}  ${request.actionType.padEnd(11)}  ${response.code}  ${request.resources[0]}`)
+}
+line('')
+line(`The first of them, as the trail tells it: ${events[0]?.response.data?.content}`)
+
+heading('5. And the trail is whole')
+const { ok, events: count } = await vault.verifyAudit()
+line(`verifyAudit: ${ok ? 'whole' : 'broken'}, ${count} events.`)
+await vault.close()
+
+/** Says how a call was refused. */
+async function refused(call: Promise<unknown>): Promise<void> {
+  try {
+    await call
+  } catch (error) {
+    if (!isVaultError(error)) throw error
+    line(`${error.code}: ${error.message}`)
+  }
+}
