@@ -47,6 +47,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/sql': ['kysely'],
   'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:async_hooks', 'node:fs', 'node:timers/promises'],
   'src/adapters/postgres': ['kysely', 'pg'],
+  'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
   'src/adapters/system': MACHINE,

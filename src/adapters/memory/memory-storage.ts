@@ -1,5 +1,6 @@
 /** The memory storage: the storage port in its plainest form, and the first adapter to read. */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { Doomed, Storage, StorageHandle } from '../../core/ports/storage.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
@@ -14,15 +15,17 @@ import { createTurns, type Turns } from './turns.ts'
 interface Database {
   readonly tables: Map<string, MemoryTable>
   readonly journal: Journal
+  /** The outermost transaction that the code at hand runs in. */
+  readonly running: AsyncLocalStorage<Transaction>
 }
 
 /**
  * A storage held in this process's memory: empty at first, gone with the process. Writers wait for a transaction
  * that is open; readers never wait, they see what was last committed. Inside `transaction` use only the storage
- * handed to `work`: a write on the outer one waits for the transaction, and if `work` awaits it, both wait forever.
+ * handed to `work`: a write on the outer one is refused, for it would wait for the transaction that waits for it.
  */
 export function memoryStorage(): StorageHandle {
-  const database: Database = { tables: new Map(), journal: createJournal() }
+  const database: Database = { tables: new Map(), journal: createJournal(), running: new AsyncLocalStorage() }
   return {
     ...createStorage(database, undefined),
     transactions: 'one at a time',
@@ -35,7 +38,7 @@ export function memoryStorage(): StorageHandle {
 
 /** The storage port over a database; `enclosing` is the transaction it belongs to, absent for the outer storage. */
 function createStorage(database: Database, enclosing: Transaction | undefined): Storage {
-  const { tables, journal } = database
+  const { tables, journal, running } = database
   const turns = enclosing?.turns ?? createTurns()
 
   function tableNamed(name: string): MemoryTable {
@@ -52,7 +55,8 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
   }
 
   /** Runs work when its turn comes; work that throws leaves nothing behind. */
-  function change<T>(work: () => T | Promise<T>): Promise<T> {
+  async function change<T>(work: () => T | Promise<T>): Promise<T> {
+    if (enclosing === undefined && isOpen(running.getStore() ?? ENDED)) throw selfWaitError()
     return turns.take(async () => {
       assertOpen(enclosing)
       const mark = journal.mark()
@@ -77,7 +81,8 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       change(async () => {
         const transaction: Transaction = { enclosing, turns: createTurns(), ended: false, giveUpNested: undefined }
         try {
-          return await unlessGivenUp(work(createStorage(database, transaction)), enclosing)
+          const inside = () => work(createStorage(database, transaction))
+          return await unlessGivenUp(enclosing === undefined ? running.run(transaction, inside) : inside(), enclosing)
         } finally {
           await end(transaction)
         }
@@ -126,6 +131,9 @@ interface Transaction {
   giveUpNested: (() => void) | undefined
 }
 
+/** Stands in where no transaction runs. */
+const ENDED: Transaction = { enclosing: undefined, turns: createTurns(), ended: true, giveUpNested: undefined }
+
 /** What work answers; but when the transaction around it ends first, a rejection then and there. */
 async function unlessGivenUp<T>(work: Promise<T>, enclosing: Transaction | undefined): Promise<T> {
   if (enclosing === undefined) return work
@@ -153,6 +161,13 @@ function isOpen(transaction: Transaction | undefined): boolean {
 
 function assertOpen(transaction: Transaction | undefined): void {
   if (!isOpen(transaction)) throw endedError()
+}
+
+function selfWaitError(): VaultError {
+  return new VaultError(
+    'internal',
+    'Inside a transaction write through the storage it was given: the outer one would wait for it for ever.',
+  )
 }
 
 function endedError(): VaultError {

@@ -5,7 +5,7 @@ import { foldBody } from '../audit/fold-content.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { VaultError } from '../errors.ts'
+import { isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Commit } from '../stores/commit.ts'
@@ -24,8 +24,8 @@ export interface Deed {
 /** What an operation tells of itself as it goes: names, counts and rows; never a value. */
 export class Trail {
   #table: string | undefined
-  readonly #rows: EventRows[] = []
-  #written: readonly EventRows[] = []
+  readonly #rows = new Map<string, Set<number>>()
+  #written: EventRows | undefined
   #nested: readonly NestedOutcome[] | undefined
 
   /** The table it is about. */
@@ -35,12 +35,14 @@ export class Trail {
 
   /** Rows it read or found. */
   touches(table: Table, rows: readonly number[]): void {
-    if (rows.length > 0) this.#rows.push({ table: table.name, runs: toRuns(rows) })
+    const known = this.#rows.get(table.name) ?? new Set()
+    for (const row of rows) known.add(row)
+    if (known.size > 0) this.#rows.set(table.name, known)
   }
 
   /** Rows it wrote, in place of any named before: writing may have begun again. */
   writes(table: Table, rows: readonly number[]): void {
-    this.#written = rows.length === 0 ? [] : [{ table: table.name, runs: toRuns(rows) }]
+    this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }
 
   /** What became of each item of a batch. */
@@ -50,8 +52,9 @@ export class Trail {
 
   /** All of it, and how it ended. */
   told(outcome: Outcome): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> {
+    const read = [...this.#rows].map(([table, rows]) => ({ table, runs: toRuns([...rows]) }))
     // A change that failed has written nothing, whatever rows it was given.
-    const rows = outcome.code === SUCCESS.code ? [...this.#rows, ...this.#written] : this.#rows
+    const rows = this.#written === undefined || outcome.code !== SUCCESS.code ? read : [...read, this.#written]
     return {
       ...outcome,
       ...(this.#table === undefined ? {} : { table: this.#table }),
@@ -151,6 +154,8 @@ async function note({ journal, log }: SessionContext, { verb, action }: Deed, ev
     throw new VaultError(
       'unavailable',
       `${verb} failed. Its audit event could not be stored, so nothing is answered. Try again, or look at the storage.`,
+      {},
+      isVaultError(error) ? error : undefined,
     )
   }
 }

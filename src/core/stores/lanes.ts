@@ -10,8 +10,10 @@ import { STALE_HEAD } from './event-store.ts'
 
 /** Beyond so many lanes a handle begins no new ones but uses those there are, which others may be using too. */
 const MOST_NEW_LANES = 1000
+/** Lent lanes that are watched for their transaction to commit. */
+const MOST_LENT = 64
 /** Times work is run again because another process moved the lane's head. */
-const MOST_ATTEMPTS = 100
+export const MOST_ATTEMPTS = 100
 
 export interface Lanes {
   /** Runs work with a lane that nobody else in this process has meanwhile, again with another one where its head was moved by another process. */
@@ -62,13 +64,16 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
             free.push(lane)
             throw error
           }
-          if (attempt === MOST_ATTEMPTS) throw busy()
+          if (attempt === MOST_ATTEMPTS) throw lanesBusy()
         }
       }
     },
     async lend() {
       await reclaim()
       const lane = await take()
+      const [oldest] = lent.keys()
+      // Of a transaction that was undone no event is ever seen: after so many others its lane is given up.
+      if (lent.size >= MOST_LENT && oldest !== undefined) lent.delete(oldest)
       lent.set(lane, Number.POSITIVE_INFINITY)
       return { lane, wrote: (sequence) => lent.set(lane, sequence) }
     },
@@ -76,12 +81,13 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
 }
 
 /** True when another process moved the head, or founded the lane, first. */
-function isLaneLost(error: unknown): boolean {
+export function isLaneLost(error: unknown): boolean {
   if (error === STALE_HEAD) return true
   const table = isVaultError(error, 'conflict') ? error.facts.table : undefined
   return table === AUDIT_LANES.name || table === AUDIT_EVENTS.name
 }
 
-function busy(): VaultError {
+/** For who lost every lane he took. */
+export function lanesBusy(): VaultError {
   return new VaultError('unavailable', 'The audit trail is being written to by too many processes at once. Try again.')
 }

@@ -6,6 +6,7 @@ import type { EventStore } from './event-store.ts'
 import { innerJournal, ToldInside } from './inner-journal.ts'
 import type { Journal } from './journal.ts'
 import type { Lanes } from './lanes.ts'
+import { isLaneLost, lanesBusy, MOST_ATTEMPTS } from './lanes.ts'
 
 /** What transactions are made of; without `events` nothing is recorded. */
 export interface TransactionPorts {
@@ -72,5 +73,25 @@ export function joinHost({ storage, lanes, events }: TransactionPorts, hostTrans
       if (sequence !== undefined) wrote(sequence)
     },
   })
-  return { storage: joined, journal }
+  return { storage: joined, journal: changingLanes(journal, () => (lent = undefined)) }
+}
+
+/** Only the application could begin its transaction again, so where a lane is lost the call that lost it begins again, in another. */
+function changingLanes(journal: Journal, giveUp: () => void): Journal {
+  async function withLane<T>(call: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await call()
+      } catch (error) {
+        if (!isLaneLost(error)) throw error
+        if (attempt === MOST_ATTEMPTS) throw lanesBusy()
+        giveUp()
+      }
+    }
+  }
+  return {
+    insert: (batches, event) => withLane(() => journal.insert(batches, event)),
+    change: (work, describe) => withLane(() => journal.change(work, describe)),
+    note: (event) => withLane(() => journal.note(event)),
+  }
 }

@@ -27,6 +27,18 @@ async function prepared(): Promise<ReturnType<typeof memoryStorage>> {
 }
 
 describe('the memory storage', () => {
+  it('refuses a write on the outer storage from inside a transaction, which would wait for itself, and takes it afterwards', async () => {
+    const storage = await prepared()
+    const later = storage.transaction(async (inner) => {
+      await expect(storage.insert('notes', [{ id: 7, tag: 'outer' }])).rejects.toMatchObject({ code: 'internal' })
+      await inner.transaction((nested) => nested.insert('notes', [{ id: 8, tag: 'inner' }]))
+      return () => storage.insert('notes', [{ id: 9, tag: 'later' }])
+    })
+    const [insertLater] = await Promise.all([later, storage.insert('notes', [{ id: 10, tag: 'beside' }])])
+    await insertLater()
+    expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['inner', 'later', 'beside'])
+  })
+
   it('has no host transactions to join', () => {
     expect(() => memoryStorage().joinTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
   })
