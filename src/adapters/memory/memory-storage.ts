@@ -7,9 +7,9 @@ import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts
 import { findRows } from './find-rows.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { measureRows } from './measure-rows.ts'
-import { currentView, type MemoryTable, type TableView } from './memory-table.ts'
+import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
 import { prepareTables } from './prepare-tables.ts'
-import { copyOut, createBytesCopier } from './stored-cell.ts'
+import { copyOut, createBytesCopier, type StoredRow } from './stored-cell.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 interface Database {
@@ -105,7 +105,10 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     async find(name, filter, page) {
       const seen = view(name)
       const copyBytes = createBytesCopier()
-      return findRows(seen, filter, page).map((row) => copyOut(row, seen.table.bytesColumns, copyBytes))
+      return findRows(seen, filter, page).map((row) => {
+        const shown = page.columns === undefined ? row : onlyColumns(seen.table, row, page.columns)
+        return copyOut(shown, seen.table.bytesColumns, copyBytes)
+      })
     },
 
     async measure(name, filter, measures) {
@@ -116,6 +119,16 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 }
 
 const ALL_ROWS = { order: 'up', limit: Number.POSITIVE_INFINITY } as const
+
+/** A row with these columns alone, beside `id` and `version`. */
+function onlyColumns(table: MemoryTable, { id, version, ...row }: StoredRow, columns: readonly string[]): StoredRow {
+  const shown: StoredRow = { id, version }
+  for (const column of columns) {
+    columnNamed(table, column)
+    if (column !== 'id' && column !== 'version') shown[column] = row[column] ?? null
+  }
+  return shown
+}
 
 function doomedIds(table: MemoryTable, doomed: Doomed): readonly number[] {
   if ('ids' in doomed) return doomed.ids

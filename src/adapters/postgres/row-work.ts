@@ -1,7 +1,7 @@
 /** The port's methods on rows: which orders run on a lane, and what their answers become. */
 import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, Row } from '../../core/ports/storage.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
-import type { TableShape } from '../sql/table-shapes.ts'
+import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { Lane } from './lanes.ts'
 import type { Order, RawRow } from './postgres-driver.ts'
 import { type Scene, toPostgresFault } from './postgres-faults.ts'
@@ -98,7 +98,8 @@ export async function findRows(
 ): Promise<readonly Row[]> {
   const { statement, parameters } = tools.statements.find(shape, asked.filter, asked.page)
   const answer = await guarded(lane, tools.orders.bind(statement, parameters), { shape })
-  return answer.map((raw) => toRow(shape, raw))
+  const shown = projectedShape(shape, asked.page.columns)
+  return answer.map((raw) => toRow(shown, raw))
 }
 
 function toRow(shape: TableShape, raw: RawRow): Row {

@@ -4,7 +4,7 @@ import type { Filter, Measure, Page } from '../../core/ports/storage.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import { measureError } from './sql-errors.ts'
 import type { SqlManners } from './sql-manners.ts'
-import { columnType, type TableShape } from './table-shapes.ts'
+import { columnType, projectedShape, type TableShape } from './table-shapes.ts'
 
 /** One compiled statement. The object is the same for every call of one shape, so a shell may hang its prepared form on it. */
 export interface SqlStatement {
@@ -18,7 +18,7 @@ export interface BoundStatement {
 }
 
 export interface SqlStatements {
-  /** `select` every column of the table, in the order of `shape.columns`. */
+  /** `select` the columns asked for, in the order of `projectedShape(shape, page.columns).columns`. */
   find(shape: TableShape, filter: Filter, page: Page): BoundStatement
   /** `select` all parts of all measures, in order: see `SqlManners.measureParts`. */
   measure(shape: TableShape, filter: Filter, measures: readonly Measure[]): BoundStatement
@@ -39,7 +39,8 @@ export function createSqlStatements(manners: SqlManners): SqlStatements {
     once,
     find(shape, filter, page) {
       const form = filterForm(manners, shape, filter)
-      const key = `find ${shape.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
+      const shown = projectedShape(shape, page.columns)
+      const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
       const parameters = [...form.values]
       if (page.after !== undefined) parameters.push(manners.bindCell('integer', page.after))
       parameters.push(page.limit)
@@ -63,9 +64,7 @@ export function createSqlStatements(manners: SqlManners): SqlStatements {
       return { statement, parameters: form.values }
     },
     update(shape, columns) {
-      return once(`update ${shape.key} ${columns.map(quoted).join()}`, (slots) =>
-        buildUpdate(manners, shape, columns, slots),
-      )
+      return once(`update ${shape.key} ${columns.map(quoted).join()}`, (slots) => buildUpdate(manners, shape, columns, slots))
     },
   }
 }
@@ -102,7 +101,9 @@ function buildFind(
   slots: Slots,
 ): Compilable {
   const { shape, filter, page } = asked
-  let query = manners.compiler.selectFrom(aliased(manners, shape)).select(selectColumns(manners, shape))
+  let query = manners.compiler
+    .selectFrom(aliased(manners, shape))
+    .select(selectColumns(manners, projectedShape(shape, page.columns)))
   if (filter.kind !== 'every') query = query.where(filterExpression(manners, shape, filter, slots))
   if (page.after !== undefined) {
     query = query.where(sql<SqlBool>`${sql.id('id')} ${sql.raw(page.order === 'up' ? '>' : '<')} ${sql.val(slots.next())}`)
@@ -140,10 +141,11 @@ function buildMeasure(
     }
     parts.push(...manners.measureParts(kind, column === undefined ? undefined : sql.id(column), type))
   }
-  return manners.compiler
+  const query = manners.compiler
     .selectFrom(aliased(manners, shape))
     .select(parts.map((part, index) => sql`${part}`.as(`m${index}`)))
-    .where(filterExpression(manners, shape, filter, slots))
+  // Without a condition, even a true one, engines count whole tables by their pages.
+  return filter.kind === 'every' ? query : query.where(filterExpression(manners, shape, filter, slots))
 }
 
 function buildUpdate(manners: SqlManners, shape: TableShape, columns: readonly string[], slots: Slots): Compilable {

@@ -39,6 +39,23 @@ export function toTableShape(table: PhysicalTable): TableShape {
   return { name: table.name, table, columns, types, key: keyOf(table.name, columns) }
 }
 
+/** The same table with only these columns beside `id` and `version`; throws `internal` when it has none of a name. */
+export function projectedShape(shape: TableShape, columns: readonly string[] | undefined): TableShape {
+  if (columns === undefined) return shape
+  const key = columns.join(' ')
+  const kept = projections.get(shape) ?? new Map<string, TableShape>()
+  projections.set(shape, kept)
+  const found = kept.get(key)
+  if (found !== undefined) return found
+  const asked = [...new Set(columns)].map((name) => ({ name, type: columnType(shape, name) }))
+  const own = asked.filter(({ name }) => name !== 'id' && name !== 'version')
+  const made = toTableShape({ ...shape.table, columns: own })
+  kept.set(key, made)
+  return made
+}
+
+const projections = new WeakMap<TableShape, Map<string, TableShape>>()
+
 /** One number for each list of columns ever seen: statements are kept for all storages of a process, and vaults may call different tables alike. */
 const numbers = new Map<string, number>()
 

@@ -1,6 +1,6 @@
 /** The storage outside any transaction: it reads what is committed and writes through the queue. */
 import { VaultError } from '../../core/errors.ts'
-import type { Filter, Storage } from '../../core/ports/storage.ts'
+import type { Filter, Row, Storage } from '../../core/ports/storage.ts'
 import type { DriverLane } from './driver-lane.ts'
 import { isBusyFault } from './engine-faults.ts'
 import { createFrame, inCallersContext, isInsideTransaction, runInFrame } from './frame.ts'
@@ -14,8 +14,10 @@ import {
   findInSlices,
   getInSlices,
   IDS_AT_ONCE,
+  isCountedAtOnce,
   isShortFind,
   isShortMeasure,
+  isWholeCount,
   measureInSlices,
   type Scan,
 } from './sliced-scans.ts'
@@ -43,6 +45,10 @@ export function outerStorage(connections: Connections): Storage {
     return retryWhileBusy(() => scanners.use((run) => slices({ rows: engine.rows, run, table, filter, turns })))
   }
 
+  async function lastRow(table: string): Promise<Row | undefined> {
+    return (await ways.read(engine.rows.find(table, EVERY, { order: 'down', limit: 1, columns: [] })))[0]
+  }
+
   return {
     ...portOver(engine, ways),
     async get(table, ids) {
@@ -55,6 +61,8 @@ export function outerStorage(connections: Connections): Storage {
     },
     async measure(table, filter, measures) {
       if (isShortMeasure(engine.shapes.of(table), filter, measures))
+        return ways.read(engine.rows.measure(table, filter, measures))
+      if (isWholeCount(filter, measures) && isCountedAtOnce(await lastRow(table)))
         return ways.read(engine.rows.measure(table, filter, measures))
       return scan(table, filter, (each) => measureInSlices(each, measures, engine.shapes))
     },

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
-import type { TableShape } from '../sql/table-shapes.ts'
+import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
 import { spellOutLists } from './spell-out-lists.ts'
 import { sqliteManners } from './sqlite-manners.ts'
@@ -41,7 +41,7 @@ function* nothingFound() {
 
 /** `Storage.find`. */
 export function findRows(shape: TableShape, filter: Filter, page: Page): TableWork<readonly Row[]> {
-  const plan = readPlan(shape)
+  const plan = readPlan(projectedShape(shape, page.columns))
   const { statement, parameters } = statements.find(shape, spellOutLists(shape, filter), page)
   const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
   const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => toRow(plan.own, raw)))

@@ -25,6 +25,8 @@ export interface Marked {
   valueOf(row: number, column: Column): unknown
   /** In milliseconds: tokens of values that have expired are left out. */
   readonly nowMs: number
+  /** True for a cell whose kept text is not to be told: its token was made by somebody else, of a value its reader may not see. */
+  hides?(row: number, column: Column): boolean
 }
 
 /** Ids of rows just written and, where they are wanted, their tokens: all pointers disguised in one call. */
@@ -60,12 +62,21 @@ function gatherTokens(ring: KeyRing, columns: readonly Column[], marked: Marked,
         ? pointers[next++]
         : isExpired(marked, slot)
           ? undefined
-          : (marked.marks.texts[slot] ?? derived[k]?.get(row))
+          : (keptText(marked, slot, { row, column }) ?? derived[k]?.get(row))
       if (text !== undefined) tokens[column.name] = text
     }
     gathered[row] = tokens
   }
   return gathered
+}
+
+/** The text a cell keeps, where it may be told. */
+function keptText(
+  { marks, hides }: Marked,
+  slot: number,
+  { row, column }: { readonly row: number; readonly column: Column },
+): string | undefined {
+  return marks.texts[slot] !== undefined && hides?.(row, column) === true ? undefined : marks.texts[slot]
 }
 
 function countPointers(columns: readonly Column[], marked: Marked): number {

@@ -107,6 +107,7 @@ function startOfLast(count: number, text: string): number | undefined {
  * first i + 1 steps: so every beginning is followed at once, 32 a word, and no text is slow by almost matching.
  */
 function createSearch(segment: Segment, fold: Fold): (text: string, from: number) => number | undefined {
+  if (fold === asIs && segment.every(isSearchable)) return createLiteralSearch(String.fromCodePoint(...segment))
   const masks = masksOf(segment)
   const words = Math.ceil(segment.length / 32)
   const state = new Int32Array(words)
@@ -127,6 +128,19 @@ function createSearch(segment: Segment, fold: Fold): (text: string, from: number
     }
     return undefined
   }
+}
+
+/** The same for a segment that is a text: the runtime's own search is quick, and in a text of whole code points finds only whole ones. */
+function createLiteralSearch(piece: string): (text: string, from: number) => number | undefined {
+  return (text, from) => {
+    const at = text.indexOf(piece, from)
+    return at < 0 ? undefined : at + piece.length
+  }
+}
+
+/** True for a step that is one certain code point, and no half of one. */
+function isSearchable(step: number): boolean {
+  return step !== ONE && (step < 0xd800 || step > 0xdfff)
 }
 
 /** By code point, the bits of the steps it fits; those of ONE are for every code point that is in no step. */

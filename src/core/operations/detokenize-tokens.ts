@@ -3,11 +3,12 @@ import { showText } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { MOST_NAMED_IN_ERROR } from '../limits.ts'
 import { forbidden } from '../policy/refuse-access.ts'
+import type { Need } from '../policy/table-access.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
+import type { Column } from '../schema/layout.ts'
 import type { Granted } from '../stores/granted-tokens.ts'
-import { grantedTokens, rowsByTable } from '../stores/granted-tokens.ts'
-import { resolveTokens } from '../stores/token-leads.ts'
+import { resolveGranted, rowsByTable } from '../stores/granted-tokens.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import { audited } from './audited.ts'
 import type { SessionContext } from './context.ts'
@@ -48,7 +49,7 @@ export function detokenizeTokens(
     const given = listOf(context, parameters, VERB, 'tokens').map(parseParameter)
     if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const texts = given.map(({ token }) => token)
-    const found = grantedTokens(context, await resolveTokens(context, texts))
+    const found = await resolveGranted(context, texts, needsOf)
     for (const [table, rows] of rowsByTable(found)) trail.touches(table, rows)
     const broken = found.find((one) => one instanceof VaultError)
     if (broken !== undefined && !continueOnError) throw broken
@@ -57,6 +58,14 @@ export function detokenizeTokens(
     if (missing.length > 0 && (!continueOnError || missing.length === found.length)) throw tokensNotFound(missing)
     return { records }
   })
+}
+
+/** Detokenizing shows the value, so both must be granted. */
+function needsOf(column: Column): Need[] {
+  return [
+    { action: 'DETOKENIZATION', columns: [column] },
+    { action: 'READ', columns: [column] },
+  ]
 }
 
 /** What a token that stands for nothing is answered with. Existing clients read exactly this. */

@@ -4,11 +4,12 @@ import type { Fields } from '../barrier/reveal.ts'
 import { revealRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { forbidden } from '../policy/refuse-access.ts'
+import type { Need } from '../policy/table-access.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
+import type { Column } from '../schema/layout.ts'
 import type { Granted } from '../stores/granted-tokens.ts'
-import { grantedTokens, rowsByTable } from '../stores/granted-tokens.ts'
-import { resolveTokens } from '../stores/token-leads.ts'
+import { resolveGranted, rowsByTable } from '../stores/granted-tokens.ts'
 import { audited } from './audited.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { assertOptions, listOf, tokenTextOf } from './context.ts'
@@ -44,10 +45,18 @@ export function getByTokens(
       throw new VaultError('invalid_request', `${VERB} failed. redaction must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`)
     const texts = listOf(context, tokens, VERB, 'tokens').map((token, index) => tokenTextOf(token, VERB, index))
     if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const found = grantedTokens(context, await resolveTokens(context, texts))
+    const found = await resolveGranted(context, texts, needsOf)
     for (const [table, rows] of rowsByTable(found)) trail.touches(table, rows)
     return { records: found.map((one, index) => showRecord(context, texts[index] ?? '', one, asked)) }
   })
+}
+
+/** The record is shown as any read shows it: something of it at least must be granted. */
+function needsOf(column: Column): Need[] {
+  return [
+    { action: 'DETOKENIZATION', columns: [column] },
+    { action: 'READ', columns: [] },
+  ]
 }
 
 function showRecord({ barrier }: OperationContext, token: string, found: Granted, asked: AskedLevel): TokenRecord {

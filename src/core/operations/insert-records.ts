@@ -14,6 +14,7 @@ import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { commitWithin } from '../stores/commit.ts'
+import { judgeRows } from '../stores/judge-rows.ts'
 import { markedOf, storeNew } from '../stores/record-store.ts'
 import type { Change, Keyed, Merged } from '../stores/upsert-store.ts'
 import { storeMerged } from '../stores/upsert-store.ts'
@@ -109,7 +110,7 @@ async function insert(
     assertGranted(context, access, { action: 'CREATE', values })
   }
   const written = await storeNew(context, table, { records: parsed, brought, verb: VERB, indexes: [...parsed.keys()] })
-  return mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, parsed) : undefined)
+  return mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, parsed, () => true) : undefined)
 }
 
 /** The column to upsert by; undefined for a plain insert. */
@@ -181,6 +182,10 @@ async function upsert(
       }
     },
     assertChanges: (changes) => assertChangeable(context, access, key, changes),
+    sawBefore(rows) {
+      const grants = judgeRows(context, access, rows)
+      return (row, column) => grants[row]?.level(column) !== undefined
+    },
   }
   const stored = await context.commit.change(
     (storage) => storeMerged({ ...context, storage, commit: commitWithin(storage) }, table, request),

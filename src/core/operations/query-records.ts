@@ -137,12 +137,12 @@ function show({ barrier }: ScanContext, { query }: Plan, result: Result): QueryR
     return result.answers === undefined ? [] : [{ fields: totalFields(query.outputs, result.answers) }]
   }
   const { tuples, read } = result
+  const values = query.outputs.kind === 'rows' ? query.outputs.values : []
   const ids = query.sources.map(({ table }, index) => {
-    const rows = rowsOf(tuples, index)
+    const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
     const minted = mintIds(barrier.ring, table, rows)
     return new Map(rows.map((row, at) => [row, minted[at] ?? '']))
   })
-  const values = query.outputs.kind === 'rows' ? query.outputs.values : []
   const idOf = ({ id }: HeldRow, source: number) => ids[source]?.get(id) ?? ''
   // `fromEntries` makes own members whatever their names are.
   return tuples.map((tuple) => ({

@@ -6,7 +6,8 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { readIds } from '../barrier/record-ids.ts'
 import { VaultError } from '../errors.ts'
-import type { TableAccess } from '../policy/table-access.ts'
+import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import { judgeRows } from '../stores/judge-rows.ts'
 import type { Written } from '../stores/record-store.ts'
 import { markedOf, storeChanges } from '../stores/record-store.ts'
 import type { Writing } from '../stores/writing.ts'
@@ -59,22 +60,30 @@ export function updateRecord(
     const brought = [parseTokens(table, change.tokens, { mode, values, place: { verb: VERB, index: 0 } })]
     assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
     const written = await changeRecord(context, access, change.id, { records: [values], brought, verb: VERB, indexes: [0] })
-    const wanted = tokenization ? markedOf(written, [values]) : undefined
+    const wanted = tokenization
+      ? markedOf(written, [values], (_, column) => written.before.level(column) !== undefined)
+      : undefined
     const [stored] = mintRecords(context.barrier.ring, table, written.ids, wanted)
     return { ...stored, id: change.id, updatedAt: toTimestamp(context.clock.now()) }
   })
 }
 
 /** Writes over the record as it stands, beginning again when others changed it meanwhile. One beyond his reach is not there. */
-async function changeRecord(context: OperationContext, access: TableAccess, id: string, writing: Writing): Promise<Written> {
+async function changeRecord(
+  context: OperationContext,
+  access: TableAccess,
+  id: string,
+  writing: Writing,
+): Promise<Written & { readonly before: RowAccess }> {
   const { table } = access
   const [position] = readIds(context.barrier.ring, table, [id])
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const [row] = position === undefined ? [] : await context.storage.get(table.physical.name, [position])
     const changes = row === undefined ? [] : [{ row, values: writing.records[0] ?? [], index: 0 }]
     if (row === undefined || beyondReach(context, access, changes).length > 0) throw recordsNotFound(table, VERB, [id], [0])
+    const [before = access.forRow([])] = judgeRows(context, access, [row])
     const written = await storeChanges(context, table, [row], writing)
-    if (written !== undefined) return written
+    if (written !== undefined) return { ...written, before }
   }
   throw new VaultError(
     'unavailable',

@@ -74,6 +74,8 @@ export interface Page {
   /** Rows to pass over first. */
   readonly skip?: number
   readonly limit: number
+  /** Only these columns beside `id` and `version`, the others absent; every column unless given. */
+  readonly columns?: readonly string[]
 }
 
 /** What to compute over the rows a filter finds, by the engine. `count` without a column counts rows. */

@@ -12,6 +12,9 @@ import type { StoreContext } from './store-context.ts'
 /** Rows read at a time while they are judged. */
 const SLICE = 500
 
+/** What finding takes. */
+type VisibleContext = Pick<StoreContext, 'storage' | 'barrier'>
+
 /** A row, and what the caller may do with it. */
 export interface VisibleRow {
   readonly row: Row
@@ -28,7 +31,7 @@ export interface Wanted {
 }
 
 /** The rows of one page, skipped and counted after every decision. */
-export async function findVisible(context: StoreContext, access: TableAccess, wanted: Wanted): Promise<VisibleRow[]> {
+export async function findVisible(context: VisibleContext, access: TableAccess, wanted: Wanted): Promise<VisibleRow[]> {
   const { needs, filter, page, keeps } = wanted
   const { physical } = access.table
   if (keeps === undefined && needs.every((need) => access.alwaysMeets(need))) {
@@ -53,14 +56,14 @@ export async function findVisible(context: StoreContext, access: TableAccess, wa
   return found
 }
 
-function judged(context: StoreContext, access: TableAccess, rows: readonly Row[]): VisibleRow[] {
+function judged(context: VisibleContext, access: TableAccess, rows: readonly Row[]): VisibleRow[] {
   const grants = judgeRows(context, access, rows)
   return rows.flatMap((row, index) => (grants[index] === undefined ? [] : [{ row, access: grants[index] }]))
 }
 
 /** The filter, and whatever the engine can decide of the needs. */
 export function narrowed(
-  context: StoreContext,
+  context: VisibleContext,
   access: TableAccess,
   { needs, filter }: { readonly needs: readonly Need[]; readonly filter: Filter },
 ): Filter {

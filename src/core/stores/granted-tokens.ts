@@ -1,34 +1,82 @@
 /** What tokens stand for, as far as one caller may know: a token he may not resolve stands for nothing. */
 import { VaultError } from '../errors.ts'
 import type { Access } from '../policy/create-access.ts'
-import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { Need, RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import { findByDigest } from './find-by-digest.ts'
+import { findVisible } from './find-visible.ts'
 import { judgeRows } from './judge-rows.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Resolution, Resolved } from './token-leads.ts'
+import type { Reach, Resolution, Resolved } from './token-leads.ts'
+import { resolveTokens } from './token-leads.ts'
 
 /** What became of one token for this caller. */
 export type Granted = (Resolved & { readonly access: RowAccess }) | VaultError | undefined
 
-/** The same resolutions with what he may do with each; those without DETOKENIZATION on their column are gone. */
-export function grantedTokens(
-  context: Pick<StoreContext, 'barrier' | 'layout'> & { readonly access: Access },
+/** What may be done with tokens: what each must be granted on its column, in the row it stands in. */
+export type NeedsOf = (column: Column) => readonly Need[]
+
+/** What resolving for a caller takes. */
+type GrantContext = Pick<StoreContext, 'storage' | 'barrier' | 'layout' | 'clock'> & { readonly access: Access }
+
+/** What each text stands for among the cells he may resolve. A cell beyond his reach is not there, even where it holds the same value as one within. */
+export async function resolveGranted(context: GrantContext, texts: readonly string[], needsOf: NeedsOf): Promise<Granted[]> {
+  const grants = new Map<Resolved, RowAccess>()
+  const reach: Reach = {
+    findRows: (table, column, digests) => findReached(context, { access: context.access.table(table), column, needsOf }, digests),
+    within: (found) => keepGranted(context, found, { grants, needsOf }),
+  }
+  const found = await resolveTokens(context, texts, reach)
+  return found.map((one) => {
+    if (one === undefined || one instanceof VaultError) return one
+    const access = grants.get(one)
+    return access === undefined ? undefined : { ...one, access }
+  })
+}
+
+/** One column that tokens are looked for in. */
+interface Home {
+  readonly access: TableAccess
+  readonly column: Column
+  readonly needsOf: NeedsOf
+}
+
+async function findReached(context: GrantContext, home: Home, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]> {
+  const { access, column, needsOf } = home
+  const needs = needsOf(column)
+  if (!needs.every((need) => access.couldMeet(need))) return digests.map(() => undefined)
+  if (needs.every((need) => access.alwaysMeets(need))) return findByDigest(context.storage, access.table, column, digests)
+  const rows: (Row | undefined)[] = []
+  for (const digest of digests) {
+    const filter = { kind: 'compare', column: column.digest ?? '', operator: '=', value: digest } as const
+    const [found] = await findVisible(context, access, { needs, filter, page: { order: 'up', limit: 1 } })
+    rows.push(found?.row)
+  }
+  return rows
+}
+
+/** The resolutions that meet his needs; what he may do with each is noted. */
+function keepGranted(
+  context: GrantContext,
   found: readonly Resolution[],
-): Granted[] {
+  { grants, needsOf }: { readonly grants: Map<Resolved, RowAccess>; readonly needsOf: NeedsOf },
+): Resolution[] {
   const accessOf = (table: Table): TableAccess => context.access.table(table)
-  const grants = new Map<Row, RowAccess>()
+  const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(found)) {
     for (const [index, access] of judgeRows(context, accessOf(table), rows).entries()) {
       const row = rows[index]
-      if (row !== undefined) grants.set(row, access)
+      if (row !== undefined) byRow.set(row, access)
     }
   }
   return found.map((one) => {
     if (one === undefined) return undefined
     if (one instanceof VaultError) return mayHearOf(context, one) ? one : undefined
-    const access = one.row === undefined ? withoutRecord(accessOf(one.table)) : grants.get(one.row)
-    return access?.may('DETOKENIZATION', one.column) === true ? { ...one, access } : undefined
+    const access = one.row === undefined ? withoutRecord(accessOf(one.table)) : byRow.get(one.row)
+    if (access === undefined || !needsOf(one.column).every((need) => access.meets(need))) return undefined
+    grants.set(one, access)
+    return one
   })
 }
 

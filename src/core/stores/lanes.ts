@@ -2,7 +2,7 @@
 import { isVaultError, VaultError } from '../errors.ts'
 import { MOST_LANES } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { StorageHandle } from '../ports/storage.ts'
+import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
 import { readU32 } from '../util/bytes.ts'
 import type { EventStore } from './event-store.ts'
@@ -16,34 +16,41 @@ const MOST_LENT = 64
 export const MOST_ATTEMPTS = 100
 
 export interface Lanes {
-  /** Runs work with a lane that nobody else in this process has meanwhile, again with another one where its head was moved by another process. */
-  use<T>(work: (lane: number) => Promise<T>): Promise<T>
-  /** A lane for a transaction whose end we will not see. It is used again once its events are seen to be stored. */
-  lend(): Promise<{ readonly lane: number; wrote(sequence: number): void }>
+  /**
+   * Runs work with a lane that nobody else in this process has meanwhile, again with another one where its head was moved by
+   * another process. Work that cannot be run again takes another lane itself, reading in the transaction it is in: that may
+   * hold the last connection there is.
+   */
+  use<T>(work: (lane: number, another: TakeLane) => Promise<T>): Promise<T>
+  /** A lane for a transaction whose end we will not see, read for inside it. It is used again once its events are seen to be stored. */
+  lend(within: Storage): Promise<{ readonly lane: number; wrote(sequence: number): void }>
 }
+
+/** Takes a lane in place of one that was lost. */
+export type TakeLane = (within: Storage) => Promise<number>
 
 /** Engines that run one transaction at a time have one lane for all: whoever appends reads a head that nobody else is moving. */
 export function createLanes(storage: StorageHandle, events: EventStore, entropy: Entropy): Lanes {
   if (storage.transactions === 'one at a time') {
-    return { use: (work) => work(1), lend: async () => ({ lane: 1, wrote() {} }) }
+    return { use: (work) => work(1, async () => 1), lend: async () => ({ lane: 1, wrote() {} }) }
   }
   const free: number[] = []
   const lent = new Map<number, number>()
   let highest = 0
 
-  async function take(): Promise<number> {
+  async function take(within: Storage): Promise<number> {
     const found = free.pop()
     if (found !== undefined) return found
-    const [last] = await storage.find(AUDIT_LANES.name, { kind: 'every' }, { order: 'down', limit: 1 })
+    const [last] = await within.find(AUDIT_LANES.name, { kind: 'every' }, { order: 'down', limit: 1 })
     highest = Math.max(highest, last?.id ?? 0)
     if (highest < MOST_NEW_LANES) return ++highest
     return 1 + (readU32(entropy.bytes(4), 0) % Math.min(highest, MOST_LANES))
   }
 
   /** Frees the lent lanes whose last event is stored: the transaction they were lent to has committed. */
-  async function reclaim(): Promise<void> {
+  async function reclaim(within: Storage): Promise<void> {
     const lanes = [...lent.keys()]
-    const heads = lanes.length === 0 ? [] : await events.heads(storage, lanes)
+    const heads = lanes.length === 0 ? [] : await events.heads(within, lanes)
     for (const [index, lane] of lanes.entries()) {
       if ((heads[index]?.sequence ?? 0) < (lent.get(lane) ?? Number.POSITIVE_INFINITY)) continue
       lent.delete(lane)
@@ -54,9 +61,12 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
   return {
     async use(work) {
       for (let attempt = 1; ; attempt++) {
-        const lane = await take()
+        let lane = await take(storage)
         try {
-          const answer = await work(lane)
+          const answer = await work(lane, async (within) => {
+            lane = await take(within)
+            return lane
+          })
           free.push(lane)
           return answer
         } catch (error) {
@@ -68,9 +78,9 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
         }
       }
     },
-    async lend() {
-      await reclaim()
-      const lane = await take()
+    async lend(within) {
+      await reclaim(within)
+      const lane = await take(within)
       const [oldest] = lent.keys()
       // Of a transaction that was undone no event is ever seen: after so many others its lane is given up.
       if (lent.size >= MOST_LENT && oldest !== undefined) lent.delete(oldest)

@@ -3,12 +3,12 @@ import type { Admitted, Amended } from '../barrier/admit.ts'
 import { admitRows, amendRows } from '../barrier/admit.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MarkSources, Marks, TokenTexts } from '../barrier/marks.ts'
-import { countTransients } from '../barrier/marks.ts'
+import { countTransients, slotOf } from '../barrier/marks.ts'
 import type { Marked } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { isVaultError } from '../errors.ts'
 import type { NewRow, Row, Storage } from '../ports/storage.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
 import { assertUnderived, tokenTaken } from './assert-underived.ts'
 import { drawTokens } from './draw-tokens.ts'
@@ -30,11 +30,23 @@ export interface Written {
   readonly ids: readonly number[]
   readonly marks: Marks
   readonly nowMs: number
+  /** A 1 for each slot whose token was kept as it stood; absent where all are new. */
+  readonly kept?: Uint8Array
 }
 
-/** What the tokens of records just written are told by. */
-export function markedOf(written: Written, records: readonly Values[]): Marked {
-  return { ...written, valueOf: (row, column) => records[row]?.[column.position] }
+/** Whether somebody may see what a cell of a row held before. */
+export type SawBefore = (row: number, column: Column) => boolean
+
+/** What the tokens of records just written are told by. A kept token tells of a value that stood there before: only whoever saw that is told. */
+export function markedOf(written: Written, records: readonly Values[], sawBefore: SawBefore): Marked {
+  const { ids, marks, nowMs, kept } = written
+  return {
+    ids,
+    marks,
+    nowMs,
+    valueOf: (row, column) => records[row]?.[column.position],
+    hides: (row, column) => kept?.[slotOf(marks, row, column)] === 1 && !sawBefore(row, column),
+  }
 }
 
 /** Stores new records and what stands beside them, all or none. Throws `conflict` or `rule_broken` in the words of the schema. */
@@ -68,7 +80,7 @@ export async function storeChanges(
     const tokens = tokensToStore(table, ids, withoutKept(amended))
     try {
       const isWritten = await updateAmended(context, table, amended, tokens)
-      return isWritten ? { ids, marks: amended.marks, nowMs: sources.nowMs } : undefined
+      return isWritten ? { ids, marks: amended.marks, nowMs: sources.nowMs, kept: amended.kept } : undefined
     } catch (error) {
       if (attempt === MOST_ATTEMPTS || !isTokenRace(error, table, tokens, writing))
         throw explainStoring(error, table, tokens, writing)

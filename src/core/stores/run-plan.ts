@@ -40,8 +40,10 @@ async function answeredRows(context: ScanContext, plan: Plan, running: Running):
   const { limit, offset } = query
   if (limit === 0) return []
   if (way.kind === 'page') {
-    const rows = await context.storage.find(first.source.table.physical.name, first.filter, { order: 'up', skip: offset, limit })
-    return createSift(context.barrier, first)(rows, limit).map((row) => [row])
+    const { sift, columns } = createSift(context.barrier, first)
+    const page = { order: 'up', skip: offset, limit, columns } as const
+    const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
+    return sift(rows, limit).map((row) => [row])
   }
   const found: Tuple[] = []
   let toSkip = offset

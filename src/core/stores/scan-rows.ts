@@ -36,10 +36,10 @@ export async function* scanRows(
   { storage, barrier }: ScanContext,
   { plan, pace, also, most = Number.POSITIVE_INFINITY }: Scan,
 ): AsyncGenerator<HeldRow[]> {
-  const sift = createSift(barrier, plan)
+  const { sift, columns } = createSift(barrier, plan)
   const filter = both(plan.filter, also)
   let wanted = most
-  let page: Page = { order: 'up', limit: FIRST_PAGE }
+  let page: Page = { order: 'up', limit: FIRST_PAGE, columns }
   let size = FIRST_SLICE
   while (wanted > 0) {
     const rows = await storage.find(plan.source.table.physical.name, filter, page)
@@ -56,7 +56,7 @@ export async function* scanRows(
     }
     const last = rows.at(-1)
     if (last === undefined || rows.length < page.limit) return
-    page = { order: 'up', limit: nextLimit(rows), after: last.id }
+    page = { order: 'up', limit: nextLimit(rows), after: last.id, columns }
   }
 }
 

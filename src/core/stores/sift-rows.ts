@@ -7,6 +7,7 @@ import type { Condition, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { BODY } from '../schema/layout.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
@@ -14,8 +15,13 @@ import { leastGrants, takesPart } from '../sql/source-access.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { HeldRow } from './held-row.ts'
 
-/** Sifts a slice of rows; answers no more than `most`. Throws `internal` where a body that must be opened does not open. */
-export type Sift = (rows: readonly Row[], most: number) => HeldRow[]
+/** Sifts slices of rows. */
+export interface Sift {
+  /** The physical columns it looks at: all that storage need bring. */
+  readonly columns: readonly string[]
+  /** The rows among these that take part, no more than `most`. Throws `internal` where a body that must be opened does not open. */
+  sift(rows: readonly Row[], most: number): HeldRow[]
+}
 
 /** The sift of one source. Conditions are compiled here, once. */
 export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
@@ -28,7 +34,7 @@ export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
   const columns = [...passesOpened.columns, ...(plan.isJudged ? plan.source.access.judgedBy : []), ...plan.carried]
   const readsIds = plan.carriesId || passesOpened.readsIds || judge.readsIds
 
-  return (rows, most) => {
+  const sift = (rows: readonly Row[], most: number): HeldRow[] => {
     const survivors = passesShut.isOpen ? rows : onlyPassing(barrier, plan.source.table, { ...passesShut, rows })
     // Where nothing more is decided, no row is opened that will not be answered.
     const opened = decidesAfter ? survivors : survivors.slice(0, most)
@@ -47,6 +53,12 @@ export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
     }
     return held
   }
+  return { columns: physicalOf([...passesShut.columns, ...columns]), sift }
+}
+
+/** Where the values of these columns stand: the body for all that are sealed. */
+function physicalOf(columns: readonly Column[]): string[] {
+  return [...new Set(columns.map(({ plain }) => plain ?? BODY))]
 }
 
 /** A condition ready to be asked. */

@@ -4,7 +4,7 @@ import type { OpenRows } from '../barrier/reveal.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { revealTransients } from '../barrier/transients.ts'
 import { VaultError } from '../errors.ts'
-import type { Row } from '../ports/storage.ts'
+import type { Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
 import { sameBytes } from '../util/bytes.ts'
@@ -26,6 +26,14 @@ export interface Resolved {
 
 /** What became of one token: what it stands for, an error of its own, or nothing. */
 export type Resolution = Resolved | VaultError | undefined
+
+/** Whose tokens count. Which of several leads is followed is decided among these alone: what else is stored must not show. */
+export interface Reach {
+  /** The first row within reach that holds each digest, undefined where there is none. */
+  findRows(table: Table, column: Column, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]>
+  /** The same resolutions, those beyond reach undefined. */
+  within(found: readonly Resolution[]): readonly Resolution[]
+}
 
 /** What the cell must show for the token to be its own. */
 type Proof =
@@ -49,14 +57,22 @@ type Followed = readonly [lead: Lead, resolution: Resolution]
  * What each text stands for, in order. Unknown, malformed, foreign, dead and expired ones all walk the same way to nothing:
  * each is tried as a pointer, and then as a derived and as a remembered token.
  */
-export async function resolveTokens(context: StoreContext, texts: readonly string[]): Promise<Resolution[]> {
-  const found = settle(texts.length, await followLeads(context, pointerLeads(context, texts)))
+export async function resolveTokens(context: TokenContext, texts: readonly string[], reach: Reach): Promise<Resolution[]> {
+  const found = settle(texts.length, reached(reach, await followLeads(context, pointerLeads(context, texts))))
   const open = found.flatMap((one, place) => (one === undefined ? [place] : []))
   if (open.length === 0) return found
-  const leads = [...(await derivedLeads(context, texts, open)), ...(await storedLeads(context, texts, open))]
-  const rest = settle(texts.length, await followLeads(context, leads))
+  const leads = [...(await derivedLeads(context, texts, { open, reach })), ...(await storedLeads(context, texts, open))]
+  const rest = settle(texts.length, reached(reach, await followLeads(context, leads)))
   for (const place of open) found[place] = rest[place]
   return found
+}
+
+/** What following leads needs. */
+type TokenContext = Pick<StoreContext, 'storage' | 'barrier' | 'layout' | 'clock'>
+
+function reached(reach: Reach, followed: readonly Followed[]): Followed[] {
+  const kept = reach.within(followed.map(([, resolution]) => resolution))
+  return followed.map(([lead], index) => [lead, kept[index]])
 }
 
 /** One resolution for each place. A text that stands for values of columns that do not belong together is refused: any choice could be the wrong one. */
@@ -85,15 +101,17 @@ function ambiguous(index: number): VaultError {
 }
 
 /** What each text stands for as a derived token: such a token is taken though nothing is stored of it. */
-export async function resolveDerived(context: StoreContext, texts: readonly string[]): Promise<Resolution[]> {
-  const leads = texts.length === 0 ? [] : await derivedLeads(context, texts, [...texts.keys()])
+export async function resolveDerived(context: TokenContext, texts: readonly string[]): Promise<Resolution[]> {
+  const open = [...texts.keys()]
+  const reach = { findRows: findAmongAll(context.storage) }
+  const leads = texts.length === 0 ? [] : await derivedLeads(context, texts, { open, reach })
   return settle(texts.length, await followLeads(context, leads))
 }
 
 /** The id of no row: ids begin with 1. */
 const NO_ROW = 0
 
-function pointerLeads({ barrier, layout }: StoreContext, texts: readonly string[]): Lead[] {
+function pointerLeads({ barrier, layout }: TokenContext, texts: readonly string[]): Lead[] {
   const { words, wellFormed } = barrier.ring.undisguise(texts)
   const [anyHome] = layout.tokenSpaces.values()
   return texts.flatMap((_, place): Lead[] => {
@@ -105,7 +123,16 @@ function pointerLeads({ barrier, layout }: StoreContext, texts: readonly string[
   })
 }
 
-async function derivedLeads(context: StoreContext, texts: readonly string[], open: readonly number[]): Promise<Lead[]> {
+/** Every record counts. */
+export function findAmongAll(storage: Storage): Reach['findRows'] {
+  return (table, column, digests) => findByDigest(storage, table, column, digests)
+}
+
+async function derivedLeads(
+  context: TokenContext,
+  texts: readonly string[],
+  { open, reach }: { readonly open: readonly number[]; readonly reach: Pick<Reach, 'findRows'> },
+): Promise<Lead[]> {
   const leads: Lead[] = []
   for (const { table, column } of context.layout.tokenSpaces.values()) {
     if (column.token?.keeps !== 'nothing') continue
@@ -115,12 +142,8 @@ async function derivedLeads(context: StoreContext, texts: readonly string[], ope
       open.map((place) => texts[place] ?? ''),
     )
     const claims = open.flatMap((place, index) => (traced[index] === undefined ? [] : [{ place, digest: traced[index] }]))
-    const rows = await findByDigest(
-      context.storage,
-      table,
-      column,
-      claims.map(({ digest }) => digest),
-    )
+    const digests = claims.map(({ digest }) => digest)
+    const rows = digests.length === 0 ? [] : await reach.findRows(table, column, digests)
     for (const [index, { place, digest }] of claims.entries()) {
       const row = rows[index]
       if (row !== undefined) leads.push({ place, table, column, row: row.id, proof: { kind: 'value', digest } })
@@ -130,7 +153,7 @@ async function derivedLeads(context: StoreContext, texts: readonly string[], ope
 }
 
 /** The digest of the value each text would stand for in this column; undefined where it can be no token of it. */
-function traceTexts({ barrier }: StoreContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
+function traceTexts({ barrier }: TokenContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
   const traces = column.token?.trace({ ring: barrier.ring, scope: column.scope, format: column.format }, texts) ?? []
   return traces.map((trace) => {
     if (trace === undefined || trace.kind === 'digest') return trace?.digest
@@ -148,7 +171,7 @@ function valueOfText(column: Column, text: string): unknown {
   }
 }
 
-async function storedLeads(context: StoreContext, texts: readonly string[], open: readonly number[]): Promise<Lead[]> {
+async function storedLeads(context: TokenContext, texts: readonly string[], open: readonly number[]): Promise<Lead[]> {
   const homes = await findTokens(
     context.storage,
     context.barrier.ring,
@@ -164,7 +187,7 @@ async function storedLeads(context: StoreContext, texts: readonly string[], open
 }
 
 /** Reads what the leads point at, one table or, where values live apart, one column at a time, and keeps what is proven. */
-async function followLeads(context: StoreContext, leads: readonly Lead[]): Promise<Followed[]> {
+async function followLeads(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
   const groups = new Map<Table | Column, Lead[]>()
   for (const lead of leads) {
     const home = lead.column.token?.expires === true ? lead.column : lead.table
@@ -180,7 +203,7 @@ async function followLeads(context: StoreContext, leads: readonly Lead[]): Promi
   return followed
 }
 
-async function followRecords(context: StoreContext, leads: readonly Lead[]): Promise<Followed[]> {
+async function followRecords(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
   const table = leads[0]?.table
   if (table === undefined) return []
   const rows = await context.storage.get(
@@ -207,7 +230,7 @@ async function followRecords(context: StoreContext, leads: readonly Lead[]): Pro
 }
 
 /** True when the opened cell keeps what the token claims. */
-function isProven({ barrier }: StoreContext, cursor: OpenRows, { column, proof }: Lead, value: unknown): boolean {
+function isProven({ barrier }: TokenContext, cursor: OpenRows, { column, proof }: Lead, value: unknown): boolean {
   switch (proof.kind) {
     case 'stamp':
       return cursor.hasStamp(column, proof.high, proof.low)
@@ -222,7 +245,7 @@ function isProven({ barrier }: StoreContext, cursor: OpenRows, { column, proof }
   }
 }
 
-async function followTransients(context: StoreContext, leads: readonly Lead[]): Promise<Followed[]> {
+async function followTransients(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
   const first = leads[0]
   if (first === undefined) return []
   const rows = await getTransients(

@@ -5,7 +5,7 @@ import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { EventStore } from './event-store.ts'
 import { innerJournal, ToldInside } from './inner-journal.ts'
 import type { Journal } from './journal.ts'
-import type { Lanes } from './lanes.ts'
+import type { Lanes, TakeLane } from './lanes.ts'
 import { isLaneLost, lanesBusy, MOST_ATTEMPTS } from './lanes.ts'
 
 /** What transactions are made of; without `events` nothing is recorded. */
@@ -31,17 +31,22 @@ export interface Inside {
 export async function transact<T>(ports: TransactionPorts, work: (inside: Inside) => Promise<T>): Promise<T> {
   const { storage, lanes, events } = ports
   const attempts: ToldInside[] = []
-  const attempt = (lane: number): Promise<T> =>
+  const attempt = (first: number, another: TakeLane): Promise<T> =>
     storage.transaction((inner) => {
       const told = new ToldInside()
       attempts.push(told)
+      let lane = first
       const append = async (within: Storage, drafts: Parameters<EventStore['append']>[2]): Promise<void> => {
         await events?.append(within, lane, drafts)
       }
-      return work({ storage: inner, journal: innerJournal({ storage: inner, events, append, told }) })
+      const journal = innerJournal({ storage: inner, events, append, told })
+      const giveUp = async (): Promise<void> => {
+        lane = await another(inner)
+      }
+      return work({ storage: inner, journal: changingLanes(journal, giveUp) })
     })
   try {
-    const answer = await (events === undefined ? attempt(0) : lanes.use(attempt))
+    const answer = await (events === undefined ? attempt(0, async () => 0) : lanes.use(attempt))
     attempts.pop()
     return answer
   } finally {
@@ -67,17 +72,23 @@ export function joinHost({ storage, lanes, events }: TransactionPorts, hostTrans
     events,
     told: new ToldInside(),
     async append(within, drafts) {
-      lent ??= lanes.lend()
+      lent ??= lanes.lend(within)
       const { lane, wrote } = await lent
       const sequence = await events?.append(within, lane, drafts)
       if (sequence !== undefined) wrote(sequence)
     },
   })
-  return { storage: joined, journal: changingLanes(journal, () => (lent = undefined)) }
+  const giveUp = async (): Promise<void> => {
+    lent = undefined
+  }
+  return { storage: joined, journal: changingLanes(journal, giveUp) }
 }
 
-/** Only the application could begin its transaction again, so where a lane is lost the call that lost it begins again, in another. */
-function changingLanes(journal: Journal, giveUp: () => void): Journal {
+/**
+ * Where a lane is lost the call that lost it begins again, in another. The transaction around it is the application's work,
+ * which would hear of a conflict that is none of its own.
+ */
+function changingLanes(journal: Journal, giveUp: () => Promise<void>): Journal {
   async function withLane<T>(call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -85,7 +96,7 @@ function changingLanes(journal: Journal, giveUp: () => void): Journal {
       } catch (error) {
         if (!isLaneLost(error)) throw error
         if (attempt === MOST_ATTEMPTS) throw lanesBusy()
-        giveUp()
+        await giveUp()
       }
     }
   }

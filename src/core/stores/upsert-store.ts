@@ -9,7 +9,7 @@ import { isVaultError, VaultError } from '../errors.ts'
 import type { Cell, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { commitWithin } from './commit.ts'
-import type { Written } from './record-store.ts'
+import type { SawBefore, Written } from './record-store.ts'
 import { markedOf, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { StoreContext } from './store-context.ts'
 import type { Writing } from './writing.ts'
@@ -42,6 +42,8 @@ export interface Merged {
   readonly tokenization: boolean
   assertNew(records: readonly Keyed[]): void
   assertChanges(changes: readonly Change[]): void
+  /** Whether whoever asks may see what each of these rows holds. */
+  sawBefore(rows: readonly Row[]): SawBefore
 }
 
 /** What became of them: each one's answer, and the rows they were written to. */
@@ -107,7 +109,9 @@ async function storeOnce(
   const records: (StoredRecord | undefined)[] = new Array(merged.length)
   const rows: number[] = []
   const note = (at: readonly number[], written: Written, values: readonly Values[]): void => {
-    const minted = mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, values) : undefined)
+    const sawBefore = request.sawBefore(at.flatMap((place) => found[place] ?? []))
+    const wanted = tokenization ? markedOf(written, values, sawBefore) : undefined
+    const minted = mintRecords(context.barrier.ring, table, written.ids, wanted)
     for (const [k, record] of minted.entries()) records[at[k] ?? 0] = record
     rows.push(...written.ids)
   }

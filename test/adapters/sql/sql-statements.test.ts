@@ -93,7 +93,11 @@ describe('shared statements', () => {
       'update "vault"."odd.na""me as x" as "t" set "a.b" = ?, "n" = ?, "version" = "version" + 1 where "id" = ? and "version" = ?',
     )
     expect(statements.measure(shape, { kind: 'every' }, [{ kind: 'count' }, { kind: 'max', column: 'n' }]).statement.text).toBe(
-      'select count(*) as "m0", max("n") as "m1" from "vault"."odd.na""me as x" as "t" where (1 = 1)',
+      'select count(*) as "m0", max("n") as "m1" from "vault"."odd.na""me as x" as "t"',
+    )
+    const some = { kind: 'compare', column: 'n', operator: '<', value: 4 } as const
+    expect(statements.measure(shape, some, [{ kind: 'count' }]).statement.text).toBe(
+      'select count(*) as "m0" from "vault"."odd.na""me as x" as "t" where ("n" < ?)',
     )
   })
 

@@ -116,6 +116,27 @@ export const filterCases: readonly StorageCase[] = [
     [isNull('id'), []],
     [not(among('id', [1, 2, 3])), [4, 5, 6]],
   ),
+  storageCase(
+    'F20 a page of some columns has those beside id and version, whatever the filter asks',
+    [MIXED],
+    async ({ storage }) => {
+      await storage.insert('mixed', ROWS)
+      const page = { order: 'down', limit: 2, columns: ['t', 'n'] } as const
+      const found = await storage.find('mixed', equal('indexed', 2), page)
+      assertEqual(
+        found.map((row) => ({ ...row })),
+        [
+          { id: 3, version: 1, t: null, n: 2 },
+          { id: 2, version: 1, t: 'b', n: 2 },
+        ],
+      )
+      const bare = await storage.find('mixed', EVERY, { order: 'up', after: 5, limit: 9, columns: [] })
+      assertEqual(
+        bare.map((row) => ({ ...row })),
+        [{ id: 6, version: 3 }],
+      )
+    },
+  ),
   storageCase('F19 filters follow every change of an indexed cell', [MIXED], async ({ storage }) => {
     await storage.insert('mixed', ROWS)
     await storage.update('mixed', [
