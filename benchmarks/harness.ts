@@ -101,3 +101,22 @@ export function compareSizes(
     lowerIsBetter: true,
   }
 }
+
+/** The longest time, in milliseconds, between two turns of a timer that is due every millisecond while work goes on. */
+export async function longestGap(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = performance.now()
+  const look = (): void => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }
+  const timer = setInterval(look, 1)
+  try {
+    await work()
+    look()
+  } finally {
+    clearInterval(timer)
+  }
+  return longest
+}

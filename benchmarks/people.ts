@@ -13,11 +13,19 @@ export interface Person {
 /** Records as a caller would hand them in. */
 export type Batch = readonly { readonly fields: Person }[]
 
+/** A person with sums: the same one twice, so that one column can be sealed and the other kept plain. */
+export interface Customer extends Person {
+  readonly balance: number
+  readonly spent: number
+}
+
 export interface PeopleSource {
   /** The next people, values repeating after a while. */
   next(count: number): Batch
   /** The next people, each with an e-mail address nobody had before, in no order. */
   nextUnique(count: number): Batch
+  /** The next people, each with an e-mail address nobody had before and a sum below `MOST_SPENT`. */
+  nextCustomers(count: number): Customer[]
   /** A number from 0 up to, but without, `end`. */
   below(end: number): number
 }
@@ -38,6 +46,8 @@ const MAIL_HOSTS = 'mail.example,post.example,inbox.example,acme.example'
 /** People drawn beforehand; a bench goes round them. */
 const POOL = 20_000
 const HANDLE_LENGTH = 12
+/** Sums stay below. */
+export const MOST_SPENT = 100_000
 
 export function createPeople(seed: number): PeopleSource {
   const below = createLuck(seed)
@@ -61,17 +71,21 @@ export function createPeople(seed: number): PeopleSource {
   const pool = fromJson(Array.from({ length: POOL }, person))
   let at = 0
   const nextPerson = (): Person => pool[at++ % POOL] ?? person()
+  const nextFresh = (count: number): Person[] =>
+    fromJson(Array.from({ length: count }, () => ({ ...nextPerson(), email: `${handle()}@${pick(hosts)}` })))
   return {
     below,
     next: (count) => Array.from({ length: count }, () => ({ fields: { ...nextPerson() } })),
-    nextUnique(count) {
-      const fresh = Array.from({ length: count }, () => ({ ...nextPerson(), email: `${handle()}@${pick(hosts)}` }))
-      return fromJson(fresh).map((fields) => ({ fields }))
-    },
+    nextUnique: (count) => nextFresh(count).map((fields) => ({ fields })),
+    nextCustomers: (count) =>
+      nextFresh(count).map((fields) => {
+        const spent = below(MOST_SPENT)
+        return { ...fields, balance: spent, spent }
+      }),
   }
 }
 
-function fromJson(people: readonly Person[]): readonly Person[] {
+function fromJson(people: readonly Person[]): Person[] {
   return JSON.parse(JSON.stringify(people))
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Arguments, isFullRun, parseArguments, USAGE } from './arguments.ts'
+import { auditBench } from './benches/audit-bench.ts'
 import { detokenizeBench } from './benches/detokenize-bench.ts'
 import { diskBench } from './benches/disk-bench.ts'
 import { getBench } from './benches/get-bench.ts'
@@ -12,6 +13,7 @@ import { insertUniqueBench } from './benches/insert-unique-bench.ts'
 import { memoryBench } from './benches/memory-bench.ts'
 import { openingBench } from './benches/opening-bench.ts'
 import { peersBench } from './benches/peers-bench.ts'
+import { queryBench } from './benches/query-bench.ts'
 import { tokensBench } from './benches/tokens-bench.ts'
 import { drawChart } from './chart.ts'
 import { type Entry, type Result, resultShape } from './entries.ts'
@@ -27,6 +29,8 @@ const BENCHES: readonly Bench[] = [
   insertConcurrentBench,
   getBench,
   detokenizeBench,
+  auditBench,
+  queryBench,
   tokensBench,
   diskBench,
   memoryBench,

@@ -11,6 +11,9 @@ import { BATCH } from './scope.ts'
 export const OWNER: Caller = { actor: 'bench@acme.example', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] }
 export const SECRET = Buffer.alloc(32, 7).toString('base64')
 
+/** Id of every vault here, and of the account its events name. */
+export const VAULT = 'bench'
+
 /** Six text columns, five of them tokenized. */
 const people = defineSchema({
   people: {
@@ -44,15 +47,24 @@ export interface PeopleVault {
   detokenize(
     tokens: readonly { readonly token: string; readonly redaction: 'PLAIN_TEXT' }[],
   ): Promise<{ readonly records: readonly { readonly value: string }[] }>
+  /** The newest events of the audit trail, one page of them. */
+  newestEvents(limit: number): Promise<{ readonly events: readonly unknown[] }>
+  /** Reads and checks the whole audit trail. */
+  verifyAudit(): Promise<{ readonly ok: boolean; readonly events: number }>
   close(): Promise<void>
 }
 
 export interface VaultManner {
   readonly unique?: boolean
+  /** Whether operations are recorded; they are, unless said, as for every vault. */
+  readonly audit?: 'on' | 'off'
 }
 
-export async function openPeopleVault(storage: StorageHandle, { unique = false }: VaultManner = {}): Promise<PeopleVault> {
-  const options = { id: 'bench', storage, keys: localKeys({ secret: SECRET }) }
+export async function openPeopleVault(
+  storage: StorageHandle,
+  { unique = false, audit = 'on' }: VaultManner = {},
+): Promise<PeopleVault> {
+  const options = { id: VAULT, storage, keys: localKeys({ secret: SECRET }), audit }
   // Both schemas take and answer the same people; only what the engine must watch differs.
   const schema = unique ? (uniquePeople as unknown as typeof people) : people
   const vault = await createVault({ ...options, schema })
@@ -62,6 +74,8 @@ export async function openPeopleVault(storage: StorageHandle, { unique = false }
     getOne: (id) => session.getOne('people', id, { redaction: 'PLAIN_TEXT' }),
     get: (ids) => session.get('people', { ids, redaction: 'PLAIN_TEXT' }),
     detokenize: (tokens) => session.detokenize(tokens),
+    newestEvents: (limit) => session.listEvents({ filterOps: { accountID: VAULT }, limit }),
+    verifyAudit: () => vault.verifyAudit(),
     close: () => vault.close(),
   }
 }
@@ -82,8 +96,20 @@ export async function openPostgresVault(pool: pg.Pool, schema: string, manner?: 
   }
 }
 
-export function openMemoryVault(): Promise<PeopleVault> {
-  return openPeopleVault(memoryStorage())
+export function openMemoryVault(manner?: VaultManner): Promise<PeopleVault> {
+  return openPeopleVault(memoryStorage(), manner)
+}
+
+/** One vault opened twice on one storage: with and without a record of what is done. Both read the same rows from the same cache. */
+export interface VaultPair {
+  readonly audited: PeopleVault
+  readonly unaudited: PeopleVault
+  close(): Promise<void>
+}
+
+export async function openVaultPair(storage: StorageHandle): Promise<VaultPair> {
+  const audited = await openPeopleVault(storage)
+  return { audited, unaudited: await openPeopleVault(storage, { audit: 'off' }), close: audited.close }
 }
 
 /** Inserts `rows` records in batches. */

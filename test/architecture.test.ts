@@ -137,9 +137,9 @@ const FAULTS: readonly Fault[] = [
   ],
   [
     'packages',
-    'src/adapters/memory/a.ts',
+    'src/adapters/contract/a.ts',
     `/** A. */\nexport const a = () => import('node:fs')`,
-    'src/adapters/memory/a.ts imports the package node:fs; allowed here: none',
+    'src/adapters/contract/a.ts imports the package node:fs; allowed here: none',
   ],
   [
     'packages',

@@ -1,34 +1,32 @@
-/** Bench: tokens back to plain text, 1 and 1,000 at a time, against plaintext reads of the one column by row id. */
+/** Bench: tokens back to plain text, 1, 25 and 1,000 at a time, against plaintext reads of the one column by row id. */
 import type { Entry } from '../entries.ts'
-import { compare, measure, type Variant } from '../harness.ts'
-import type { Bench, Scope } from '../scope.ts'
+import type { Bench } from '../scope.ts'
 import type { StoredPerson } from '../vaults.ts'
-import { assertSame, drawPositions, type FilledReaders, filledReaders, plainReads } from './filled-readers.ts'
+import { assertSame, type FilledReaders, filledReaders } from './filled-readers.ts'
+import { measureReads, type Reading, type ReadVerb } from './measure-reads.ts'
 
-/** Tokens in one call, and the least ratio for it. */
-const TARGETS = {
+const READINGS = {
   sqlite: [
-    { length: 1, target: 0.25 },
-    { length: 1000, target: 0.8 },
+    { kind: 'list', length: 1, audit: 'off', target: 0.25 },
+    { kind: 'list', length: 25, audit: 'off' },
+    { kind: 'list', length: 1000, audit: 'on', target: 0.8 },
+    { kind: 'durable', length: 1 },
+    { kind: 'durable', length: 25 },
   ],
-  postgres: [{ length: 1000, target: 0.5 }],
-} as const
+  postgres: [
+    { kind: 'list', length: 1000, audit: 'on', target: 0.5 },
+    { kind: 'durable', length: 1 },
+  ],
+} as const satisfies Record<string, readonly Reading[]>
 
 export const detokenizeBench: Bench = {
   names: ['detokenize'],
   async run(scope) {
     const entries: Entry[] = []
     for await (const readers of filledReaders(scope)) {
-      const targets = readers.storage === 'postgres' ? TARGETS.postgres : TARGETS.sqlite
-      for (const { length, target } of targets) {
-        const [ours, floor] = await measure(
-          [ourReads(scope, readers, length), plainReads(scope, readers, { length, read: readers.plaintext.getSsnLists })],
-          scope.scale.timing,
-        )
-        const bench = `detokenize ${length.toLocaleString('en')}`
-        entries.push(compare({ bench, storage: readers.storage, rows: scope.scale.rows, target }, ours, floor))
-      }
+      const readings = readers.storage === 'postgres' ? READINGS.postgres : READINGS.sqlite
       await assertSameRead(readers)
+      entries.push(...(await measureReads(scope, readers, { verb: detokenizingFrom(readers), readings })))
       await readers.close()
     }
     return entries
@@ -40,23 +38,20 @@ export function asked(record: StoredPerson | undefined): { token: string; redact
   return { token: record?.tokens.ssn ?? '', redaction: 'PLAIN_TEXT' }
 }
 
-function ourReads(scope: Scope, { vault, stored }: FilledReaders, length: number): Variant {
-  let lists: { token: string; redaction: 'PLAIN_TEXT' }[][] = []
+function detokenizingFrom({ stored, plaintext }: FilledReaders): ReadVerb {
   return {
-    name: 'strongroom',
-    prepare() {
-      lists = drawPositions(scope, stored.length, length).map((list) => list.map((position) => asked(stored[position])))
+    name: 'detokenize',
+    call(vault, positions) {
+      const tokens = positions.map((position) => asked(stored[position]))
+      return () => vault.detokenize(tokens)
     },
-    async run() {
-      for (const tokens of lists) await vault.detokenize(tokens)
-      return lists.length * length
-    },
+    readPlain: plaintext.getSsnLists,
   }
 }
 
-async function assertSameRead({ vault, stored, plaintext }: FilledReaders): Promise<void> {
+async function assertSameRead({ vaults, stored, plaintext }: FilledReaders): Promise<void> {
   const positions = [0, stored.length - 1]
-  const { records } = await vault.detokenize(positions.map((position) => asked(stored[position])))
+  const { records } = await vaults.audited.detokenize(positions.map((position) => asked(stored[position])))
   assertSame(
     records.map(({ value }) => value),
     await plaintext.getSsn(positions.map((position) => position + 1)),

@@ -1,12 +1,12 @@
 /** The same people in a vault and in a plaintext table, for the benches that read: both answer by position. */
-import type pg from 'pg'
+import { postgresStorage } from '../../src/adapters/postgres/index.ts'
+import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
 import type { StorageName } from '../entries.ts'
-import { openPostgresPlaintext } from '../floors/postgres-plaintext.ts'
+import { dropSchema, openPostgresPlaintext } from '../floors/postgres-plaintext.ts'
 import { openSqlitePlaintext } from '../floors/sqlite-plaintext.ts'
-import type { Variant } from '../harness.ts'
 import type { Batch, Person } from '../people.ts'
 import type { Scope } from '../scope.ts'
-import { fillAndKeep, openPostgresVault, openSqliteVault, type PeopleVault, type StoredPerson } from '../vaults.ts'
+import { fillAndKeep, openVaultPair, type StoredPerson, type VaultPair } from '../vaults.ts'
 
 /** Plaintext read by row id. */
 export interface PlaintextReader {
@@ -16,11 +16,13 @@ export interface PlaintextReader {
   /** List after list, waiting only where the driver answers later: a driver that answers at once is not charged for waiting. */
   getLists(lists: readonly (readonly number[])[]): void | Promise<void>
   getSsnLists(lists: readonly (readonly number[])[]): void | Promise<void>
+  /** One row written and committed: the least that a durable record of a read can cost. */
+  insertOne(person: Person): unknown
 }
 
 export interface FilledReaders {
   readonly storage: StorageName
-  readonly vault: PeopleVault
+  readonly vaults: VaultPair
   /** What the vault answered on insert; the record at position p is row p + 1 of the plaintext table. */
   readonly stored: readonly StoredPerson[]
   readonly plaintext: PlaintextReader
@@ -34,12 +36,12 @@ export async function* filledReaders(scope: Scope): AsyncGenerator<FilledReaders
 }
 
 async function onSqlite({ places, people, scale }: Scope): Promise<FilledReaders> {
-  const vault = await openSqliteVault(places.sqliteFile())
+  const vaults = await openVaultPair(sqliteStorage({ filename: places.sqliteFile() }))
   const plaintext = openSqlitePlaintext(places.sqliteFile())
-  const stored = await fillBoth(scale.rows, people.next, { vault, insert: plaintext.insert })
+  const stored = await fillBoth(scale.rows, people.next, { vault: vaults.audited, insert: plaintext.insert })
   return {
     storage: 'sqlite',
-    vault,
+    vaults,
     stored,
     plaintext: {
       name: 'plaintext point reads',
@@ -53,19 +55,20 @@ async function onSqlite({ places, people, scale }: Scope): Promise<FilledReaders
     },
     async close() {
       plaintext.close()
-      await vault.close()
+      await vaults.close()
     },
   }
 }
 
 async function onPostgres({ places, people, scale }: Scope): Promise<FilledReaders> {
-  const pool: pg.Pool = await places.postgresPool()
-  const vault = await openPostgresVault(pool, places.postgresName())
+  const pool = await places.postgresPool()
+  const schema = places.postgresName()
+  const vaults = await openVaultPair(postgresStorage({ pool, schema }))
   const plaintext = await openPostgresPlaintext(pool, places.postgresName())
-  const stored = await fillBoth(scale.rows, people.next, { vault, insert: plaintext.insert })
+  const stored = await fillBoth(scale.rows, people.next, { vault: vaults.audited, insert: plaintext.insert })
   return {
     storage: 'postgres',
-    vault,
+    vaults,
     stored,
     plaintext: {
       name: 'plaintext bulk get',
@@ -78,14 +81,15 @@ async function onPostgres({ places, people, scale }: Scope): Promise<FilledReade
       },
     },
     async close() {
-      await vault.close()
+      await vaults.close()
+      await dropSchema(pool, schema)
       await plaintext.close()
     },
   }
 }
 
 interface Both {
-  readonly vault: PeopleVault
+  readonly vault: VaultPair['audited']
   insert(batch: Batch): unknown
 }
 
@@ -103,26 +107,6 @@ const MOST_CALLS = 2000
 export function drawPositions({ scale, people }: Scope, count: number, length: number): number[][] {
   const lists = Math.min(MOST_CALLS, Math.max(1, Math.ceil(scale.reads / length)))
   return Array.from({ length: lists }, () => Array.from({ length }, () => people.below(count)))
-}
-
-/** Reads of the plaintext table, as many and as long as the vault's. */
-export function plainReads(
-  scope: Scope,
-  { plaintext, stored }: FilledReaders,
-  { length, read }: { readonly length: number; readonly read: (lists: readonly (readonly number[])[]) => void | Promise<void> },
-): Variant {
-  let lists: number[][] = []
-  return {
-    name: plaintext.name,
-    prepare() {
-      lists = drawPositions(scope, stored.length, length).map((list) => list.map((position) => position + 1))
-    },
-    run() {
-      const answer = read(lists)
-      const done = lists.length * length
-      return answer === undefined ? done : answer.then(() => done)
-    },
-  }
 }
 
 /** Throws unless both sides read the same: a benchmark of wrong answers is worth nothing. */

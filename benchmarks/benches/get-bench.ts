@@ -1,63 +1,56 @@
-/** Bench: records read by id in plain text, 1, 25 and 1,000 at a time. */
+/** Bench: records read by id in plain text, 1, 25 and 1,000 at a time, recorded and not. */
 import type { Entry } from '../entries.ts'
-import { compare, measure, type Variant } from '../harness.ts'
 import { COLUMNS } from '../people.ts'
-import type { Bench, Scope } from '../scope.ts'
-import { assertSame, drawPositions, type FilledReaders, filledReaders, plainReads } from './filled-readers.ts'
+import type { Bench } from '../scope.ts'
+import { assertSame, type FilledReaders, filledReaders } from './filled-readers.ts'
+import { measureReads, type Reading, type ReadVerb } from './measure-reads.ts'
 
-/** Records in one call, and the least ratio for it. */
-const TARGETS = {
+const DURABLE: readonly Reading[] = [{ kind: 'durable', length: 1 }, { kind: 'durable', length: 25 }, { kind: 'together' }]
+
+const READINGS = {
   sqlite: [
-    { length: 1, target: 0.25 },
-    { length: 25, target: 0.6 },
-    { length: 1000, target: 1 },
+    { kind: 'list', length: 1, audit: 'off', target: 0.25 },
+    { kind: 'list', length: 25, audit: 'off', target: 0.6 },
+    { kind: 'list', length: 1000, audit: 'on', target: 1 },
+    ...DURABLE,
   ],
   postgres: [
-    { length: 1, target: 0.5 },
-    { length: 25, target: 0.5 },
-    { length: 1000, target: 0.5 },
+    { kind: 'list', length: 1, audit: 'off', target: 0.5 },
+    { kind: 'list', length: 25, audit: 'off', target: 0.5 },
+    { kind: 'list', length: 1000, audit: 'on', target: 0.5 },
+    ...DURABLE,
   ],
-} as const
+} as const satisfies Record<string, readonly Reading[]>
 
 export const getBench: Bench = {
   names: ['get'],
   async run(scope) {
     const entries: Entry[] = []
     for await (const readers of filledReaders(scope)) {
-      const targets = readers.storage === 'postgres' ? TARGETS.postgres : TARGETS.sqlite
-      for (const { length, target } of targets) {
-        const [ours, floor] = await measure(
-          [ourReads(scope, readers, length), plainReads(scope, readers, { length, read: readers.plaintext.getLists })],
-          scope.scale.timing,
-        )
-        const bench = `get ${length.toLocaleString('en')}`
-        entries.push(compare({ bench, storage: readers.storage, rows: scope.scale.rows, target }, ours, floor))
-      }
+      const readings = readers.storage === 'postgres' ? READINGS.postgres : READINGS.sqlite
       await assertSameRead(readers)
+      entries.push(...(await measureReads(scope, readers, { verb: gettingFrom(readers), readings })))
       await readers.close()
     }
     return entries
   },
 }
 
-function ourReads(scope: Scope, { vault, stored }: FilledReaders, length: number): Variant {
-  let lists: string[][] = []
-  const read = length === 1 ? ([id = '']: readonly string[]) => vault.getOne(id) : (ids: readonly string[]) => vault.get(ids)
+function gettingFrom({ stored, plaintext }: FilledReaders): ReadVerb {
   return {
-    name: 'strongroom',
-    prepare() {
-      lists = drawPositions(scope, stored.length, length).map((list) => list.map((position) => stored[position]?.id ?? ''))
+    name: 'get',
+    call(vault, positions) {
+      const ids = positions.map((position) => stored[position]?.id ?? '')
+      const [only = ''] = ids
+      return ids.length === 1 ? () => vault.getOne(only) : () => vault.get(ids)
     },
-    async run() {
-      for (const ids of lists) await read(ids)
-      return lists.length * length
-    },
+    readPlain: plaintext.getLists,
   }
 }
 
-async function assertSameRead({ vault, stored, plaintext }: FilledReaders): Promise<void> {
+async function assertSameRead({ vaults, stored, plaintext }: FilledReaders): Promise<void> {
   const positions = [0, stored.length - 1]
-  const { records } = await vault.get(positions.map((position) => stored[position]?.id ?? ''))
+  const { records } = await vaults.audited.get(positions.map((position) => stored[position]?.id ?? ''))
   const plain = await plaintext.get(positions.map((position) => position + 1))
   const ours = records.map(({ fields }) => COLUMNS.map((name) => fields[name]))
   assertSame(

@@ -2,12 +2,11 @@
 import type { StorageName } from '../entries.ts'
 import { openPostgresPlaintext } from '../floors/postgres-plaintext.ts'
 import { openSqlitePlaintext } from '../floors/sqlite-plaintext.ts'
-import { compare, measure, type Variant } from '../harness.ts'
+import { compare, measure } from '../harness.ts'
 import type { Batch, Person } from '../people.ts'
 import type { Bench, Scope } from '../scope.ts'
 import { openPostgresVault, openSqliteVault, type PeopleVault } from '../vaults.ts'
-
-const CALLERS = 64
+import { CALLERS, callersAtOnce } from './callers.ts'
 
 export const insertConcurrentBench: Bench = {
   names: ['insert-concurrent'],
@@ -51,32 +50,14 @@ interface Goal {
 }
 
 async function measureCallers(scope: Scope, vault: PeopleVault, floor: OneByOne, { storage, target }: Goal) {
-  const { scale } = scope
-  const ours = callers('strongroom', scope, async (batch) => {
-    await vault.insert(batch)
-  })
-  const theirs = callers(floor.name, scope, async ([record]) => {
-    if (record !== undefined) await floor.insertOne(record.fields)
+  const { scale, people } = scope
+  const hand = (): readonly Batch[] => Array.from({ length: scale.insertsPerCaller }, () => people.next(1))
+  const ours = callersAtOnce({ name: 'strongroom', hand, call: vault.insert })
+  const theirs = callersAtOnce({
+    name: floor.name,
+    hand,
+    call: ([record]: Batch) => (record === undefined ? undefined : floor.insertOne(record.fields)),
   })
   const [us, them] = await measure([ours, theirs], scale.timing)
-  return compare({ bench: 'insert one, 64 callers', storage, rows: 0, target }, us, them)
-}
-
-/** As many callers at once, each inserting its records one after the other. */
-function callers(name: string, { scale, people }: Scope, insert: (one: Batch) => Promise<void>): Variant {
-  let inHand: Batch[][] = []
-  return {
-    name,
-    prepare() {
-      inHand = Array.from({ length: CALLERS }, () => Array.from({ length: scale.insertsPerCaller }, () => people.next(1)))
-    },
-    async run() {
-      await Promise.all(
-        inHand.map(async (mine) => {
-          for (const one of mine) await insert(one)
-        }),
-      )
-      return CALLERS * scale.insertsPerCaller
-    },
-  }
+  return compare({ bench: `insert one, ${CALLERS} callers`, storage, rows: 0, target }, us, them)
 }

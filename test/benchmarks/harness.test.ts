@@ -1,7 +1,8 @@
 /** The arithmetic of the benchmarks: medians, turns and ratios, on a clock that only moves when told. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compare, compareSizes, measure, median, medianRatio, turnsOf } from '../../benchmarks/harness.ts'
+import { CALLERS, callersAtOnce } from '../../benchmarks/benches/callers.ts'
+import { compare, compareSizes, longestGap, measure, median, medianRatio, turnsOf } from '../../benchmarks/harness.ts'
 
 const SEED = 7
 
@@ -124,5 +125,59 @@ describe('comparing', () => {
       medianOpsPerSecond: 30,
       floorOpsPerSecond: 20,
     })
+  })
+})
+
+describe('callers at once', () => {
+  test('each wait for one answer before they ask again, and all ask at the same time', async () => {
+    let asking = 0
+    let most = 0
+    const variant = callersAtOnce({
+      name: 'callers',
+      hand: () => [1, 2, 3],
+      async call() {
+        most = Math.max(most, ++asking)
+        await Promise.resolve()
+        asking--
+      },
+    })
+    variant.prepare?.()
+    expect(await variant.run()).toBe(3 * CALLERS)
+    expect([asking, most]).toEqual([0, CALLERS])
+  })
+
+  test('are handed something new for every run', async () => {
+    const asked: number[] = []
+    let drawn = 0
+    const variant = callersAtOnce({ name: 'callers', hand: () => [drawn++], call: (one: number) => asked.push(one) })
+    for (let run = 0; run < 2; run++) {
+      variant.prepare?.()
+      await variant.run()
+    }
+    expect(asked).toEqual(Array.from({ length: 2 * CALLERS }, (_, index) => index))
+  })
+})
+
+describe('the longest hold of the event loop', () => {
+  /** Keeps the event loop from turning. */
+  function hold(milliseconds: number): void {
+    const end = performance.now() + milliseconds
+    while (performance.now() < end);
+  }
+
+  test('is at least as long as work kept it, at its beginning, in its midst and at its end', async () => {
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    expect(await longestGap(async () => hold(12))).toBeGreaterThanOrEqual(12)
+    const between = async () => {
+      await turn()
+      hold(12)
+      await turn()
+    }
+    expect(await longestGap(between)).toBeGreaterThanOrEqual(12)
+    expect(await longestGap(() => turn().then(() => hold(12)))).toBeGreaterThanOrEqual(12)
+  })
+
+  test('of work that fails is not told', async () => {
+    await expect(longestGap(() => Promise.reject(new Error('no query')))).rejects.toThrow('no query')
   })
 })

@@ -87,8 +87,16 @@ describe('the table', () => {
 describe('the picture', () => {
   test('is well-formed, with texts escaped', () => {
     const texts = textsOf(drawChart({ ...RESULT, commit: '<&">' }))
-    expect(texts.join('\n')).toContain('insert 1,000, sqlite, 100,000 rows')
+    expect(texts.join('\n')).toContain('insert 1,000, 100,000 rows')
     expect(texts.join('\n')).toContain('commit &lt;&amp;&quot;&gt;')
+  })
+
+  test('gathers the entries of a storage under its heading, and names no storage that has none', () => {
+    const late = { ...FAST, bench: 'get 1' }
+    const texts = textsOf(drawChart({ ...RESULT, entries: [FAST, HEAVY, late] })).map((text) => text.trim())
+    const places = ['SQLite', 'insert 1,000, 100,000 rows', 'get 1, 100,000 rows', 'PostgreSQL', 'bytes on disk, 1,000 rows']
+    expect(texts.filter((text) => places.includes(text))).toEqual(places)
+    expect(texts).not.toContain('In memory')
   })
 
   test('draws a bar for each entry, longer the further it is past its target', () => {

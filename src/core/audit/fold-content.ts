@@ -18,9 +18,7 @@ const CHOICES: ReadonlySet<string> = new Set([
   'continueOnError',
   'downloadURL',
   'homogeneous',
-  'limit',
   'method',
-  'offset',
   'orderBy',
   'redaction',
   'returnFileMetadata',
@@ -29,6 +27,8 @@ const CHOICES: ReadonlySet<string> = new Set([
   'tokenization',
   'upsert',
 ])
+/** Members that hold a number, and no number of somebody's. */
+const NUMBERS: ReadonlySet<string> = new Set(['limit', 'offset'])
 /** Members that hold columns by name, or a list of names. */
 const COLUMNS: ReadonlySet<string> = new Set(['fields', 'tokens'])
 /** Members that hold further ones. */
@@ -86,6 +86,7 @@ function foldPart(part: unknown, isName: IsName, depth: number): unknown {
   if (isList(part)) return foldList(part, isAlike, (item) => foldPart(item, isName, depth + 1))
   return foldMembers(part, (name, value) => {
     if (CHOICES.has(name)) return [name, foldChoice(value, isName)]
+    if (NUMBERS.has(name)) return [name, Number.isSafeInteger(value) ? value : REPLACED]
     if (COLUMNS.has(name)) return [name, foldColumns(value, isName)]
     if (PARTS.has(name)) return [name, foldPart(value, isName, depth + 1)]
     return VALUES.has(name) ? [name, foldValues(value)] : [UNKNOWN_NAME, REPLACED]
@@ -93,7 +94,7 @@ function foldPart(part: unknown, isName: IsName, depth: number): unknown {
 }
 
 function foldChoice(value: unknown, isName: IsName): unknown {
-  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return value
+  if (typeof value === 'boolean') return value
   return typeof value === 'string' && (WORDS.has(value) || isName(value)) ? value : REPLACED
 }
 

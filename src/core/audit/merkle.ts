@@ -45,7 +45,7 @@ export class MerkleBuilder {
   /** What is hashed to a node: its mark, then both sides. */
   readonly #pair = new Uint8Array(NODE_BYTES)
   readonly #pairEnd = Uint32Array.of(NODE_BYTES)
-  readonly #peaks = new Uint8Array(MOST_PEAKS * HASH_BYTES)
+  #peaks: Uint8Array
   #end: number
   #size: number
 
@@ -54,6 +54,7 @@ export class MerkleBuilder {
     this.#hash = hash
     this.#size = size
     this.#end = peaks.length
+    this.#peaks = new Uint8Array(peaks.length + HASH_BYTES)
     this.#peaks.set(peaks)
     this.#pair[0] = NODE_PREFIX
   }
@@ -67,9 +68,17 @@ export class MerkleBuilder {
       end -= HASH_BYTES
       node = this.#node(end, node)
     }
+    if (end === this.#peaks.length) this.#grow()
     this.#peaks.set(node, end)
     this.#end = end + HASH_BYTES
     this.#size++
+  }
+
+  /** A tree that is appended to once, as a lane's is, never comes here. */
+  #grow(): void {
+    const grown = new Uint8Array(MOST_PEAKS * HASH_BYTES)
+    grown.set(this.#peaks)
+    this.#peaks = grown
   }
 
   /** The tree as it stands, to be kept. */

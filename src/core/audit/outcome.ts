@@ -19,7 +19,24 @@ export function outcomeOf(error: unknown): Outcome & { readonly failure: ErrorCo
   return { code: statusOf('internal'), message: 'Something unexpected went wrong.', failure: 'internal' }
 }
 
+/** Words after which a message names something. */
+const NAMED = /(?<=\b(?:[Cc]olumn|[Tt]able|[Gg]roup|[Oo]ption|name) )[A-Za-z_][A-Za-z0-9_]*/g
+/** Words of our own that stand there too. */
+const OWN_WORDS: ReadonlySet<string> = new Set(
+  'already and at before by cannot could does from group has holds in is it must name needs of or that the to which'.split(' '),
+)
+
+/** A message without names that the schema does not have: a careless caller may have put a value where a name belongs. */
+export function withoutStrangers(message: string, isName: (word: string) => boolean): string {
+  return message.replace(NAMED, (word) => (isName(word) || OWN_WORDS.has(word) ? word : '*UNKNOWN*'))
+}
+
 /** The event of a change that was made and then undone with the transaction it was part of. */
 export function undone(event: EventDraft): EventDraft {
   return { ...event, code: statusOf('internal'), message: 'Undone: the transaction it was part of was rolled back.' }
+}
+
+/** The event of a change of which nobody can say whether it stands. */
+export function uncertain(event: EventDraft): EventDraft {
+  return { ...event, code: statusOf('internal'), message: 'Unknown: the storage was lost while its transaction ended.' }
 }

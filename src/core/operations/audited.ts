@@ -2,7 +2,7 @@
 import { v4 as uuid } from 'uuid'
 import type { EventAction, EventContext, EventDraft, EventRows, NestedOutcome, ResourceType } from '../audit/event.ts'
 import { foldBody } from '../audit/fold-content.ts'
-import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
+import { type Outcome, outcomeOf, SUCCESS, withoutStrangers } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
 import { isVaultError, VaultError } from '../errors.ts'
@@ -71,6 +71,7 @@ export function audited<T>(
   work: (context: OperationContext, trail: Trail) => Promise<T>,
 ): Promise<T> {
   const name = `strongroom.${deed.action.toLowerCase()}`
+  if (!session.isRecorded && session.tracing === undefined && session.log === undefined) return unrecorded(session, work)
   if (session.tracing === undefined) return run(session, deed, undefined, work)
   return session.tracing.within(name, {}, async (span) => {
     let failure: string | undefined
@@ -80,9 +81,35 @@ export function audited<T>(
       failure = outcomeOf(error).failure
       throw error
     } finally {
-      span.end({}, failure)
+      quietly(() => span.end({}, failure))
     }
   })
+}
+
+/** Where nothing is recorded, traced or logged, nothing is told. */
+function unrecorded<T>(session: SessionContext, work: (context: OperationContext, trail: Trail) => Promise<T>): Promise<T> {
+  const trail = new Trail()
+  return work(
+    { ...session, commit: createCommit(session, trail, { draft: () => NOTHING_TOLD, telling: { isTold: true } }) },
+    trail,
+  )
+}
+
+/** Stands in for the event of an operation nobody asks for. */
+const NOTHING_TOLD: EventDraft = {
+  context: {
+    requestID: '',
+    traceID: '',
+    actor: '',
+    actorType: 'USER',
+    accessType: 'API',
+    ipAddress: '',
+    authMode: 'STS',
+    jwtID: '',
+  },
+  action: 'GET',
+  resourceType: 'VAULT',
+  ...SUCCESS,
 }
 
 async function run<T>(
@@ -101,7 +128,9 @@ async function run<T>(
   try {
     answer = await work({ ...session, commit: createCommit(session, trail, { draft, telling }) }, trail)
   } catch (error) {
-    await note(session, deed, draft(outcomeOf(error)))
+    const outcome = outcomeOf(error)
+    const message = withoutStrangers(outcome.message, (word) => session.layout.names.has(word))
+    await note(session, deed, draft({ code: outcome.code, message }))
     logFailure(session, context, deed, error)
     throw error
   }
@@ -147,10 +176,8 @@ async function note({ journal, log }: SessionContext, { verb, action }: Deed, ev
   try {
     await journal.note(event)
   } catch (error) {
-    log?.error(
-      { operation: action, requestID: event.context.requestID, code: outcomeOf(error).failure },
-      'audit event not stored',
-    )
+    const facts = { operation: action, requestID: event.context.requestID, code: outcomeOf(error).failure }
+    quietly(() => log?.error(facts, 'audit event not stored'))
     throw new VaultError(
       'unavailable',
       `${verb} failed. Its audit event could not be stored, so nothing is answered. Try again, or look at the storage.`,
@@ -159,6 +186,9 @@ async function note({ journal, log }: SessionContext, { verb, action }: Deed, ev
     )
   }
 }
+
+/** Characters of an email address that an event repeats; a longer text is none. */
+const LONGEST_EMAIL = 320
 
 /** Who asks and in which request. Ids that must be there and were not given are made up. */
 function eventContext({ caller, barrier }: SessionContext, span: Span | undefined): EventContext {
@@ -174,15 +204,23 @@ function eventContext({ caller, barrier }: SessionContext, span: Span | undefine
     actorType: caller.actorType,
     requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
     traceID: traceID ?? traceIdOf(traceparent) ?? span?.traceId ?? toHex(barrier.entropy.bytes(16)),
-    ...(typeof email === 'string' ? { userEmail: email } : {}),
+    ...(typeof email === 'string' && email.length <= LONGEST_EMAIL ? { userEmail: email } : {}),
+  }
+}
+
+/** A log or a span that fails takes nothing with it: what was done was done. */
+function quietly(tell: () => void): void {
+  try {
+    tell()
+  } catch {
+    // There is nobody left to tell.
   }
 }
 
 /** One line for what the host must look into, and one for what was refused. */
 function logFailure({ log }: SessionContext, { requestID, traceID }: EventContext, { action }: Deed, error: unknown): void {
-  if (log === undefined) return
   const { failure } = outcomeOf(error)
   const facts = { operation: action, requestID, traceID, code: failure }
-  if (failure === 'internal' || failure === 'unavailable') log.error(facts, 'operation failed')
-  else if (failure === 'forbidden') log.warn(facts, 'operation refused')
+  if (failure === 'internal' || failure === 'unavailable') quietly(() => log?.error(facts, 'operation failed'))
+  else if (failure === 'forbidden') quietly(() => log?.warn(facts, 'operation refused'))
 }

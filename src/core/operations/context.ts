@@ -34,6 +34,8 @@ export interface SessionContext extends Omit<StoreContext, 'commit'> {
   /** What the policy grants him. */
   readonly access: Access
   readonly journal: Journal
+  /** False where the audit is off. */
+  readonly isRecorded: boolean
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
   readonly log: Log | undefined

@@ -2,6 +2,7 @@
 import { readIds } from '../barrier/record-ids.ts'
 import { VaultError } from '../errors.ts'
 import type { Need, TableAccess } from '../policy/table-access.ts'
+import type { Row } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { findVisible } from '../stores/find-visible.ts'
 import { judgeRows } from '../stores/judge-rows.ts'
@@ -48,10 +49,14 @@ async function deleteReached(context: OperationContext, access: TableAccess): Pr
   for (let after = 0; ; ) {
     const page = { order: 'up', after, limit: SLICE } as const
     const found = await findVisible(context, access, { needs: [needOf(table)], filter: { kind: 'every' }, page })
-    const rows = found.map(({ row }) => row.id)
-    await deleteRows(context.storage, table, rows)
-    if (rows.length < SLICE) return
-    after = rows.at(-1) ?? after
+    const held = await holdReached(
+      context,
+      access,
+      found.map(({ row }) => row),
+    )
+    await deleteRows(context.storage, table, held)
+    if (found.length < SLICE) return
+    after = found.at(-1)?.row.id ?? after
   }
 }
 
@@ -93,7 +98,36 @@ async function reachedRows(context: OperationContext, access: TableAccess, rows:
   const need = needOf(access.table)
   if (access.alwaysMeets(need)) return rows
   const found = await context.storage.get(access.table.physical.name, rows)
-  const there = found.filter((row) => row !== undefined)
-  const grants = judgeRows(context, access, there)
-  return there.flatMap((row, index) => (grants[index]?.meets(need) === true ? [row.id] : []))
+  return holdReached(
+    context,
+    access,
+    found.filter((row) => row !== undefined),
+  )
+}
+
+/**
+ * The rows among these that are there for him, held so that nobody changes them before they go: raising the version of a row
+ * that still stands as it was judged locks it, and one that was changed meanwhile is judged again.
+ */
+async function holdReached(context: OperationContext, access: TableAccess, rows: readonly Row[]): Promise<number[]> {
+  const { name } = access.table.physical
+  const held: number[] = []
+  let pending = rows
+  while (pending.length > 0) {
+    const grants = judgeRows(context, access, pending)
+    const reached = pending.filter((_, index) => grants[index]?.meets(needOf(access.table)) === true)
+    const patches = reached.map(({ id, version }) => ({ id, version, set: {} }))
+    const isHeld = patches.length === 0 ? [] : await context.storage.update(name, patches)
+    held.push(...reached.flatMap(({ id }, index) => (isHeld[index] === true ? [id] : [])))
+    const missed = reached.filter((_, index) => isHeld[index] !== true)
+    const again =
+      missed.length === 0
+        ? []
+        : await context.storage.get(
+            name,
+            missed.map(({ id }) => id),
+          )
+    pending = again.filter((row) => row !== undefined)
+  }
+  return held
 }

@@ -64,7 +64,7 @@ async function* candidates(trail: AuditTrail, { filter, after }: EventQuery): As
   }
   const ends = [filter.to, after === undefined ? undefined : toNanoseconds(after.timestamp)].filter((end) => end !== undefined)
   const until = ends.length === 0 ? undefined : ends.reduce((least, end) => (end < least ? end : least)) + 1n
-  yield* eachWindow(trail, { since: filter.from, until }, trail.clock.now())
+  yield* eachWindow(trail, { since: filter.from, until })
 }
 
 /** The events among entries that open; of the others the log tells, and `verifyAudit`. */

@@ -39,13 +39,14 @@ export interface UpdatedRecord extends StoredRecord {
 export function updateRecord(
   session: SessionContext,
   tableName: string,
-  change: { readonly id: string; readonly fields: unknown; readonly tokens: unknown },
+  { id, change: given }: { readonly id: string; readonly change: unknown },
   options: UpdateOptions,
 ): Promise<UpdatedRecord> {
-  const body = () => ({ table: tableName, ...change, ...options })
+  const body = () => ({ table: tableName, id, ...changeOf(given), ...options })
   return audited(session, { action: 'UPDATE', resourceType: 'RECORD', verb: VERB, body }, async (context, trail) => {
     const table = tableOf(context, tableName, VERB)
     trail.about(table)
+    const change = changeOf(given)
     assertOptions<UpdateOptions>(options, VERB, ['tokenization', 'byot'])
     const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
     const mode = byotOf(options.byot, VERB)
@@ -59,13 +60,19 @@ export function updateRecord(
     }
     const brought = [parseTokens(table, change.tokens, { mode, values, place: { verb: VERB, index: 0 } })]
     assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
-    const written = await changeRecord(context, access, change.id, { records: [values], brought, verb: VERB, indexes: [0] })
+    const written = await changeRecord(context, access, id, { records: [values], brought, verb: VERB, indexes: [0] })
     const wanted = tokenization
       ? markedOf(written, [values], (_, column) => written.before.level(column) !== undefined)
       : undefined
     const [stored] = mintRecords(context.barrier.ring, table, written.ids, wanted)
-    return { ...stored, id: change.id, updatedAt: toTimestamp(context.clock.now()) }
+    return { ...stored, id, updatedAt: toTimestamp(context.clock.now()) }
   })
+}
+
+/** What a change names; of anything that is no object, nothing. */
+function changeOf(given: unknown): { readonly fields: unknown; readonly tokens: unknown } {
+  const change = typeof given === 'object' && given !== null ? given : {}
+  return { fields: Reflect.get(change, 'fields'), tokens: Reflect.get(change, 'tokens') }
 }
 
 /** Writes over the record as it stands, beginning again when others changed it meanwhile. One beyond his reach is not there. */

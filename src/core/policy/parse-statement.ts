@@ -32,9 +32,22 @@ interface Parts {
 export function parseStatement(place: Place, input: unknown): Statement {
   if (typeof input === 'string') return fromParts(partsOfText({ ...place, text: input }, input))
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
-    return fromParts(partsOfObject(place, new Map<string, unknown>(Object.entries(input))))
+    return fromParts(partsOfObject(place, membersOf(place, input)))
   }
   throw refusePolicy(place, 'Expected a statement, as text or as an object.')
+}
+
+/** What is there must say something: a condition left undefined by a missing setting would grant every row. */
+function membersOf(place: Place, input: object): ReadonlyMap<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(input)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw refusePolicy(place, 'Expected a statement, as text or as a plain object.')
+  const members = new Map<string, unknown>(Object.entries(input))
+  for (const member of ['where', 'redaction']) {
+    if (members.has(member) && members.get(member) === undefined)
+      throw refusePolicy({ ...place, member }, 'Expected a text, or no such member at all.')
+  }
+  return members
 }
 
 function fromParts(parts: Parts): Statement {

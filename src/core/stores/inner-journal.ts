@@ -1,6 +1,6 @@
 /** The journal inside a transaction: events stand and fall with it, and those that must not are told again outside. */
 import type { EventDraft } from '../audit/event.ts'
-import { undone } from '../audit/outcome.ts'
+import { uncertain, undone } from '../audit/outcome.ts'
 import type { Storage } from '../ports/storage.ts'
 import { insertInOrder } from './commit.ts'
 import type { EventStore } from './event-store.ts'
@@ -8,15 +8,17 @@ import type { Journal } from './journal.ts'
 
 /** What was told inside a transaction that may still be undone. */
 export class ToldInside {
-  readonly #events: { readonly event: EventDraft; readonly isChange: boolean }[] = []
+  /** Whether each event tells of a change. One that is told again, in another lane, is the same event. */
+  readonly #events = new Map<EventDraft, boolean>()
 
   add(event: EventDraft, isChange: boolean): void {
-    this.#events.push({ event, isChange })
+    this.#events.set(event, isChange)
   }
 
-  /** The same events once the transaction is undone: what was read was read, what was refused was refused, what was changed is not. */
-  afterRollback(): EventDraft[] {
-    return this.#events.map(({ event, isChange }) => (isChange ? undone(event) : event))
+  /** The same events once the transaction has failed: what was read was read, what was refused was refused, what was changed is not, or nobody knows. */
+  afterFailure(isUndone: boolean): EventDraft[] {
+    const changed = isUndone ? undone : uncertain
+    return [...this.#events].map(([event, isChange]) => (isChange ? changed(event) : event))
   }
 }
 

@@ -1,12 +1,12 @@
 /** Lanes of the audit trail: chains of events, each moved by one transaction at a time, so that writers never wait for each other's. */
-import { isVaultError, VaultError } from '../errors.ts'
+import { VaultError } from '../errors.ts'
 import { MOST_LANES } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
-import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
+import { AUDIT_LANES } from '../schema/side-tables.ts'
 import { readU32 } from '../util/bytes.ts'
 import type { EventStore } from './event-store.ts'
-import { STALE_HEAD } from './event-store.ts'
+import { LANE_LOST } from './event-store.ts'
 
 /** Beyond so many lanes a handle begins no new ones but uses those there are, which others may be using too. */
 const MOST_NEW_LANES = 1000
@@ -31,9 +31,7 @@ export type TakeLane = (within: Storage) => Promise<number>
 
 /** Engines that run one transaction at a time have one lane for all: whoever appends reads a head that nobody else is moving. */
 export function createLanes(storage: StorageHandle, events: EventStore, entropy: Entropy): Lanes {
-  if (storage.transactions === 'one at a time') {
-    return { use: (work) => work(1, async () => 1), lend: async () => ({ lane: 1, wrote() {} }) }
-  }
+  if (storage.transactions === 'one at a time') return oneLane(storage)
   const free: number[] = []
   const lent = new Map<number, number>()
   let highest = 0
@@ -41,8 +39,9 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
   async function take(within: Storage): Promise<number> {
     const found = free.pop()
     if (found !== undefined) return found
-    const [last] = await within.find(AUDIT_LANES.name, { kind: 'every' }, { order: 'down', limit: 1 })
-    highest = Math.max(highest, last?.id ?? 0)
+    // Awaited first: others raise the number meanwhile.
+    const stored = await highestLane(within)
+    highest = Math.max(highest, stored)
     if (highest < MOST_NEW_LANES) return ++highest
     return 1 + (readU32(entropy.bytes(4), 0) % Math.min(highest, MOST_LANES))
   }
@@ -70,7 +69,7 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
           free.push(lane)
           return answer
         } catch (error) {
-          if (!isLaneLost(error)) {
+          if (error !== LANE_LOST) {
             free.push(lane)
             throw error
           }
@@ -90,11 +89,33 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
   }
 }
 
-/** True when another process moved the head, or founded the lane, first. */
-export function isLaneLost(error: unknown): boolean {
-  if (error === STALE_HEAD) return true
-  const table = isVaultError(error, 'conflict') ? error.facts.table : undefined
-  return table === AUDIT_LANES.name || table === AUDIT_EVENTS.name
+/** Nobody else moves the one lane while a transaction runs: when it is lost it was tampered with, and a new one is begun behind all others. */
+function oneLane(storage: StorageHandle): Lanes {
+  let lane = 1
+  async function another(within: Storage): Promise<number> {
+    const stored = await highestLane(within)
+    lane = 1 + Math.max(lane, stored)
+    return lane
+  }
+  return {
+    lend: async () => ({ lane, wrote() {} }),
+    async use(work) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await work(lane, another)
+        } catch (error) {
+          if (error !== LANE_LOST) throw error
+          if (attempt === MOST_ATTEMPTS) throw lanesBusy()
+          await another(storage)
+        }
+      }
+    },
+  }
+}
+
+async function highestLane(within: Storage): Promise<number> {
+  const [last] = await within.find(AUDIT_LANES.name, { kind: 'every' }, { order: 'down', limit: 1, columns: [] })
+  return last?.id ?? 0
 }
 
 /** For who lost every lane he took. */

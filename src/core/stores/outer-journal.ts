@@ -9,6 +9,8 @@ import { commitTogether } from './commit-together.ts'
 import type { EventStore } from './event-store.ts'
 import type { Journal } from './journal.ts'
 import type { Lanes } from './lanes.ts'
+import type { Noted } from './settle-commit.ts'
+import { settlingCommit } from './settle-commit.ts'
 
 /** An insert with more rows than this goes by itself: it has little to gain. */
 const MOST_ROWS_A_CALL = 16
@@ -34,11 +36,14 @@ export function outerJournal({ storage, scheduler, lanes, events }: JournalPorts
   async function within<T>(work: (storage: Storage) => Promise<T>, describe: (answer: T) => readonly EventDraft[]): Promise<T> {
     if (events === undefined) return storage.transaction(work)
     return lanes.use((lane) =>
-      storage.transaction(async (inner) => {
-        const answer = await work(inner)
-        await events.append(inner, lane, describe(answer))
-        return answer
-      }),
+      settlingCommit({ storage, events }, (noted: Noted<T>) =>
+        storage.transaction(async (inner) => {
+          const value = await work(inner)
+          noted.appended = await events.append(inner, lane, describe(value))
+          noted.answer = { value }
+          return value
+        }),
+      ),
     )
   }
 

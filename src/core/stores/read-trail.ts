@@ -8,6 +8,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Filter, Storage } from '../ports/storage.ts'
 import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
 import type { EventStore, OpenedEntry } from './event-store.ts'
+import { toBigint } from './event-store.ts'
 
 /** Entries read at a time. */
 const SLICE = 500
@@ -89,14 +90,13 @@ export function allReadable(marks: readonly ReadMark[]): LaneMark[] {
   )
 }
 
-/** Later than any event can be: the greatest 64-bit number. */
-const END_OF_TIME = 2n ** 63n - 1n
 /** Rows one window of time may hold before it is cut. */
-const MOST_IN_WINDOW = 2000
-/** First width of a window: a minute, in nanoseconds. */
-const FIRST_WIDTH = 60_000_000_000n
+const MOST_IN_WINDOW = 500
+/** First width of a window: a second, in nanoseconds. */
+const FIRST_WIDTH = 1_000_000_000n
 /** Windows grow and shrink by this factor as they turn out sparse or full. */
-const STEP = 8n
+const STEP_NUMBER = 8
+const STEP = BigInt(STEP_NUMBER)
 
 /** Which span of time: from `since` on, and before `until`; both in nanoseconds since 1970. */
 export interface Span {
@@ -108,26 +108,25 @@ export interface Span {
  * Windows of time, the newest first, each with all its events, none of them in two windows. Storage gives rows by id, which
  * is by lane; so time is walked in windows narrow enough to be read whole.
  */
-export async function* eachWindow(
-  reading: TrailReading,
-  { since, until }: Span,
-  now: bigint,
-): AsyncGenerator<readonly OpenedEntry[]> {
+export async function* eachWindow(reading: TrailReading, { since, until }: Span): AsyncGenerator<readonly OpenedEntry[]> {
   const { storage, events, scheduler } = reading
   const floor = since ?? 0n
-  let high = until ?? END_OF_TIME
+  // Begun at the newest event, not at the present: a clock that was set back leaves events in what is then the future.
+  const [newest] = await storage.measure(AUDIT_EVENTS.name, { kind: 'every' }, [{ kind: 'max', column: 'at' }])
+  const end = toBigint(newest) + 1n
+  let high = until === undefined || until > end ? end : until
   let width = FIRST_WIDTH
   while (high > floor && (await isAnyBefore(storage, floor, high))) {
-    const near = high < now ? high : now
-    const low = near - width > floor ? near - width : floor
-    const rows = await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'up', limit: MOST_IN_WINDOW + 1 })
-    if (rows.length > MOST_IN_WINDOW && width > 1n) {
+    const low = high - width > floor ? high - width : floor
+    const count = await countBetween(storage, low, high)
+    if (count > MOST_IN_WINDOW && width > 1n) {
       width = width / STEP > 0n ? width / STEP : 1n
       continue
     }
+    const rows = await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'up', limit: Math.max(count, 1) })
     yield events.open('event', rows)
     await scheduler.turn()
-    if (rows.length < MOST_IN_WINDOW / 4) width *= STEP
+    if (count < MOST_IN_WINDOW / STEP_NUMBER) width *= STEP
     high = low
   }
 }
@@ -140,6 +139,11 @@ function between(low: bigint, high: bigint): Filter {
       { kind: 'compare', column: 'at', operator: '<', value: high },
     ],
   }
+}
+
+async function countBetween(storage: Storage, low: bigint, high: bigint): Promise<number> {
+  const [count] = await storage.measure(AUDIT_EVENTS.name, between(low, high), [{ kind: 'count' }])
+  return Number(count)
 }
 
 async function isAnyBefore(storage: Storage, low: bigint, high: bigint): Promise<boolean> {

@@ -3,10 +3,13 @@ import { isVaultError } from '../errors.ts'
 import type { Log } from '../ports/log.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { EventStore } from './event-store.ts'
+import { LANE_LOST } from './event-store.ts'
 import { innerJournal, ToldInside } from './inner-journal.ts'
 import type { Journal } from './journal.ts'
 import type { Lanes, TakeLane } from './lanes.ts'
-import { isLaneLost, lanesBusy, MOST_ATTEMPTS } from './lanes.ts'
+import { lanesBusy, MOST_ATTEMPTS } from './lanes.ts'
+import type { Noted } from './settle-commit.ts'
+import { settlingCommit } from './settle-commit.ts'
 
 /** What transactions are made of; without `events` nothing is recorded. */
 export interface TransactionPorts {
@@ -31,31 +34,41 @@ export interface Inside {
 export async function transact<T>(ports: TransactionPorts, work: (inside: Inside) => Promise<T>): Promise<T> {
   const { storage, lanes, events } = ports
   const attempts: ToldInside[] = []
-  const attempt = (first: number, another: TakeLane): Promise<T> =>
-    storage.transaction((inner) => {
+  let isUndone = true
+  const attempt = (first: number, another: TakeLane, noted?: Noted<T>): Promise<T> =>
+    storage.transaction(async (inner) => {
       const told = new ToldInside()
       attempts.push(told)
       let lane = first
       const append = async (within: Storage, drafts: Parameters<EventStore['append']>[2]): Promise<void> => {
-        await events?.append(within, lane, drafts)
+        const appended = await events?.append(within, lane, drafts)
+        if (noted !== undefined) noted.appended = appended
       }
       const journal = innerJournal({ storage: inner, events, append, told })
       const giveUp = async (): Promise<void> => {
         lane = await another(inner)
       }
-      return work({ storage: inner, journal: changingLanes(journal, giveUp) })
+      const value = await work({ storage: inner, journal: changingLanes(journal, giveUp) })
+      if (noted !== undefined) noted.answer = { value }
+      return value
     })
+  const recorded = (within: EventStore): Promise<T> =>
+    lanes.use((lane, another) => settlingCommit({ storage, events: within }, (noted: Noted<T>) => attempt(lane, another, noted)))
   try {
-    const answer = await (events === undefined ? attempt(0, async () => 0) : lanes.use(attempt))
+    const answer = await (events === undefined ? attempt(0, async () => 0) : recorded(events))
     attempts.pop()
     return answer
+  } catch (error) {
+    isUndone = !isVaultError(error, 'unavailable')
+    throw error
   } finally {
-    await tellUndone(ports, attempts)
+    await tellFailed(ports, attempts, isUndone)
   }
 }
 
-async function tellUndone({ journal, log }: TransactionPorts, attempts: readonly ToldInside[]): Promise<void> {
-  const events = attempts.flatMap((told) => told.afterRollback())
+async function tellFailed({ journal, log }: TransactionPorts, attempts: readonly ToldInside[], isUndone: boolean): Promise<void> {
+  const last = attempts.length - 1
+  const events = attempts.flatMap((told, index) => told.afterFailure(isUndone || index < last))
   const results = await Promise.allSettled(events.map((event) => journal.note(event)))
   const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   if (lost.length === 0) return
@@ -74,8 +87,8 @@ export function joinHost({ storage, lanes, events }: TransactionPorts, hostTrans
     async append(within, drafts) {
       lent ??= lanes.lend(within)
       const { lane, wrote } = await lent
-      const sequence = await events?.append(within, lane, drafts)
-      if (sequence !== undefined) wrote(sequence)
+      const appended = await events?.append(within, lane, drafts)
+      if (appended !== undefined) wrote(appended.sequence)
     },
   })
   const giveUp = async (): Promise<void> => {
@@ -94,7 +107,7 @@ function changingLanes(journal: Journal, giveUp: () => Promise<void>): Journal {
       try {
         return await call()
       } catch (error) {
-        if (!isLaneLost(error)) throw error
+        if (error !== LANE_LOST) throw error
         if (attempt === MOST_ATTEMPTS) throw lanesBusy()
         await giveUp()
       }

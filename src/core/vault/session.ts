@@ -156,7 +156,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     get: (table: string, options = {}) => getRecords(context, table, options),
     getOne: (table: string, id: string, options = {}) => getRecord(context, table, id, options),
     update: (table: string, id: string, change: RecordInput, options = {}) =>
-      updateRecord(context, table, { id, fields: change?.fields, tokens: change?.tokens }, options),
+      updateRecord(context, table, { id, change }, options),
     delete: (table: string, ids: readonly string[] | '*') =>
       ids === ALL ? deleteAllRecords(context, table) : deleteRecords(context, table, ids),
     async deleteOne(table: string, id: string) {

@@ -106,13 +106,13 @@ interface Opened {
 function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, log, accountId = id } = options
   const policy = compilePolicy(options.policy ?? {}, layout)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId })
+  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
   const recorded = options.audit === 'off' ? undefined : events
   const lanes = createLanes(storage, events, options.entropy)
   const journal = outerJournal({ storage, scheduler, lanes, events: recorded })
   const outer: TransactionPorts = { storage, lanes, events: recorded, journal, log }
   const trail = { storage, events, scheduler, barrier, clock, hash, layout, vaultID: id, accountID: accountId }
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, trail }
+  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, trail, isRecorded: recorded !== undefined }
   const sessionIn = (inside: Inside, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, ...inside, caller, access: accessOf(policy, caller) })

@@ -1,0 +1,338 @@
+/** Every public operation leaves exactly one event: what it tells of who asked, what was done and how it ended, and that it tells no value. */
+import { expect, test } from 'vitest'
+import type { Caller } from '../../../src/index.ts'
+import { isVaultError } from '../../../src/index.ts'
+import type { ClientSession } from '../../support/audited-clients.ts'
+import { eventsBy, eventsOf, listedBy, openClients } from '../../support/audited-clients.ts'
+import { OWNER, STRANGER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+/** What an operation of the table below is given: one record that stands, its token, and names nobody has used. */
+interface Given {
+  readonly id: string
+  readonly token: string
+  readonly fresh: string
+}
+
+/** One public operation: a call that goes well, one that does not, and what the event of the first must say. */
+interface Verb {
+  readonly action: string
+  readonly resourceType: string
+  /** The body with its values replaced. */
+  readonly content: unknown
+  /** Records of table clients that the event is about; none where it is about the vault. */
+  readonly about: 'table' | 'new record' | 'record' | 'records alone' | 'vault'
+  well(session: ClientSession, given: Given): Promise<unknown>
+  badly(session: ClientSession, given: Given): Promise<unknown>
+  readonly code: number
+}
+
+const HIDDEN = '*REDACTED*'
+const CANARY = 'Quetzalcoatl'
+const fieldsOf = (fresh: string) => ({
+  name: `${CANARY} ${fresh}`,
+  email: `${CANARY}.${fresh}@acme.example`,
+  salary: 918_273_645,
+})
+const TOLD_FIELDS = { name: HIDDEN, email: HIDDEN, salary: HIDDEN }
+const EVENTS = { filterOps: { accountID: 'v1' } }
+
+const VERBS: Readonly<Record<string, Verb>> = {
+  insert: {
+    action: 'INSERT',
+    resourceType: 'RECORD',
+    content: { table: 'clients', records: [{ fields: TOLD_FIELDS }], tokenization: true },
+    about: 'new record',
+    well: (session, { fresh }) => session.insert('clients', [{ fields: fieldsOf(fresh) }], { tokenization: true }),
+    badly: (session) => session.insert('clients', [{ fields: { ...fieldsOf('standing'), email: `${CANARY}@acme.example` } }]),
+    code: 422,
+  },
+  upsert: {
+    action: 'INSERT',
+    resourceType: 'RECORD',
+    content: { table: 'clients', records: [{ fields: TOLD_FIELDS }], upsert: 'email' },
+    about: 'new record',
+    well: (session, { fresh }) => session.insert('clients', [{ fields: fieldsOf(fresh) }], { upsert: 'email' }),
+    badly: (session, { fresh }) => session.insert('clients', [{ fields: fieldsOf(fresh) }], { upsert: 'country' as 'email' }),
+    code: 422,
+  },
+  'get by ids': {
+    action: 'GET',
+    resourceType: 'RECORD',
+    content: { table: 'clients', ids: [HIDDEN], redaction: 'PLAIN_TEXT' },
+    about: 'record',
+    well: (session, { id }) => session.get('clients', { ids: [id], redaction: 'PLAIN_TEXT' }),
+    badly: (session) => session.get('clients', { ids: [CANARY] }),
+    code: 404,
+  },
+  'get by value': {
+    action: 'GET',
+    resourceType: 'RECORD',
+    content: { table: 'clients', columnName: 'email', columnValues: [HIDDEN] },
+    about: 'record',
+    well: (session) => session.get('clients', { columnName: 'email', columnValues: [`${CANARY}@acme.example`] }),
+    badly: (session) => session.get('clients', { columnName: CANARY as 'email', columnValues: [CANARY] }),
+    code: 400,
+  },
+  'get one': {
+    action: 'GET',
+    resourceType: 'RECORD',
+    content: { table: 'clients', id: HIDDEN, tokenization: true },
+    about: 'record',
+    well: (session, { id }) => session.getOne('clients', id, { tokenization: true }),
+    badly: (session) => session.getOne('clients', CANARY),
+    code: 404,
+  },
+  update: {
+    action: 'UPDATE',
+    resourceType: 'RECORD',
+    content: { table: 'clients', id: HIDDEN, fields: { country: HIDDEN } },
+    about: 'record',
+    well: (session, { id }) => session.update('clients', id, { fields: { country: CANARY } }),
+    badly: (session, { id }) => session.update('clients', id, { fields: { name: null as unknown as string, country: CANARY } }),
+    code: 422,
+  },
+  tokenize: {
+    action: 'TOKENIZE',
+    resourceType: 'TOKEN',
+    content: { records: [{ table: 'clients', column: 'email', value: HIDDEN }] },
+    about: 'vault',
+    well: (session) => session.tokenize([{ table: 'clients', column: 'email', value: `${CANARY}@acme.example` }]),
+    badly: (session) => session.tokenize([{ table: 'clients', column: 'email', value: CANARY }]),
+    code: 404,
+  },
+  detokenize: {
+    action: 'DETOKENIZE',
+    resourceType: 'TOKEN',
+    content: { records: [{ token: HIDDEN, redaction: 'MASKED' }], continueOnError: true },
+    about: 'records alone',
+    well: (session, { token }) => session.detokenize([{ token, redaction: 'MASKED' }], { continueOnError: true }),
+    badly: (session) => session.detokenize([{ token: CANARY }]),
+    code: 404,
+  },
+  'get by tokens': {
+    action: 'GET_BY_TOKENS',
+    resourceType: 'TOKEN',
+    content: { tokens: [HIDDEN], redaction: 'DEFAULT' },
+    about: 'records alone',
+    well: (session, { token }) => session.getByTokens([token], { redaction: 'DEFAULT' }),
+    badly: (session, { token }) => session.getByTokens([token], { redaction: CANARY as 'DEFAULT' }),
+    code: 400,
+  },
+  query: {
+    action: 'QUERY',
+    resourceType: 'VAULT',
+    content: { query: HIDDEN },
+    about: 'records alone',
+    well: (session) => session.query(`SELECT name FROM clients WHERE email = '${CANARY}@acme.example'`),
+    badly: (session) => session.query(`SELECT ${CANARY} FROM clients WHERE name = '${CANARY}'`),
+    code: 400,
+  },
+  'list events': {
+    action: 'LIST_EVENTS',
+    resourceType: 'VAULT',
+    content: {},
+    about: 'vault',
+    well: (session) => session.listEvents({ filterOps: { accountID: 'v1', context: { actor: CANARY } } }),
+    badly: (session) => session.listEvents({ ...EVENTS, limit: 101 }),
+    code: 400,
+  },
+  'delete one': {
+    action: 'DELETE',
+    resourceType: 'RECORD',
+    content: { table: 'clients', ids: [HIDDEN] },
+    about: 'record',
+    well: (session, { id }) => session.deleteOne('clients', id),
+    badly: (session) => session.deleteOne('clients', CANARY),
+    code: 404,
+  },
+  'delete all': {
+    action: 'DELETE',
+    resourceType: 'TABLE',
+    content: { table: 'clients', ids: [HIDDEN] },
+    about: 'table',
+    well: (session) => session.delete('clients', '*'),
+    badly: (session) => session.delete(CANARY as 'clients', '*'),
+    code: 404,
+  },
+}
+
+/** The record that every verb above works with. */
+async function standing(session: ClientSession): Promise<Given> {
+  const fields = { ...fieldsOf('standing'), email: `${CANARY}@acme.example` }
+  const { records } = await session.insert('clients', [{ fields }], { tokenization: true })
+  return { id: records[0]?.id ?? '', token: records[0]?.tokens.email ?? '', fresh: 'fresh' }
+}
+
+/** What the event tells of an error: its message, but for names that are none of the schema's, which may be values. */
+function toldOf(error: unknown): string {
+  return error instanceof Error ? error.message.replaceAll(new RegExp(CANARY, 'gi'), '*UNKNOWN*') : ''
+}
+
+onEachStorage('events', (engine) => {
+  test('of every operation there is exactly one, whether it went well, badly, or was refused', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const owner = vault.as(OWNER)
+    const given = await standing(owner)
+    for (const [name, verb] of Object.entries(VERBS)) {
+      const denied = await eventsBy(vault, () => verb.well(vault.as(STRANGER), given))
+      const bad = await eventsBy(vault, () => verb.badly(owner, given))
+      const good = await eventsBy(vault, () => verb.well(owner, given))
+      expect(denied.error, name).toMatchObject({ code: 'forbidden' })
+      expect(isVaultError(bad.error), name).toBe(true)
+      expect(good.error, name).toBeUndefined()
+      const told = { action: verb.action, resourceType: verb.resourceType, vaultID: 'v1', accountID: 'v1' }
+      expect(denied.events, name).toMatchObject([
+        { ...told, code: 401, message: toldOf(denied.error), context: { actor: STRANGER.actor, actorType: 'USER' } },
+      ])
+      expect(bad.events, name).toMatchObject([{ ...told, code: verb.code, message: toldOf(bad.error) }])
+      expect(bad.events[0]?.rows, name).toBeUndefined()
+      expect(good.events, name).toMatchObject([{ ...told, code: 200, message: '', context: { actor: OWNER.actor } }])
+      expect(JSON.parse(good.events[0]?.content ?? '""'), name).toEqual(verb.content)
+    }
+    expect(JSON.stringify(await eventsOf(vault))).not.toMatch(new RegExp(`${CANARY}|918273645`, 'i'))
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 3 * Object.keys(VERBS).length })
+  })
+
+  test('name the records, tables or vault they are about, by the ids callers know', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const owner = vault.as(OWNER)
+    const given = await standing(owner)
+    const abouts = {
+      table: ['TABLE/clients'],
+      record: ['TABLE/clients', `RECORD/${given.id}`],
+      'records alone': [`RECORD/${given.id}`],
+      vault: ['VAULT/v1'],
+      'new record': undefined,
+    }
+    for (const [name, verb] of Object.entries(VERBS)) {
+      const answer = await verb.well(owner, given)
+      const [event] = (await listedBy(owner)).slice(-1)
+      const resources = abouts[verb.about] ?? ['TABLE/clients', `RECORD/${firstId(answer)}`]
+      const { action: actionType, resourceType } = verb
+      expect(event?.request, name).toEqual({ actionType, resourceType, vaultID: 'v1', resources })
+    }
+  })
+
+  test('of an insert of 1,000 there is one, which names all of them in their order', async () => {
+    const owner = (await openClients(engine.fresh().open())).as(OWNER)
+    const records = Array.from({ length: 1000 }, (_, n) => ({ fields: { name: `n${n}` } }))
+    const { records: stored } = await owner.insert('clients', records)
+    const [event, ...others] = await listedBy(owner)
+    expect(others).toEqual([])
+    expect(event?.request.resources).toEqual(['TABLE/clients', ...stored.map(({ id }) => `RECORD/${id}`)])
+    expect(JSON.parse(event?.response.data?.content ?? '')).toEqual({
+      table: 'clients',
+      records: [{ fields: { name: HIDDEN }, times: 1000 }],
+    })
+  })
+
+  test('of what the types do not allow there is one too', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const owner = vault.as(OWNER)
+    const hostile = new Proxy({}, { ownKeys: () => fail(), get: () => fail(), has: () => fail() })
+    const calls: (() => Promise<unknown>)[] = [
+      () => owner.insert('clients', null as unknown as []),
+      () => owner.insert('clients', [hostile as { fields: { name: string } }]),
+      () => owner.insert('clients', [{ fields: hostile as { name: string } }]),
+      () => owner.get('clients', null as unknown as object),
+      () => owner.update('clients', 'x', undefined as unknown as { fields: object }),
+      () => owner.delete('clients', undefined as unknown as '*'),
+      () => owner.detokenize([null as unknown as { token: string }]),
+      () => owner.query(Symbol('x') as unknown as string),
+      () => owner.listEvents(undefined as unknown as { filterOps: { accountID: string } }),
+    ]
+    for (const [index, call] of calls.entries()) {
+      const { error, events } = await eventsBy(vault, call)
+      expect(error, String(index)).toBeInstanceOf(Error)
+      expect(events, String(index)).toHaveLength(1)
+      expect(JSON.stringify(events), String(index)).not.toContain(CANARY)
+    }
+  })
+
+  test('hold whatever the application says of the request, as it says it', async () => {
+    const vault = await openClients(engine.fresh().open(), { accountId: 'acme' })
+    const request = {
+      requestID: 'r-1',
+      traceID: '4bf92f3577b34da6a3ce929d0e0e4736',
+      sessionID: 's-1',
+      clientTraceID: 'é'.repeat(128),
+      ipAddress: '2001:db8::7',
+      origin: 'https://acme.example',
+      authMode: 'PAT_JWT',
+      jwtID: 'j-1',
+      keyID: 'k-1',
+      bearerTokenContextID: 'b-1',
+      subject: 'sub',
+      accessType: 'SQL',
+    } as const
+    const caller = { actor: 'batch-7', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] } as const
+    await vault.as({ ...caller, context: { email: 'end@acme.example', team: 7 }, request }).get('clients')
+    const [event] = await eventsOf(vault)
+    expect(event?.context).toEqual({ ...request, actor: 'batch-7', actorType: 'SERVICE_ACCOUNT', userEmail: 'end@acme.example' })
+    expect(event).toMatchObject({ accountID: 'acme', vaultID: 'v1' })
+    const { events } = await vault.as(OWNER).listEvents({ filterOps: { accountID: 'acme' } })
+    const [listed] = events
+    expect(listed?.context).toEqual({ ...request, actor: 'batch-7', actorType: 'SERVICE_ACCOUNT', changeID: event?.changeID })
+    expect(listed?.request.userEmail).toBe('end@acme.example')
+  })
+
+  test('make up the ids nobody gave, anew each time, and take the trace of a traceparent that is one', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const trace = '0af7651916cd43dd8448eb211c80319c'
+    const traceparents = [undefined, undefined, `00-${trace}-b7ad6b7169203331-01`, 'nonsense']
+    for (const traceparent of traceparents) {
+      await vault.as({ ...OWNER, request: traceparent === undefined ? {} : { traceparent } }).get('clients')
+    }
+    const contexts = (await eventsOf(vault)).map(({ context }) => context)
+    for (const { requestID, traceID, ...others } of contexts) {
+      expect(requestID).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      expect(traceID).toMatch(/^[0-9a-f]{32}$/)
+      expect(others).toEqual({
+        actor: OWNER.actor,
+        actorType: 'USER',
+        accessType: 'API',
+        authMode: 'STS',
+        ipAddress: '',
+        jwtID: '',
+      })
+    }
+    expect(new Set(contexts.map(({ requestID }) => requestID)).size).toBe(4)
+    expect(new Set(contexts.map(({ traceID }) => traceID)).size).toBe(4)
+    expect(contexts[2]?.traceID).toBe(trace)
+  })
+
+  test('are none of a caller who is refused before he asks', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const requests = [
+      { clientTraceID: 'x'.repeat(129) },
+      { traceID: 'short' },
+      { authMode: 'NONE' },
+      { requestID: '' },
+      { colour: 'x' },
+    ]
+    for (const request of requests) {
+      const caller = { ...OWNER, request } as unknown as Caller
+      expect(() => vault.as(caller)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+    }
+    expect(await eventsOf(vault)).toEqual([])
+  })
+
+  test('are none where audit is off', async () => {
+    const vault = await openClients(engine.fresh().open(), { audit: 'off' })
+    const owner = vault.as(OWNER)
+    const given = await standing(owner)
+    for (const verb of Object.values(VERBS)) await verb.well(owner, given)
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 0 })
+    expect(await owner.listEvents(EVENTS)).toEqual({ events: [] })
+  })
+})
+
+function firstId(answer: unknown): string | undefined {
+  return (answer as { records: { id: string }[] }).records[0]?.id // What the verbs about a new record answer.
+}
+
+/** What a careless object throws when it is looked at: an error of nobody's, which quotes a value. */
+function fail(): never {
+  throw new Error(CANARY)
+}

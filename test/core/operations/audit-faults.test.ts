@@ -1,0 +1,226 @@
+/** When storage fails, at whatever step: nothing is answered, nothing is changed, no event is half there, and afterwards all goes on. */
+import { createHash } from 'node:crypto'
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { VaultError } from '../../../src/core/errors.ts'
+import type { Log, StorageHandle, Vault } from '../../../src/index.ts'
+import type { ClientSession, Clients } from '../../support/audited-clients.ts'
+import { eventsOf, openClients } from '../../support/audited-clients.ts'
+import type { Call, FaultOf, FaultyStorage } from '../../support/faulty-storage.ts'
+import { faultyStorage } from '../../support/faulty-storage.ts'
+import { OWNER, STRANGER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const CANARY = 'Quetzalcoatl'
+const EMAIL = `${CANARY}@acme.example`
+
+/** What the operations below are given. */
+interface Given {
+  readonly session: ClientSession
+  readonly id: string
+  readonly token: string
+}
+
+type Deed = (given: Given) => Promise<unknown>
+
+/** One call of every verb that goes well as often as it is made. */
+const DEEDS: Readonly<Record<string, Deed>> = {
+  insert: ({ session }) =>
+    session.insert('clients', [{ fields: { name: CANARY } }, { fields: { name: 'b' } }], { tokenization: true }),
+  'insert of many': ({ session }) =>
+    session.insert(
+      'clients',
+      Array.from({ length: 40 }, () => ({ fields: { name: CANARY } })),
+    ),
+  upsert: ({ session }) => session.insert('clients', [{ fields: { name: CANARY, email: EMAIL } }], { upsert: 'email' }),
+  get: ({ session, id }) => session.get('clients', { ids: [id], redaction: 'PLAIN_TEXT' }),
+  'get by value': ({ session }) => session.get('clients', { columnName: 'email', columnValues: [EMAIL] }),
+  'get one': ({ session, id }) => session.getOne('clients', id),
+  update: ({ session, id }) => session.update('clients', id, { fields: { country: CANARY, salary: 7 } }),
+  tokenize: ({ session }) => session.tokenize([{ table: 'clients', column: 'email', value: EMAIL }]),
+  detokenize: ({ session, token }) => session.detokenize([{ token }]),
+  'get by tokens': ({ session, token }) => session.getByTokens([token], {}),
+  query: ({ session }) => session.query(`SELECT name FROM clients WHERE email = '${EMAIL}'`),
+  'list events': ({ session }) => session.listEvents({ filterOps: { accountID: 'v1' } }),
+  'delete one': ({ session, id }) => session.deleteOne('clients', id),
+  'delete all': ({ session }) => session.delete('orders', '*'),
+}
+
+/** Verbs whose success would take away what the next round needs. */
+const CONSUMING = new Set(['delete one'])
+
+const AUDIT_TABLES = new Set(['audit_events', 'audit_lanes'])
+const down = (): VaultError => new VaultError('unavailable', 'The storage cannot be reached. Try again.')
+
+/** A failure, and whether it came. */
+interface Fault {
+  readonly faultOf: FaultOf
+  hasFailed(): boolean
+}
+
+/** Fails the nth of the calls that are asked about, from 1: that one alone, or it and all after it. */
+function nth(n: number, isAsked: (call: Call) => boolean, { forGood = false } = {}): Fault {
+  let count = 0
+  return {
+    faultOf(call) {
+      if (!isAsked(call)) return undefined
+      count++
+      return count === n || (forGood && count > n) ? down() : undefined
+    },
+    hasFailed: () => count >= n,
+  }
+}
+
+/** A digest of everything stored but the audit trail. */
+async function recordsIn(faulty: FaultyStorage): Promise<string> {
+  const tables = [...(await faulty.dump())].filter(([table]) => !AUDIT_TABLES.has(table))
+  const text = JSON.stringify(tables, (_, cell) => (typeof cell === 'bigint' ? String(cell) : cell))
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** A vault on a faulty storage. */
+interface Opened {
+  readonly faulty: FaultyStorage
+  readonly vault: Vault<Clients>
+  given: Given
+}
+
+/** With one record. */
+async function open(sound: StorageHandle, log?: Log): Promise<Opened> {
+  const faulty = faultyStorage(sound)
+  const vault = await openClients(faulty.storage, log === undefined ? {} : { log })
+  return { faulty, vault, given: await standing(vault.as(OWNER)) }
+}
+
+async function standing(session: ClientSession): Promise<Given> {
+  const { records } = await session.insert('clients', [{ fields: { name: CANARY, email: EMAIL } }], { tokenization: true })
+  return { session, id: records[0]?.id ?? '', token: records[0]?.tokens.email ?? '' }
+}
+
+/** One failure to be gone through. */
+interface Trial {
+  readonly fault: Fault
+  readonly place: string
+  /** Events of the failure itself that may be stored. */
+  readonly mostEvents: number
+}
+
+const isAnyCall = ({ method }: Call): boolean => method !== 'committed'
+
+/** What every failure of a deed must be like, whichever call failed. */
+async function assertFailsClean(
+  { faulty, vault, given }: Opened,
+  deed: Deed,
+  { fault, place, mostEvents }: Trial,
+): Promise<boolean> {
+  const [before, events] = [await recordsIn(faulty), await eventsOf(vault)]
+  faulty.fail(fault.faultOf)
+  const [outcome] = await Promise.allSettled([deed(given)])
+  faulty.mend()
+  if (!fault.hasFailed()) return false
+  expect(outcome, place).toMatchObject({ status: 'rejected', reason: { name: 'VaultError', code: 'unavailable' } })
+  expect(inspect(outcome, { depth: 9, showHidden: true }), place).not.toContain(CANARY)
+  expect(await recordsIn(faulty), place).toBe(before)
+  const told = (await eventsOf(vault)).slice(events.length)
+  expect(told.length, place).toBeLessThanOrEqual(mostEvents)
+  for (const event of told) expect(event, place).toMatchObject({ code: 500 })
+  return true
+}
+
+onEachStorage('faults', (engine) => {
+  test('of any one call, or of all from it on, answer nothing, change nothing, and are over when they end', async () => {
+    const opened = await open(engine.fresh().open())
+    for (const [name, deed] of Object.entries(DEEDS)) {
+      for (let n = 1; ; n++) {
+        const place = `${name}, call ${n}`
+        const forGood = { fault: nth(n, isAnyCall, { forGood: true }), place: `${place} and all after it`, mostEvents: 0 }
+        const hasFailed = await assertFailsClean(opened, deed, forGood)
+        if (!hasFailed) break
+        expect(await assertFailsClean(opened, deed, { fault: nth(n, isAnyCall), place, mostEvents: 1 })).toBe(true)
+        expect(n, 'the deed goes on for ever').toBeLessThan(50)
+      }
+      if (CONSUMING.has(name)) opened.given = await standing(opened.given.session)
+    }
+    expect(await opened.vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
+  test('of an audit table alone, or of the commit, keep back what was read, refused and changed', async () => {
+    const opened = await open(engine.fresh().open())
+    const { vault, given } = opened
+    const steps: Readonly<Record<string, (call: Call) => boolean>> = {
+      'the events': ({ method, table }) => method === 'insert' && table === 'audit_events',
+      'the head': ({ method, table }) => method !== 'get' && method !== 'find' && table === 'audit_lanes',
+      'the head being read': ({ method, table }) => method === 'get' && table === 'audit_lanes',
+      'the commit': ({ method }) => method === 'commit',
+    }
+    const refused: Deed = () => vault.as(STRANGER).getOne('clients', given.id)
+    const bad: Deed = ({ session }) => session.getOne('clients', CANARY)
+    const deeds = { ...DEEDS, refused, bad }
+    for (const [step, isAsked] of Object.entries(steps)) {
+      for (const [name, deed] of Object.entries(deeds)) {
+        const fault = nth(1, isAsked, { forGood: true })
+        expect(await assertFailsClean(opened, deed, { fault, place: `${name} without ${step}`, mostEvents: 0 }), name).toBe(true)
+      }
+    }
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
+  test('in an engine’s own words are heard by nobody, but that something failed is logged', async () => {
+    const lines: unknown[] = []
+    const line = (...said: unknown[]): unknown => lines.push(said)
+    const { faulty, vault, given } = await open(engine.fresh().open(), { info: line, warn: line, error: line })
+    faulty.fail(({ table }) => (table === 'audit_events' ? new Error(`near "${CANARY}"`) : undefined))
+    const [outcome] = await Promise.allSettled([given.session.getOne('clients', given.id)])
+    faulty.mend()
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
+    expect(inspect([outcome, lines], { depth: 9, showHidden: true })).not.toContain(CANARY)
+    expect(lines).toMatchObject([[{ operation: 'GET', code: 'internal' }, 'audit event not stored']])
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true, events: 1 })
+  })
+
+  test('of a shared commit fail all who share it, or, where one of them was at fault, him alone', async () => {
+    const { faulty, vault, given } = await open(engine.fresh().open())
+    const stranger = vault.as(STRANGER)
+    const refusals = async (): Promise<unknown[]> => {
+      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => stranger.getOne('clients', given.id)))
+      return outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)
+    }
+    faulty.fail(nth(1, ({ method }) => method === 'commit').faultOf)
+    expect(new Set(await refusals())).toEqual(new Set(['unavailable']))
+    let times = 0
+    const odd = new VaultError('internal', 'The engine refused a statement.')
+    faulty.fail(({ method }) => (method === 'commit' && ++times <= 2 ? odd : undefined))
+    const codes = await refusals()
+    faulty.mend()
+    expect(codes.sort()).toEqual([...Array.from({ length: 19 }, () => 'forbidden'), 'unavailable'])
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 19 })
+  })
+
+  test('of the answer to a commit are settled by the event: where it is stored, so is the change', async () => {
+    const { faulty, vault, given } = await open(engine.fresh().open())
+    faulty.fail(nth(1, ({ method }) => method === 'committed').faultOf)
+    const { records } = await given.session.insert('orders', [{ fields: { memo: 'm' } }])
+    faulty.mend()
+    expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 200])
+    expect((await given.session.get('orders')).records.map(({ id }) => id)).toEqual(records.map(({ id }) => id))
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 3 })
+  })
+
+  test('inside a transaction can be caught, and what is committed is whole', async () => {
+    const { faulty, vault, given } = await open(engine.fresh().open())
+    await vault.transaction(async (inside) => {
+      const session = inside.as(OWNER)
+      await session.insert('orders', [{ fields: { memo: 'one' } }])
+      for (const table of AUDIT_TABLES) {
+        faulty.fail((call) => (call.table === table ? down() : undefined))
+        await expect(session.insert('orders', [{ fields: { memo: 'two' } }])).rejects.toMatchObject({ code: 'unavailable' })
+        await expect(session.getOne('clients', given.id)).rejects.toMatchObject({ code: 'unavailable' })
+        faulty.mend()
+      }
+      await session.insert('orders', [{ fields: { memo: 'three' } }])
+    })
+    const { records } = await given.session.get('orders', { redaction: 'PLAIN_TEXT' })
+    expect(records.map(({ fields }) => fields.memo)).toEqual(['one', 'three'])
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 2 + 1 })
+  })
+})

@@ -1,0 +1,271 @@
+/** Events inside transactions, ours and the application's: they commit with what they tell of, and a rollback hides nothing. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
+import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
+import type { Vault, VaultInTransaction } from '../../../src/index.ts'
+import type { ClientSession, Clients } from '../../support/audited-clients.ts'
+import { eventsOf, openClients } from '../../support/audited-clients.ts'
+import { freshDatabase } from '../../support/fresh-database.ts'
+import { OWNER, STRANGER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const CHANGED_MIND = new Error('changed my mind')
+const UNDONE = 'Undone: the transaction it was part of was rolled back.'
+
+async function insertClient(session: ClientSession, email: string): Promise<string> {
+  const { records } = await session.insert('clients', [{ fields: { name: 'n', email } }])
+  return records[0]?.id ?? ''
+}
+
+/** One of everything: a change, a read of it, a change of it, a failure that is caught, and a refusal that is. */
+async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise<string> {
+  const session = vault.as(OWNER)
+  const id = await insertClient(session, email)
+  await session.getOne('clients', id)
+  await session.update('clients', id, { fields: { country: 'SE' } })
+  await expect(insertClient(session, email)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(vault.as(STRANGER).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
+  return id
+}
+
+/** What `doAll` leaves where it is committed, and where it is rolled back. */
+const TOLD = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 The']
+const TOLD_UNDONE = ['INSERT 500 Undone:', 'GET 200 ', 'UPDATE 500 Undone:', 'INSERT 422 Insert', 'GET 401 The']
+
+/** Action, status and first word of the message of each event, by time. */
+async function toldBy(vault: Vault<Clients>): Promise<string[]> {
+  return (await eventsOf(vault)).map(({ action, code, message }) => `${action} ${code} ${message.split(' ')[0]}`)
+}
+
+async function countClients(vault: Vault<Clients>): Promise<number> {
+  return (await vault.as(OWNER).get('clients')).records.length
+}
+
+onEachStorage('events of a transaction', (engine) => {
+  test('are stored with it when it commits, those of failures it survived too', async () => {
+    const vault = await openClients(engine.fresh().open())
+    await vault.transaction(async (inside) => {
+      await doAll(inside, 'a@acme.example')
+      expect(await toldBy(vault)).toEqual([])
+    })
+    expect(await toldBy(vault)).toEqual(TOLD)
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 5 })
+  })
+
+  test('are told again when it is rolled back: what was read as read, what was changed as undone', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const work = vault.transaction(async (inside) => {
+      await doAll(inside, 'a@acme.example')
+      throw CHANGED_MIND
+    })
+    await expect(work).rejects.toBe(CHANGED_MIND)
+    // They are stored side by side, so which is the earlier means nothing.
+    expect((await toldBy(vault)).sort()).toEqual([...TOLD_UNDONE].sort())
+    expect((await eventsOf(vault)).filter(({ code }) => code === 500).map(({ message }) => message)).toEqual([UNDONE, UNDONE])
+    expect(await countClients(vault)).toBe(0)
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 6 })
+  })
+
+  test('keep the chain whole when many transactions end this way and that beside other callers', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const works = Array.from({ length: 16 }, (_, n) => {
+      if (n % 4 === 3) return vault.as(OWNER).get('clients')
+      return vault.transaction(async (inside) => {
+        await doAll(inside, `a${n}@acme.example`)
+        if (n % 4 === 2) throw CHANGED_MIND
+      })
+    })
+    const outcomes = await Promise.allSettled(works)
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(4)
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 12 * 5 + 4 })
+    expect(await countClients(vault)).toBe(8)
+  })
+
+  test('of a failed transaction are told in the words of each failure, once', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const work = vault.transaction(async (inside) => {
+      await insertClient(inside.as(OWNER), 'a@acme.example')
+      await insertClient(inside.as(OWNER), 'a@acme.example')
+    })
+    await expect(work).rejects.toMatchObject({ code: 'conflict' })
+    expect((await toldBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Undone:'])
+  })
+})
+
+/** The same transactions of the application's own on both engines. */
+interface Host {
+  begin(): Promise<unknown>
+  end(transaction: unknown, statement: 'commit' | 'rollback'): Promise<void>
+  run(transaction: unknown, statement: string): Promise<void>
+}
+
+/** What holds of a host's transaction, one at a time. */
+async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void> {
+  const within = async (end: 'commit' | 'rollback', email: string) => {
+    const transaction = await host.begin()
+    await doAll(vault.withTransaction(transaction), email)
+    await host.end(transaction, end)
+  }
+  await within('commit', 'a@acme.example')
+  expect(await toldBy(vault)).toEqual(TOLD)
+  // Its end is the application's: what it takes back, its events included, leaves no trace.
+  await within('rollback', 'b@acme.example')
+  expect(await toldBy(vault)).toEqual(TOLD)
+  await within('commit', 'b@acme.example')
+  expect(await vault.verifyAudit()).toEqual({ ok: true, events: 10 })
+  const transaction = await host.begin()
+  const inside = vault.withTransaction(transaction).as(OWNER)
+  await insertClient(inside, 'c@acme.example')
+  await host.run(transaction, 'savepoint halfway')
+  await insertClient(inside, 'd@acme.example')
+  await host.run(transaction, 'rollback to savepoint halfway')
+  await insertClient(inside, 'e@acme.example')
+  await host.end(transaction, 'commit')
+  expect(await vault.verifyAudit()).toEqual({ ok: true, events: 12 })
+  expect(await countClients(vault)).toBe(4)
+}
+
+describe('events of a host’s transaction on SQLite', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'strongroom-audit-'))
+  const filename = join(directory, 'app.db')
+  const storage = sqliteStorage({ filename })
+  const database = new Database(filename)
+  afterAll(async () => {
+    await storage.close()
+    database.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  test('stand and fall with it, and the chain stays whole', async () => {
+    const vault = await openClients(storage)
+    await hostTransactions(vault, {
+      async begin() {
+        database.exec('begin immediate')
+        return database
+      },
+      async end(_, statement) {
+        database.exec(statement)
+      },
+      async run(_, statement) {
+        database.exec(statement)
+      },
+    })
+  })
+})
+
+describe('events of a host’s transaction on Postgres', () => {
+  let pool: pg.Pool
+  let drop = async (): Promise<void> => {}
+  let places = 0
+  const nextVault = () => openClients(postgresStorage({ pool, schema: `host_${++places}` }))
+
+  beforeAll(async () => {
+    const database = await freshDatabase(inject('postgresUrl'))
+    drop = database.drop
+    pool = new pg.Pool({ connectionString: database.url, max: 12 })
+  })
+  afterAll(async () => {
+    await pool.end()
+    await drop()
+  })
+
+  /** Until a connection to this database waits for another's lock. */
+  async function untilSomebodyWaits(): Promise<void> {
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    while ((await pool.query(waiting)).rowCount === 0);
+  }
+
+  const host: Host = {
+    async begin() {
+      const client = await pool.connect()
+      await client.query('begin')
+      return client
+    },
+    async end(transaction, statement) {
+      const client = transaction as pg.PoolClient // As `begin` made it.
+      await client.query(statement)
+      client.release()
+    },
+    async run(transaction, statement) {
+      await (transaction as pg.PoolClient).query(statement) // As `begin` made it.
+    },
+  }
+
+  test('stand and fall with it, and the chain stays whole', async () => {
+    await hostTransactions(await nextVault(), host)
+  })
+
+  test('do not wait for those of another one, nor for anybody else’s', async () => {
+    const vault = await nextVault()
+    const [left, right] = [await host.begin(), await host.begin()]
+    await doAll(vault.withTransaction(left), 'l@acme.example')
+    await doAll(vault.withTransaction(right), 'r@acme.example')
+    expect(await countClients(vault)).toBe(0)
+    await vault.transaction((inside) => doAll(inside, 'o@acme.example'))
+    await doAll(vault.withTransaction(right), 'r2@acme.example')
+    await doAll(vault.withTransaction(left), 'l2@acme.example')
+    await host.end(right, 'rollback')
+    await host.end(left, 'commit')
+    expect(await countClients(vault)).toBe(3)
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 5 + 10 + 1 })
+  })
+
+  test('are stored in another lane where another process was quicker to begin the same', async () => {
+    const place = { pool, schema: `host_${++places}` }
+    const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
+    const [left, right] = [await host.begin(), await host.begin()]
+    await doAll(one.withTransaction(left), 'l@acme.example')
+    const late = doAll(other.withTransaction(right), 'r@acme.example')
+    await untilSomebodyWaits()
+    await host.end(left, 'commit')
+    await late
+    await host.end(right, 'commit')
+    expect(new Set((await eventsOf(one)).map(({ place }) => place.lane)).size).toBe(2)
+    expect(await one.verifyAudit()).toEqual({ ok: true, events: 10 })
+  })
+
+  test('have one each, also of ours where another process was quicker, and nobody hears of it', async () => {
+    const place = { pool, schema: `host_${++places}` }
+    const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
+    const left = await host.begin()
+    await doAll(one.withTransaction(left), 'l@acme.example')
+    const late = other.transaction((inside) => doAll(inside, 'r@acme.example'))
+    await untilSomebodyWaits()
+    await host.end(left, 'commit')
+    await late
+    expect(await toldBy(one)).toEqual(expect.arrayContaining([...TOLD, ...TOLD]))
+    expect(await one.verifyAudit()).toEqual({ ok: true, events: 10 })
+  })
+
+  test('need no connection but the host’s, who may hold them all', async () => {
+    const tight = new pg.Pool({ ...pool.options, max: 2 })
+    const vault = await openClients(postgresStorage({ pool: tight, schema: `host_${++places}` }))
+    const clients = [await tight.connect(), await tight.connect()]
+    for (const [n, client] of clients.entries()) {
+      await client.query('begin')
+      await doAll(vault.withTransaction(client), `${n}@acme.example`)
+    }
+    for (const client of clients) {
+      await client.query('commit')
+      client.release()
+    }
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 10 })
+    await tight.end()
+  })
+
+  test('use again the lanes of those that committed', async () => {
+    const vault = await nextVault()
+    for (let n = 0; n < 10; n++) {
+      const transaction = await host.begin()
+      await insertClient(vault.withTransaction(transaction).as(OWNER), `${n}@acme.example`)
+      await host.end(transaction, 'commit')
+    }
+    const lanes = (await eventsOf(vault)).map(({ place }) => place.lane)
+    expect(Math.max(...lanes)).toBeLessThanOrEqual(2)
+  })
+})

@@ -1,0 +1,290 @@
+/** Policies through operations: what each kind of caller can do, and that what he may not see is not there for him. */
+import { expect, test } from 'vitest'
+import type { Caller, PolicyFor, StorageHandle, VaultError } from '../../../src/index.ts'
+import { isVaultError } from '../../../src/index.ts'
+import type { ClientSession, Clients } from '../../support/audited-clients.ts'
+import { callerOf, openClients } from '../../support/audited-clients.ts'
+import { OWNER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const POLICY = {
+  support: ['ALLOW READ ON clients.name, clients.email WITH REDACTION = MASKED', 'ALLOW SEARCH ON clients.email'],
+  analyst: [
+    'ALLOW READ, UPDATE, DELETE, DETOKENIZATION, TOKENIZATION ON clients.* WITH REDACTION = PLAIN_TEXT WHERE clients.country = ctx.country',
+  ],
+  pipeline: ['ALLOW CREATE, TOKENIZATION ON clients.*'],
+  auditor: ['ALLOW AUDIT ON *'],
+  swede: [
+    "ALLOW CREATE, UPDATE ON clients.* WHERE clients.country = 'SE'",
+    'ALLOW READ ON clients.* WITH REDACTION = PLAIN_TEXT',
+  ],
+  stepped: [
+    'ALLOW READ ON clients.name WITH REDACTION = MASKED',
+    'ALLOW READ ON clients.name WITH REDACTION = PLAIN_TEXT WHERE clients.salary > 150',
+    "DENY READ ON clients.name WHERE clients.country = 'DE'",
+    'ALLOW READ ON clients.country',
+  ],
+  blind: ['ALLOW READ, CREATE, UPDATE ON clients.name, clients.country WITH REDACTION = PLAIN_TEXT'],
+} as const satisfies PolicyFor<Clients>
+
+/** Three records of SE, DE, SE. */
+const PEOPLE = [
+  { name: 'Anna', email: 'anna@acme.example', country: 'SE', salary: 100 },
+  { name: 'Bert', email: 'bert@acme.example', country: 'DE', salary: 200 },
+  { name: 'Cilla', email: 'cilla@acme.example', country: 'SE', salary: 300 },
+] as const
+
+const analyst = (country: string): Caller => ({ ...callerOf('analyst'), context: { country } })
+
+async function open(storage: StorageHandle) {
+  const vault = await openClients(storage, { policy: POLICY })
+  const owner = vault.as(OWNER)
+  const { records } = await owner.insert(
+    'clients',
+    PEOPLE.map((fields) => ({ fields })),
+    { tokenization: true },
+  )
+  const ids = records.map(({ id }) => id)
+  const tokens = records.map((record) => record.tokens.email ?? '')
+  const namesLeft = async () =>
+    (await owner.get('clients', { redaction: 'PLAIN_TEXT', fields: ['name'] })).records.map(({ fields }) => fields.name)
+  return { vault, owner, ids, tokens, namesLeft }
+}
+
+/** Everything an error tells, but for one text, which is told as `…`. */
+async function errorOf(work: Promise<unknown>, but?: string): Promise<unknown> {
+  const error: unknown = await work.then(
+    (answer) => ({ answer }),
+    (thrown: unknown) => thrown,
+  )
+  if (!isVaultError(error)) throw new Error(`this was not refused: ${JSON.stringify(error)}`)
+  const { code, grpcCode, message, facts, cause }: VaultError = error
+  const text = JSON.stringify({ code, grpcCode, message, facts, cause: cause ?? null })
+  return JSON.parse(but === undefined ? text : text.replaceAll(but, '…'))
+}
+
+async function codeOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => 'answered',
+    (error: unknown) => (isVaultError(error) ? error.code : error),
+  )
+}
+
+/** One call of every verb on table clients. */
+function everyVerb(
+  session: ClientSession,
+  { id, token }: { id: string; token: string },
+): Readonly<Record<string, Promise<unknown>>> {
+  return {
+    insert: session.insert('clients', [{ fields: { name: 'New' } }]),
+    upsert: session.insert('clients', [{ fields: { name: 'New', email: 'new@acme.example' } }], { upsert: 'email' }),
+    get: session.get('clients', { ids: [id] }),
+    lookup: session.get('clients', { columnName: 'email', columnValues: ['anna@acme.example'] }),
+    page: session.get('clients'),
+    query: session.query('SELECT name FROM clients'),
+    update: session.update('clients', id, { fields: { name: 'Other' } }),
+    tokenize: session.tokenize([{ table: 'clients', column: 'email', value: 'anna@acme.example' }]),
+    detokenize: session.detokenize([{ token }]),
+    getByTokens: session.getByTokens([token]),
+    listEvents: session.listEvents({ filterOps: { accountID: 'v1' } }),
+    deleteOne: session.deleteOne('clients', id),
+  }
+}
+
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  support: ['get', 'lookup', 'page', 'query'],
+  pipeline: ['insert', 'tokenize'],
+  auditor: ['listEvents'],
+  nobody: [],
+}
+
+onEachStorage('policies', (engine) => {
+  test('give each role its verbs, and every other is forbidden', async () => {
+    for (const [role, verbs] of Object.entries(ALLOWED)) {
+      const { vault, ids, tokens } = await open(engine.fresh().open())
+      const calls = everyVerb(vault.as(callerOf(role)), { id: ids[0] ?? '', token: tokens[0] ?? '' })
+      const codes = await Promise.all(Object.values(calls).map(codeOf))
+      const expected = Object.keys(calls).map((verb) => (verbs.includes(verb) ? 'answered' : 'forbidden'))
+      expect(Object.fromEntries(Object.keys(calls).map((verb, n) => [verb, codes[n]])), role).toEqual(
+        Object.fromEntries(Object.keys(calls).map((verb, n) => [verb, expected[n]])),
+      )
+    }
+  })
+
+  test('show the support agent masked columns whatever he asks, and look up what he may search', async () => {
+    const { vault, ids } = await open(engine.fresh().open())
+    const support = vault.as(callerOf('support'))
+    for (const redaction of ['DEFAULT', 'MASKED', 'PLAIN_TEXT'] as const) {
+      const { fields } = await support.getOne('clients', ids[0] ?? '', { redaction })
+      // Column email has no mask, so masked it shows as redacted.
+      expect(fields).toEqual({ name: 'A***', email: '*REDACTED*' })
+    }
+    const { records } = await support.get('clients', {
+      columnName: 'email',
+      columnValues: ['bert@acme.example', 'x@acme.example'],
+    })
+    expect(records.map(({ id }) => id)).toEqual([ids[1]])
+    expect(await codeOf(support.get('clients', { columnName: 'name' as 'email', columnValues: ['Anna'] }))).toBe('forbidden')
+  })
+
+  test('hide a column so that naming it anywhere is naming one that is not there', async () => {
+    const { vault, ids } = await open(engine.fresh().open())
+    const blind = vault.as(callerOf('blind'))
+    const namings: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
+      fields: (name) => blind.get('clients', { fields: [name as 'name'] }),
+      'fields of one': (name) => blind.getOne('clients', ids[0] ?? '', { fields: [name as 'name'] }),
+      lookup: (name) => blind.get('clients', { columnName: name as 'email', columnValues: ['anna@acme.example'] }),
+      insert: (name) => blind.insert('clients', [{ fields: { name: 'n', [name]: 'x' } }]),
+      'insert of tokens': (name) =>
+        blind.insert('clients', [{ fields: { name: 'n' }, tokens: { [name]: 'x' } }], { byot: 'ENABLE' }),
+      upsert: (name) => blind.insert('clients', [{ fields: { name: 'n' } }], { upsert: name as 'email' }),
+      update: (name) => blind.update('clients', ids[0] ?? '', { fields: { [name]: 'x' } }),
+      select: (name) => blind.query(`SELECT ${name} FROM clients`),
+      where: (name) => blind.query(`SELECT name FROM clients WHERE ${name} = 'x'`),
+      join: (name) => blind.query(`SELECT a.name FROM clients a JOIN clients b ON a.${name} = b.${name}`),
+    }
+    for (const [place, naming] of Object.entries(namings)) {
+      for (const hidden of ['email', 'salary']) {
+        // As long as each other, for queries tell columns by where they stand in the text.
+        const unknown = 'x'.repeat(hidden.length)
+        expect(await errorOf(naming(hidden), hidden), `${place} of ${hidden}`).toEqual(await errorOf(naming(unknown), unknown))
+      }
+    }
+    expect((await blind.getOne('clients', ids[0] ?? '', { redaction: 'PLAIN_TEXT' })).fields).toEqual({
+      name: 'Anna',
+      country: 'SE',
+    })
+    expect((await blind.query('SELECT * FROM clients LIMIT 1')).records[0]?.fields).toEqual({
+      svc_id: ids[0],
+      name: 'Anna',
+      country: 'SE',
+    })
+  })
+
+  test('make a row beyond reach one that is not there, for every verb', async () => {
+    const { vault, owner, ids, tokens, namesLeft } = await open(engine.fresh().open())
+    const session = vault.as(analyst('SE'))
+    const { records } = await owner.insert('clients', [{ fields: { name: 'Gone', email: 'gone@acme.example', country: 'SE' } }], {
+      tokenization: true,
+    })
+    const gone = records[0]
+    await owner.deleteOne('clients', gone?.id ?? '')
+    const hidden = { id: ids[1] ?? '', token: tokens[1] ?? '', email: 'bert@acme.example' }
+    const absent = { id: gone?.id ?? '', token: gone?.tokens.email ?? '', email: 'gone@acme.example' }
+    const verbs: Readonly<Record<string, (of: typeof hidden) => Promise<unknown>>> = {
+      get: ({ id }) => session.get('clients', { ids: [ids[0] ?? '', id] }),
+      getOne: ({ id }) => session.getOne('clients', id),
+      update: ({ id }) => session.update('clients', id, { fields: { name: 'n' } }),
+      delete: ({ id }) => session.delete('clients', [ids[0] ?? '', id]),
+      deleteOne: ({ id }) => session.deleteOne('clients', id),
+      detokenize: ({ token }) => session.detokenize([{ token: tokens[0] ?? '' }, { token }]),
+      tokenize: ({ email }) => session.tokenize([{ table: 'clients', column: 'email', value: email }]),
+    }
+    for (const [verb, call] of Object.entries(verbs)) {
+      expect(await errorOf(call(hidden), hidden.id), verb).toEqual(await errorOf(call(absent), absent.id))
+    }
+    const answers: Readonly<Record<string, (of: typeof hidden) => Promise<unknown>>> = {
+      getByTokens: ({ token }) => session.getByTokens([token]),
+      lookup: ({ email }) => session.get('clients', { columnName: 'email', columnValues: [email] }),
+      query: ({ email }) => session.query(`SELECT name FROM clients WHERE email = '${email}'`),
+      detokenize: ({ token }) => session.detokenize([{ token: tokens[0] ?? '' }, { token }], { continueOnError: true }),
+    }
+    for (const [verb, call] of Object.entries(answers)) {
+      const told = async (of: typeof hidden) => JSON.stringify(await call(of)).replaceAll(of.token, '…')
+      expect(await told(hidden), verb).toBe(await told(absent))
+    }
+    expect(await namesLeft()).toEqual(['Anna', 'Bert', 'Cilla'])
+  })
+
+  test('filter before pages, totals and deletions, by what the caller’s context says', async () => {
+    const { vault, owner, namesLeft } = await open(engine.fresh().open())
+    const more = Array.from({ length: 40 }, (_, n) => ({ fields: { name: `n${n}`, country: n % 2 === 0 ? 'SE' : 'DE' } }))
+    await owner.insert('clients', more)
+    const swedish = ['Anna', 'Cilla', ...Array.from({ length: 20 }, (_, n) => `n${2 * n}`)]
+    const session = vault.as(analyst('SE'))
+    const names = async (options: { offset?: number; limit?: number; orderBy?: 'DESCENDING' }) =>
+      (await session.get('clients', { fields: ['name'], redaction: 'PLAIN_TEXT', ...options })).records.map(
+        ({ fields }) => fields.name,
+      )
+    expect(await names({})).toEqual(swedish)
+    expect(await names({ limit: 3, offset: 1 })).toEqual(swedish.slice(1, 4))
+    expect(await names({ limit: 5, offset: 20 })).toEqual(swedish.slice(20))
+    expect(await names({ limit: 2, orderBy: 'DESCENDING' })).toEqual(swedish.slice(-2).reverse())
+    expect((await session.query('SELECT COUNT(*) FROM clients')).records[0]?.fields).toEqual({ 'count(*)': 22 })
+    expect((await vault.as(analyst('NO')).get('clients')).records).toEqual([])
+    await session.delete('clients', '*')
+    expect(await namesLeft()).toEqual(['Bert', ...Array.from({ length: 20 }, (_, n) => `n${2 * n + 1}`)])
+  })
+
+  test('whose condition asks for a fact that is not given grant nothing', async () => {
+    const { vault } = await open(engine.fresh().open())
+    expect(await codeOf(vault.as(callerOf('analyst')).get('clients'))).toBe('forbidden')
+  })
+
+  test('hold for a record as it would stand, too', async () => {
+    const { vault, ids, namesLeft } = await open(engine.fresh().open())
+    const swede = vault.as(callerOf('swede'))
+    const fields = { name: 'Disa', email: 'disa@acme.example' }
+    expect(await codeOf(swede.insert('clients', [{ fields: { ...fields, country: 'DE' } }]))).toBe('forbidden')
+    expect(await codeOf(swede.insert('clients', [{ fields }]))).toBe('forbidden')
+    expect(
+      await codeOf(swede.insert('clients', [{ fields: { ...fields, country: 'SE' } }, { fields: { name: 'E', country: 'DE' } }])),
+    ).toBe('forbidden')
+    expect(await codeOf(swede.update('clients', ids[0] ?? '', { fields: { country: 'DE' } }))).toBe('forbidden')
+    expect(await codeOf(swede.update('clients', ids[1] ?? '', { fields: { country: 'SE' } }))).toBe('not_found')
+    expect(await codeOf(swede.insert('clients', [{ fields: { ...PEOPLE[0], country: 'DE' } }], { upsert: 'email' }))).toBe(
+      'forbidden',
+    )
+    expect(await namesLeft()).toEqual(['Anna', 'Bert', 'Cilla'])
+    await swede.insert('clients', [{ fields: { ...fields, country: 'SE' } }])
+    await swede.insert('clients', [{ fields: { ...PEOPLE[0], name: 'Anne' } }], { upsert: 'email' })
+    expect(await namesLeft()).toEqual(['Anne', 'Bert', 'Cilla', 'Disa'])
+  })
+
+  test('answer an upsert onto a row beyond reach as an insert of a taken value', async () => {
+    const { vault, namesLeft } = await open(engine.fresh().open())
+    const swede = vault.as(callerOf('swede'))
+    const taken = [{ fields: { name: 'X', email: 'bert@acme.example', country: 'SE' } }]
+    const plain = await errorOf(swede.insert('clients', taken))
+    expect(plain).toMatchObject({ code: 'conflict', facts: { column: 'email' } })
+    expect(await errorOf(swede.insert('clients', taken, { upsert: 'email' }))).toEqual(plain)
+    expect(await namesLeft()).toEqual(['Anna', 'Bert', 'Cilla'])
+  })
+
+  test('may show one column at another level in each row, or not at all', async () => {
+    const { vault, ids } = await open(engine.fresh().open())
+    const stepped = vault.as(callerOf('stepped'))
+    const shown = [{ name: 'A***', country: 'SE' }, { country: 'DE' }, { name: 'Cilla', country: 'SE' }]
+    expect((await stepped.get('clients', { redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => fields)).toEqual(shown)
+    expect((await stepped.get('clients', { ids, redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => fields)).toEqual(shown)
+    expect((await stepped.get('clients', { ids, redaction: 'REDACTED' })).records[2]?.fields.name).toBe('*REDACTED*')
+  })
+
+  test('show detokenized values at the level of READ, and none where there is none', async () => {
+    const policy = {
+      plain: ['ALLOW DETOKENIZATION ON clients.email', 'ALLOW READ ON clients.email WITH REDACTION = PLAIN_TEXT'],
+      redacted: ['ALLOW DETOKENIZATION ON clients.email', 'ALLOW READ ON clients.email WITH REDACTION = REDACTED'],
+      unread: ['ALLOW DETOKENIZATION ON clients.email'],
+    } as const satisfies PolicyFor<Clients>
+    const vault = await openClients(engine.fresh().open(), { policy })
+    const { records } = await vault.as(OWNER).insert('clients', [{ fields: PEOPLE[0] }], { tokenization: true })
+    const token = records[0]?.tokens.email ?? ''
+    const ask = async (role: string) =>
+      (await vault.as(callerOf(role)).detokenize([{ token, redaction: 'PLAIN_TEXT' }])).records[0]?.value
+    expect(await ask('plain')).toBe('anna@acme.example')
+    expect(await ask('redacted')).toBe('*REDACTED*')
+    await expect(ask('unread')).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('tell a pipeline nothing but the tokens and ids of what it brings', async () => {
+    const { vault, owner } = await open(engine.fresh().open())
+    const pipeline = vault.as(callerOf('pipeline'))
+    const { records } = await pipeline.insert('clients', [{ fields: { name: 'Disa', email: 'disa@acme.example' } }], {
+      tokenization: true,
+    })
+    const asked = await pipeline.tokenize([{ table: 'clients', column: 'email', value: 'disa@acme.example' }])
+    expect(asked.records).toEqual([{ token: records[0]?.tokens.email }])
+    expect((await owner.getOne('clients', records[0]?.id ?? '')).fields.email).toBe('disa@acme.example')
+    expect(await codeOf(pipeline.getOne('clients', records[0]?.id ?? ''))).toBe('forbidden')
+  })
+})

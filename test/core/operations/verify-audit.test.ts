@@ -1,0 +1,100 @@
+/** Verifying the trail of a vault at work: also while it grows, beside checkpoints, and from its export where the vault is not. */
+import { expect, test } from 'vitest'
+import { verifyExport } from '../../../src/audit-verifier/index.ts'
+import type { SignedCheckpoint } from '../../../src/index.ts'
+import { createSigning } from '../../support/audit-samples.ts'
+import { openClients } from '../../support/audited-clients.ts'
+import { doOperations } from '../../support/audited-work.ts'
+import { SYSTEM_PORTS } from '../../support/system-ports.ts'
+import { OWNER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const { signer, keys } = createSigning('audit-2026')
+
+async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
+  const found: string[] = []
+  for await (const line of lines) found.push(line)
+  return found
+}
+
+onEachStorage('the trail', (engine) => {
+  test('of a vault that did nothing is in order, and so is its export', async () => {
+    const vault = await openClients(engine.fresh().open())
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 0 })
+    expect(await verifyExport(vault.exportAudit())).toEqual({ ok: true, events: 0, checkpoints: 0 })
+  })
+
+  test('is in order whenever it is looked at while others write, and so is every export of it', async () => {
+    const vault = await openClients(engine.fresh().open())
+    let isOver = false
+    const working = doOperations(vault, { name: 'w', callers: 8, each: 12 }).then(() => {
+      isOver = true
+    })
+    let looks = 0
+    for (; !isOver || looks === 0; looks++) {
+      expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+      expect(await verifyExport(vault.exportAudit())).toMatchObject({ ok: true })
+      // Of an empty trail in memory both are done without the event loop ever turning.
+      await SYSTEM_PORTS.scheduler.turn()
+    }
+    await working
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 8 * 12 })
+  })
+
+  test('agrees with every checkpoint of it, in storage and exported, however far it has gone on', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const kept: SignedCheckpoint[] = []
+    const sink = async (checkpoint: SignedCheckpoint): Promise<void> => void kept.push(checkpoint)
+    for (const name of ['a', 'b', 'c']) {
+      await doOperations(vault, { name, callers: 4, each: 3 })
+      expect(await vault.checkpointAudit({ signer, sink })).toBe(kept.at(-1))
+    }
+    await doOperations(vault, { name: 'd', callers: 4, each: 3 })
+    expect(kept.map(({ checkpoint }) => checkpoint.events)).toEqual([12, 24, 36])
+    expect(await vault.verifyAudit({ checkpoints: kept })).toEqual({ ok: true, events: 48 })
+    const lines = await linesOf(vault.exportAudit({ checkpoints: kept.slice(0, 2) }))
+    expect(await verifyExport(lines, { keys, checkpoints: kept })).toEqual({ ok: true, events: 48, checkpoints: 5 })
+  })
+
+  test('exported and cut, at whatever line, is found out; the last event alone by a checkpoint', async () => {
+    const vault = await openClients(engine.fresh().open())
+    await doOperations(vault, { name: 'a', callers: 3, each: 4 })
+    const checkpoint = await vault.checkpointAudit({ signer })
+    const lines = await linesOf(vault.exportAudit())
+    for (let cut = 0; cut < lines.length; cut++) {
+      expect((await verifyExport(lines.toSpliced(cut, 1))).ok, `without line ${cut + 1}`).toBe(false)
+      expect((await verifyExport(lines.slice(0, cut))).ok, `to line ${cut}`).toBe(false)
+    }
+    await doOperations(vault, { name: 'b', callers: 1, each: 1 })
+    const later = await vault.checkpointAudit({ signer })
+    // What was exported earlier is whole in itself; only the later checkpoint knows that it was not all.
+    expect(await verifyExport(lines, { keys, checkpoints: [checkpoint] })).toMatchObject({ ok: true })
+    expect(await verifyExport(lines, { keys, checkpoints: [later] })).toMatchObject({ ok: false })
+  })
+
+  test('holds no value, and is not a trail of another vault', async () => {
+    const vault = await openClients(engine.fresh().open())
+    await vault.as(OWNER).insert('clients', [{ fields: { name: 'Quetzalcoatl', salary: 918_273_645 } }])
+    const lines = await linesOf(vault.exportAudit())
+    expect(lines.join('\n')).not.toMatch(/quetzalcoatl|918273645/i)
+    const other = await openClients(engine.fresh().open(), { id: 'v2' })
+    await other.as(OWNER).get('clients')
+    const foreign = await other.checkpointAudit({ signer })
+    expect(await verifyExport(lines, { keys, checkpoints: [foreign] })).toMatchObject({ ok: false })
+    await expect(vault.verifyAudit({ checkpoints: [foreign] })).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  test('asks for no right and leaves no event: whoever holds the vault may verify, export and mark it', async () => {
+    const vault = await openClients(engine.fresh().open())
+    await vault.as(OWNER).get('clients')
+    await vault.checkpointAudit({ signer })
+    await linesOf(vault.exportAudit())
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 })
+  })
+
+  test('marked for a keeper who fails is not said to be kept', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const full = new Error('the bucket is full')
+    await expect(vault.checkpointAudit({ signer, sink: () => Promise.reject(full) })).rejects.toBe(full)
+  })
+})
