@@ -33,6 +33,7 @@ function isObject(host: unknown): host is Readonly<Record<string, unknown>> {
 function kyselyLine(transaction: Transaction<AnyTables>): Line {
   const plain = transaction.withoutPlugins()
   return {
+    isShared: true,
     send: oneByOne(async ({ text, parameters }: Order) => {
       const { rows } = await plain.executeQuery(CompiledQuery.raw(text, [...parameters]))
       // Kysely answers plain objects whose keys stand in the order of the statement.
@@ -46,6 +47,7 @@ function clientLine(client: DriverClient & { getTransactionStatus?(): string | n
   let checked: Promise<void> | undefined
   let ended = false
   return {
+    isShared: true,
     async send(order) {
       checked ??= assertOpen(line)
       await checked

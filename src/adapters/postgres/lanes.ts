@@ -112,22 +112,26 @@ function createSentOrders(line: Line): SentOrders {
   }
 }
 
-/** Savepoint orders are sent without waiting: they run in order, and whatever goes wrong with one fails all after it. */
+/** Savepoint orders are sent without waiting, but at the end of one on a shared line: they run in order, and whatever goes wrong with one fails all after it. */
 async function withSavepoint<T>(line: Line, above: Level, work: (lane: Lane) => Promise<T>): Promise<T> {
   const name = `sr_${above.depth}`
-  const post = (text: string) => void line.send({ text, parameters: [] }).catch(() => {})
+  const post = (text: string): Promise<unknown> => line.send({ text, parameters: [] }).catch(() => {})
+  const close = async (...texts: readonly string[]): Promise<void> => {
+    const posted = Promise.all(texts.map(post))
+    // The application's next order must not overtake them: it would be undone with what they undo.
+    if (line.isShared === true) await posted
+  }
   const inner = createInnerLane(line, above)
-  post(`savepoint ${name}`)
+  void post(`savepoint ${name}`)
   try {
     const result = await work(inner.lane)
     await inner.end()
     if (inner.failure() !== undefined) throw swallowedError()
-    post(`release savepoint ${name}`)
+    await close(`release savepoint ${name}`)
     return result
   } catch (error) {
     await inner.end()
-    post(`rollback to savepoint ${name}`)
-    post(`release savepoint ${name}`)
+    await close(`rollback to savepoint ${name}`, `release savepoint ${name}`)
     throw afterFailure(inner, error)
   }
 }

@@ -41,6 +41,8 @@ export interface Order {
 
 /** One connection, on which orders run strictly in the order they were sent. */
 export interface Line {
+  /** True where the application sends on the same connection as well: when a call ends, none of its orders may be waiting still. */
+  readonly isShared?: boolean
   send(order: Order): Promise<{ readonly command: string; readonly rows: readonly RawRow[] }>
 }
 

@@ -71,6 +71,29 @@ describe('a pg client with an open transaction', () => {
     })
   }
 
+  it('keeps what the application writes right after a savepoint of ours was undone', async () => {
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query('create table kept (n integer)')
+    const joined = storage.joinTransaction(client)
+    for (let n = 0; n < 5; n++) {
+      const nested = joined.transaction((one) =>
+        one.transaction((two) =>
+          two.transaction(async (three) => {
+            await three.reserveIds('notes', 1)
+            throw new Error('undo it')
+          }),
+        ),
+      )
+      await nested.catch(() => {})
+      await client.query('insert into kept values ($1)', [n])
+    }
+    await client.query('commit')
+    expect((await client.query('select n from kept order by n')).rows).toHaveLength(5)
+    await client.query('drop table kept')
+    client.release()
+  })
+
   it('is refused when it has no open transaction, before or after', async () => {
     const client = await pool.connect()
     await expect(storage.joinTransaction(client).insert('notes', [ROW])).rejects.toMatchObject({ code: 'invalid_request' })
