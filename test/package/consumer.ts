@@ -230,7 +230,9 @@ export async function account(privateKey: string): Promise<boolean> {
   const checkpoint = await vault.checkpointAudit({ signer: ed25519Signer({ keyId: 'k1', privateKey }) })
   const verdict = await verifyExport(vault.exportAudit({ checkpoints: [checkpoint] }))
   const isWhole = (await vault.verifyAudit({ checkpoints: [checkpoint] })).ok && verdict.ok
-  return isWhole && column?.decision !== 'DENIED' && events[0]?.response.code === 200 && nextOps?.changeID !== '' && records.length > 0
+  return (
+    isWhole && column?.decision !== 'DENIED' && events[0]?.response.code === 200 && nextOps?.changeID !== '' && records.length > 0
+  )
 }
 
 /** Inferred answers, handed on. */
