@@ -7,8 +7,8 @@ import type { Pace } from './pace.ts'
 import { createSift } from './sift-rows.ts'
 import type { StoreContext } from './store-context.ts'
 
-/** Rows on the first page: often all that is needed. */
-const FIRST_PAGE = 128
+/** Rows on the first page: often all that is needed, and few enough for an engine to hand over as they are. */
+const FIRST_PAGE = 64
 /** Rows on a page at most. */
 const LONGEST_PAGE = 1000
 /** Bytes of bodies a page should have at most, judged by the page before. */
@@ -48,11 +48,13 @@ export async function* scanRows(
     for (let start = 0; start < rows.length; start = end) {
       end = endOfSlice(rows, start, size)
       const held = sift(rows.slice(start, end), wanted)
-      size = pace.isDue() ? Math.max(1, size >> 2) : Math.min(LONGEST_SLICE, size * 2)
+      const isDue = pace.isDue()
+      size = isDue ? Math.max(1, size >> 2) : Math.min(LONGEST_SLICE, size * 2)
       wanted -= held.length
       if (held.length > 0) yield held
       if (wanted <= 0) return
-      await pace.turn()
+      // Many queries end with their first page: those need not wait for a turn.
+      if (isDue || page.after !== undefined) await pace.turn()
     }
     const last = rows.at(-1)
     if (last === undefined || rows.length < page.limit) return
