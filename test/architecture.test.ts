@@ -175,7 +175,7 @@ const FAULTS: readonly Fault[] = [
     'staircase',
     'src/core/values/text.ts',
     `/** A. */\nimport type { context } from '../operations/context.ts'\nexport const text = 1`,
-    'src/core/values/text.ts (step 2) imports src/core/operations/context.ts (step 7); imports only go down the stairs',
+    'src/core/values/text.ts (step 2) imports src/core/operations/context.ts (step 9); imports only go down the stairs',
   ],
   [
     'staircase',
@@ -229,13 +229,13 @@ const FAULTS: readonly Fault[] = [
     'waiting',
     'src/core/values/a.ts',
     '/** A. */\nexport const a = async () => 1',
-    'src/core/values/a.ts says async; in core only ports, stores, operations, batch, vault wait',
+    'src/core/values/a.ts says async; in core only ports, journal, stores, queries, operations, batch, vault wait',
   ],
   [
     'waiting',
     'src/core/values/a.ts',
     '/** A. */\nexport type A = Promise<string>',
-    'src/core/values/a.ts says Promise; in core only ports, stores, operations, batch, vault wait',
+    'src/core/values/a.ts says Promise; in core only ports, journal, stores, queries, operations, batch, vault wait',
   ],
   [
     'time and luck',

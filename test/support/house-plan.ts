@@ -8,14 +8,24 @@ export const STAIRS: readonly (readonly string[])[] = [
   ['schema'],
   ['expressions'],
   ['policy', 'barrier', 'sql', 'audit'],
+  ['journal'],
   ['stores'],
+  ['queries'],
   ['operations'],
   ['batch'],
   ['vault'],
 ]
 
 /** The rooms of core that may wait. */
-export const WAITING_ROOMS: ReadonlySet<string> = new Set(['ports', 'stores', 'operations', 'batch', 'vault'])
+export const WAITING_ROOMS: ReadonlySet<string> = new Set([
+  'ports',
+  'journal',
+  'stores',
+  'queries',
+  'operations',
+  'batch',
+  'vault',
+])
 
 /** The operations every other operation may import. */
 export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants'])

@@ -6,9 +6,9 @@ import { type Outcome, outcomeOf, SUCCESS, withoutStrangers } from '../audit/out
 import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
 import { isVaultError, VaultError } from '../errors.ts'
+import type { Commit } from '../journal/commit.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { Table } from '../schema/layout.ts'
-import type { Commit } from '../stores/commit.ts'
 import { toHex } from '../util/bytes.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 

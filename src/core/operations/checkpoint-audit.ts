@@ -1,8 +1,8 @@
 /** Signs where every lane of the audit trail stands, and hands it out of the vault's reach. */
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
+import { allReadable, readMarks } from '../journal/read-trail.ts'
 import type { Signer } from '../ports/signer.ts'
-import { allReadable, readMarks } from '../stores/read-trail.ts'
 import type { AuditTrail } from './context.ts'
 
 /** Who signs, and who keeps. */

@@ -3,7 +3,7 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
 import { placeOfRow } from '../audit/place.ts'
 import { VaultError } from '../errors.ts'
-import { allReadable, eachEvent, readMarks } from '../stores/read-trail.ts'
+import { allReadable, eachEvent, readMarks } from '../journal/read-trail.ts'
 import type { AuditTrail } from './context.ts'
 
 /** What an export takes along. */

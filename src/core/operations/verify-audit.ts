@@ -4,7 +4,7 @@ import { ChainCheck } from '../audit/chain-check.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { departureFrom, parseCheckpoint, placesOf } from '../audit/checkpoint.ts'
 import { VaultError } from '../errors.ts'
-import { eachEvent, readable, readMarks } from '../stores/read-trail.ts'
+import { eachEvent, readable, readMarks } from '../journal/read-trail.ts'
 import type { AuditTrail } from './context.ts'
 
 /** What a check may be held against. */

@@ -1,9 +1,9 @@
 /** What the stores are handed: storage, the barrier, the live tables, and the time. */
 import type { Barrier } from '../barrier/barrier.ts'
+import type { Commit } from '../journal/commit.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
-import type { Commit } from './commit.ts'
 
 /** The part of an operation's context that the stores touch. */
 export interface StoreContext {

@@ -2,10 +2,10 @@
 import type { Filter, Page, Row } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
 import type { SourcePlan } from '../sql/plan.ts'
+import type { StoreContext } from '../stores/store-context.ts'
 import type { HeldRow } from './held-row.ts'
 import type { Pace } from './pace.ts'
 import { createSift } from './sift-rows.ts'
-import type { StoreContext } from './store-context.ts'
 
 /** Rows on the first page: often all that is needed, and few enough for an engine to hand over as they are. */
 const FIRST_PAGE = 64
