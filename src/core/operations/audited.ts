@@ -178,11 +178,12 @@ async function note({ journal, log }: SessionContext, { verb, action }: Deed, ev
   } catch (error) {
     const facts = { operation: action, requestID: event.context.requestID, code: outcomeOf(error).failure }
     quietly(() => log?.error(facts, 'audit event not stored'))
+    const why = isVaultError(error) ? error : undefined
     throw new VaultError(
       'unavailable',
-      `${verb} failed. Its audit event could not be stored, so nothing is answered. Try again, or look at the storage.`,
+      `${verb} failed. Its audit event could not be stored, so nothing is answered. Try again, or look at the storage. ${why?.message ?? ''}`.trim(),
       {},
-      isVaultError(error) ? error : undefined,
+      why,
     )
   }
 }

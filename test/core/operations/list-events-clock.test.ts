@@ -1,0 +1,74 @@
+/** Listing after the clock was set back: events from what is now the future are found like all others, each exactly once. */
+import { expect, test } from 'vitest'
+import type { AuditEvent, EventQueryInput, Vault } from '../../../src/index.ts'
+import { column } from '../../../src/index.ts'
+import { eventsOf } from '../../support/audited-clients.ts'
+import { openLoose, START_MS } from '../../support/open-loose.ts'
+import { OWNER, STRANGER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+const HOUR = 3_600_000
+/** Events before the clock was set back, and after. They share commits of 256, so that on Postgres the second have lanes the first did not. */
+const BEFORE = 512
+const AFTER = 1536
+
+type Filter = Omit<EventQueryInput['filterOps'], 'accountID'>
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+/** Is refused so many times at once, which leaves as many events. */
+async function refusals(vault: Vault, count: number): Promise<void> {
+  const session = vault.as(STRANGER)
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, () => session.get('notes')))
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([])
+}
+
+/** Ids of the refusals as an auditor lists them, page by page, newest first. */
+async function listed(vault: Vault, filter: Filter): Promise<AuditEvent[]> {
+  const events: AuditEvent[] = []
+  const filterOps = { accountID: 'v1', context: { actor: STRANGER.actor }, ...filter }
+  for (let after: { timestamp: string; changeID: string } | undefined; ; ) {
+    const query = { filterOps, limit: 100, ...(after === undefined ? {} : { afterOps: after }) }
+    const page = await vault.as(OWNER).listEvents(query)
+    events.push(...page.events)
+    if (page.nextOps === undefined) return events
+    after = page.nextOps
+  }
+}
+
+onEachStorage('a clock set back', (engine) => {
+  test(`by an hour hides none of ${BEFORE + AFTER} events and shows none twice, whichever are asked for`, async () => {
+    const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
+    await refusals(vault, BEFORE)
+    clock.ms -= HOUR
+    await refusals(vault, AFTER)
+    const stored = await eventsOf(vault)
+    expect(stored).toHaveLength(BEFORE + AFTER)
+    const between = START_MS - HOUR / 2
+    const cases: readonly (readonly [Filter, (at: number) => boolean])[] = [
+      [{}, () => true],
+      [{ startTime: iso(between) }, (at) => at >= between],
+      [{ endTime: iso(between) }, (at) => at <= between],
+      [{ startTime: iso(START_MS - 2 * HOUR), endTime: iso(START_MS + HOUR) }, () => true],
+    ]
+    for (const [filter, isAsked] of cases) {
+      const events = await listed(vault, filter)
+      const ids = events.map(({ context }) => context.changeID)
+      const expected = stored.filter(({ timestamp }) => isAsked(Date.parse(timestamp)))
+      expect(ids.length, JSON.stringify(filter)).toBe(new Set(ids).size)
+      expect([...ids].sort(), JSON.stringify(filter)).toEqual(expected.map(({ changeID }) => changeID).sort())
+      const times = events.map(({ response }) => response.timestamp)
+      expect(times).toEqual([...times].sort().reverse())
+    }
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
+  test('a page of the newest begins with them, and not with what the clock says now', async () => {
+    const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
+    await refusals(vault, 3)
+    const before = await eventsOf(vault)
+    clock.ms -= HOUR
+    const { events } = await vault.as(OWNER).listEvents({ filterOps: { accountID: 'v1' } })
+    expect(events.map(({ context }) => context.changeID)).toEqual(before.map(({ changeID }) => changeID).reverse())
+  })
+})
