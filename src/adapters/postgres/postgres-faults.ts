@@ -71,6 +71,8 @@ export function toPostgresFault(error: unknown, scene: Scene): VaultError {
 
 function faultOfState(state: string, scene: Scene, cause: Error): VaultError {
   switch (state) {
+    case '22003':
+      return new VaultError('invalid_request', 'A number is beyond the range of its type.', { grpcCode: 11 }, cause)
     case '53100':
       return fullError(ENGINE, cause)
     case '55P03':

@@ -5,7 +5,7 @@ import type { Comparator } from './ast.ts'
 import { typeOf } from './columns-of.ts'
 import { holds } from './comparator.ts'
 import type { ColumnRef, Condition, Term, Truth, ValueOf } from './condition.ts'
-import { createMatcher } from './like.ts'
+import { createMatcher, PatternFault } from './like.ts'
 
 /** A question to a row: compiled once, asked of many. */
 type Question = (valueIn: ValueOf) => Truth
@@ -122,14 +122,18 @@ function likenessTest({ ignoresCase, right }: Likeness): Test {
   return (text, pattern) => (typeof text === 'string' && typeof pattern === 'string' ? matcherOf(pattern)(text) : undefined)
 }
 
+/** Characters a pattern that stands in a column may have: one in a query is bounded by the query's own length. */
+const LONGEST_STORED_PATTERN = 4096
 /** Compiled patterns kept at most: columns of patterns tend to hold few different ones. */
-const MOST_MATCHERS = 256
+const MOST_MATCHERS = 16
 
 function matcherCache(ignoresCase: boolean): (pattern: string) => (text: string) => boolean {
   const known = new Map<string, (text: string) => boolean>()
   return (pattern) => {
     let matches = known.get(pattern)
     if (matches === undefined) {
+      if (pattern.length > LONGEST_STORED_PATTERN)
+        throw new PatternFault(`The pattern has more than ${LONGEST_STORED_PATTERN} characters. Shorten it.`)
       matches = createMatcher(pattern, ignoresCase)
       if (known.size >= MOST_MATCHERS) known.clear()
       known.set(pattern, matches)

@@ -31,6 +31,11 @@ export class LexemeCursor {
     return this.#lexemes[this.#next + ahead] ?? this.#end
   }
 
+  /** How many lexemes are one of these words (in lower case), wherever they stand. */
+  count(...words: readonly string[]): number {
+    return this.#lexemes.filter(({ kind, text }) => kind === 'word' && words.includes(text)).length
+  }
+
   /** Takes the lexeme at hand, whatever it is. */
   next(): Lexeme {
     const lexeme = this.peek()

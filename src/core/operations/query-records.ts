@@ -1,4 +1,5 @@
 /** Answers a SELECT: parse, settle, plan, run, show. Everything that can be refused is refused before any row is read. */
+import { z } from 'zod'
 import { mintIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { showValue } from '../barrier/reveal.ts'
@@ -30,7 +31,6 @@ import { filterCells } from '../stores/find-visible.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { audited } from './audited.ts'
 import type { SessionContext } from './context.ts'
-import { assertOptions } from './context.ts'
 
 /** What a query touches. */
 export interface QueryContext extends ScanContext {
@@ -71,7 +71,7 @@ const DEFAULT_ID_NAME = 'svc_id'
 export function queryRecords(session: SessionContext, sql: unknown, options: QueryOptions): Promise<{ records: QueryRecord[] }> {
   const deed = { action: 'QUERY', resourceType: 'VAULT', verb: 'Query', body: () => ({ query: sql }) } as const
   return audited(session, deed, async (context, trail) => {
-    assertOptions<QueryOptions>(options, 'Query', ['idName', 'signal', 'budget'])
+    assertQueryOptions(options)
     const { records, found } = await answerQuery(context, sql, options)
     for (const { table, rows } of found) trail.touches(table, rows)
     return { records }
@@ -96,12 +96,33 @@ export function explainQuery(context: QueryContext, sql: unknown, options: Pick<
 }
 
 function budgetOf({ budget = {} }: QueryOptions): Budget {
-  const whole: Budget = { rows: ROW_BUDGET, milliseconds: TIME_BUDGET_MS, bytes: MEMORY_BUDGET, ...budget }
-  // What is no number, NaN included, would bound nothing.
-  if (Object.values(whole).every((most) => typeof most === 'number' && most >= 0)) return whole
-  throw new VaultError('invalid_request', 'Query failed. A budget gives rows, milliseconds and bytes as numbers from 0 up.', {
-    grpcCode: 11,
-  })
+  return { rows: ROW_BUDGET, milliseconds: TIME_BUDGET_MS, bytes: MEMORY_BUDGET, ...budget }
+}
+
+const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()
+
+/** Anything misspelt, or no number, would bound nothing. */
+const optionsShape = z.strictObject({
+  idName: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,62}$/)
+    .optional(),
+  signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
+  budget: z.strictObject({ rows: amount, milliseconds: amount, bytes: amount }).optional(),
+})
+
+/** Refuses options of another shape than declared. */
+function assertQueryOptions(options: unknown): asserts options is QueryOptions {
+  const parsed = optionsShape.safeParse(options)
+  if (parsed.success) return
+  const [issue] = parsed.error.issues
+  const member = issue?.path.map(String).join('.') ?? ''
+  const isAmount = issue?.path[0] === 'budget' && issue.path.length > 1
+  throw new VaultError(
+    'invalid_request',
+    `Query failed. Option ${member === '' ? 'list' : member} is not as described. It takes idName, an AbortSignal as signal, and a budget of rows, milliseconds and bytes from 0 up.`,
+    isAmount ? { grpcCode: 11 } : {},
+  )
 }
 
 function textOf(sql: unknown): string {

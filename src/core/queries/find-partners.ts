@@ -38,6 +38,7 @@ const MOST_LOOKED_UP = 2000
 export function createPartners(context: ScanContext, joining: Joining): Partners {
   let table: Promise<HeldTable> | undefined
   let lookedUp = 0
+  let held = 0
   const wholeTable = () => {
     table ??= readTable(context, joining)
     return table
@@ -47,7 +48,11 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
       const [pair] = joining.step.pairs
       if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MOST_LOOKED_UP) {
         lookedUp += tuples.length
-        return lookUp(context, joining, { pair, tuples })
+        // The partners of the tuples before are let go only now: until here they were in use.
+        joining.pace.hold(-held)
+        const found = await lookUp(context, joining, { pair, tuples })
+        held = found.bytes
+        return found.candidatesOf
       }
       return candidatesIn(await wholeTable(), joining)
     },
@@ -79,12 +84,12 @@ function candidatesIn({ rows, index }: HeldTable, { step: { pairs }, read }: Joi
   return (tuple) => index.under(joinKey(pairs.map(({ left }) => read(tuple[left.source], left))))
 }
 
-/** Asks storage for the partners of these tuples alone. What it holds of them is let go with them. */
+/** Asks storage for the partners of these tuples alone. Answers also how many bytes it holds of them. */
 async function lookUp(
   context: ScanContext,
   { step, pace, read }: Joining,
   { pair, tuples }: { readonly pair: EqualPair; readonly tuples: readonly Tuple[] },
-): Promise<CandidatesOf> {
+): Promise<{ readonly candidatesOf: CandidatesOf; readonly bytes: number }> {
   const valueIn = (tuple: Tuple) => read(tuple[pair.left.source], pair.left)
   const wanted = new Set(tuples.map(valueIn).filter((value) => value !== null))
   const also = partnerFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
@@ -100,8 +105,7 @@ async function lookUp(
       }
     }
   }
-  pace.hold(-bytes)
-  return (tuple) => index.under(joinKey([valueIn(tuple)]))
+  return { candidatesOf: (tuple) => index.under(joinKey([valueIn(tuple)])), bytes }
 }
 
 /** Values that partners in a table must have. */

@@ -48,8 +48,14 @@ export function sizeOf({ values, publicId }: HeldRow): number {
   return size
 }
 
-/** JSON values are counted by their text: it is what they were read from. */
+/** Bytes an object, a list or a member of one takes besides its texts. */
+const NODE_BYTES = 64
+
 function sizeOfValue(value: unknown): number {
   if (typeof value === 'string') return value.length * 2
-  return typeof value === 'object' && value !== null ? JSON.stringify(value).length * 4 : 0
+  if (typeof value !== 'object' || value === null) return 0
+  let size = NODE_BYTES
+  // Values are no deeper than the schema lets them be.
+  for (const [name, member] of Object.entries(value)) size += NODE_BYTES + name.length + sizeOfValue(member)
+  return size
 }

@@ -124,9 +124,7 @@ function keepsRight({ kind }: StepPlan): boolean {
 }
 
 /** The candidates in pieces; a short list, as most are, as it is. */
-function stridesOf(candidates: readonly HeldRow[]): readonly (readonly HeldRow[])[] {
-  if (candidates.length <= STRIDE) return candidates.length === 0 ? [] : [candidates]
-  const strides: (readonly HeldRow[])[] = []
-  for (let at = 0; at < candidates.length; at += STRIDE) strides.push(candidates.slice(at, at + STRIDE))
-  return strides
+function* stridesOf(candidates: readonly HeldRow[]): Generator<readonly HeldRow[]> {
+  if (candidates.length > 0 && candidates.length <= STRIDE) yield candidates
+  else for (let at = 0; at < candidates.length; at += STRIDE) yield candidates.slice(at, at + STRIDE)
 }

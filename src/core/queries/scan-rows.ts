@@ -1,17 +1,17 @@
 /** Reads a table for a query: page after page by id, in slices short enough that others are answered meanwhile. */
 import type { Filter, Page, Row } from '../ports/storage.ts'
-import { BODY } from '../schema/layout.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { StoreContext } from '../stores/store-context.ts'
 import type { HeldRow } from './held-row.ts'
 import type { Pace } from './pace.ts'
+import type { Sift } from './sift-rows.ts'
 import { createSift } from './sift-rows.ts'
 
 /** Rows on the first page: often all that is needed, and few enough for an engine to hand over as they are. */
 const FIRST_PAGE = 64
 /** Rows on a page at most. */
 const LONGEST_PAGE = 1000
-/** Bytes of bodies a page should have at most, judged by the page before. */
+/** Bytes and characters a page should have at most, judged by the page before. */
 const PAGE_BYTES = 4 * 1024 * 1024
 /** Rows and bytes opened between two turns of the event loop: few at first, more where that takes little time. */
 const FIRST_SLICE = 64
@@ -36,35 +36,64 @@ export async function* scanRows(
   { storage, barrier }: ScanContext,
   { plan, pace, also, most = Number.POSITIVE_INFINITY }: Scan,
 ): AsyncGenerator<HeldRow[]> {
-  const { sift, columns } = createSift(barrier, plan)
+  const sift = createSift(barrier, plan)
+  const { columns } = sift
   const filter = both(plan.filter, also)
-  let wanted = most
+  const state: Reading = { wanted: most, size: FIRST_SLICE }
   let page: Page = { order: 'up', limit: FIRST_PAGE, columns }
-  let size = FIRST_SLICE
-  while (wanted > 0) {
+  while (state.wanted > 0) {
     const rows = await storage.find(plan.source.table.physical.name, filter, page)
-    pace.read(rows.length)
-    let end = 0
-    for (let start = 0; start < rows.length; start = end) {
-      end = endOfSlice(rows, start, size)
-      const held = sift(rows.slice(start, end), wanted)
-      const isDue = pace.isDue()
-      size = isDue ? Math.max(1, size >> 2) : Math.min(LONGEST_SLICE, size * 2)
-      wanted -= held.length
-      if (held.length > 0) yield held
-      if (wanted <= 0) return
-      // Many queries end with their first page: those need not wait for a turn.
-      if (isDue || page.after !== undefined) await pace.turn()
-    }
+    // What the caller may not see must not spend what he has: of rows that are judged only those count that take part.
+    if (!plan.isJudged) pace.read(rows.length)
+    yield* siftSlices(rows, state, { sift, plan, pace, isFirst: page.after === undefined })
     const last = rows.at(-1)
     if (last === undefined || rows.length < page.limit) return
     page = { order: 'up', limit: nextLimit(rows), after: last.id, columns }
   }
 }
 
+/** How many rows are still wanted, and how many are opened at a time. */
+interface Reading {
+  wanted: number
+  size: number
+}
+
+interface Slicing {
+  readonly sift: Sift
+  readonly plan: SourcePlan
+  readonly pace: Pace
+  readonly isFirst: boolean
+}
+
+/** The rows of one page that take part, slice by slice. */
+async function* siftSlices(
+  rows: readonly Row[],
+  state: Reading,
+  { sift, plan, pace, isFirst }: Slicing,
+): AsyncGenerator<HeldRow[]> {
+  let end = 0
+  for (let start = 0; start < rows.length; start = end) {
+    end = endOfSlice(rows, start, state.size)
+    const held = sift.sift(rows.slice(start, end), state.wanted)
+    if (plan.isJudged) pace.read(held.length)
+    const isDue = pace.isDue()
+    state.size = nextSize(state.size, isDue)
+    state.wanted -= held.length
+    if (held.length > 0) yield held
+    if (state.wanted <= 0) return
+    // Many queries end with their first page: those need not wait for a turn.
+    if (isDue || !isFirst) await pace.turn()
+  }
+}
+
 function both(filter: Filter, also: Filter | undefined): Filter {
   if (also === undefined) return filter
   return filter.kind === 'every' ? also : { kind: 'and', filters: [also, filter] }
+}
+
+/** Slices grow while they take little time. */
+function nextSize(size: number, isDue: boolean): number {
+  return isDue ? Math.max(1, size >> 2) : Math.min(LONGEST_SLICE, size * 2)
 }
 
 /** As many rows as fit a page if they are as long as these. */
@@ -87,6 +116,10 @@ function endOfSlice(rows: readonly Row[], start: number, size: number): number {
 }
 
 function bytesOf(row: Row): number {
-  const body = row[BODY]
-  return body instanceof Uint8Array ? body.length : 0
+  let bytes = 0
+  for (const column in row) {
+    const cell = row[column]
+    if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
+  }
+  return bytes
 }

@@ -34,8 +34,10 @@ export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
   const columns = [...passesOpened.columns, ...(plan.isJudged ? plan.source.access.judgedBy : []), ...plan.carried]
   const readsIds = plan.carriesId || passesOpened.readsIds || judge.readsIds
 
+  const isThere = (cellOf: ValueOf): boolean => judge.grantsOf(cellOf) !== undefined
   const sift = (rows: readonly Row[], most: number): HeldRow[] => {
-    const survivors = passesShut.isOpen ? rows : onlyPassing(barrier, plan.source.table, { ...passesShut, rows })
+    const there = judge.isOnPlain ? onlyPassing(barrier, plan.source.table, { ...judge, rows, test: isThere }) : rows
+    const survivors = passesShut.isOpen ? there : onlyPassing(barrier, plan.source.table, { ...passesShut, rows: there })
     // Where nothing more is decided, no row is opened that will not be answered.
     const opened = decidesAfter ? survivors : survivors.slice(0, most)
     if (opened.length === 0) return []
@@ -85,7 +87,7 @@ function createTest(condition: Condition): Test {
 function onlyPassing(
   barrier: Barrier,
   table: Table,
-  { rows, readsIds, test }: Test & { readonly rows: readonly Row[] },
+  { rows, readsIds, test }: Pick<Test, 'readsIds' | 'test'> & { readonly rows: readonly Row[] },
 ): readonly Row[] {
   const cursor = openColumns(barrier, table, rows, [])
   const ids = readsIds ? mintIds(barrier.ring, table, idsOf(rows)) : []
@@ -100,6 +102,8 @@ function onlyPassing(
 
 interface Judge {
   readonly readsIds: boolean
+  /** True where rows are judged by what storage keeps plain: then none that is not there is opened, nor heard of if it is damaged. */
+  readonly isOnPlain: boolean
   /** The grants of the row at hand, undefined where it does not exist for this query. */
   grantsOf(cellOf: ValueOf): RowGrants | undefined
 }
@@ -107,12 +111,13 @@ interface Judge {
 function createJudge({ source: { access }, isJudged, demand }: SourcePlan): Judge {
   if (!isJudged) {
     const grants = leastGrants(access)
-    return { readsIds: false, grantsOf: () => grants }
+    return { readsIds: false, isOnPlain: false, grantsOf: () => grants }
   }
   const judges = access.conditions.map(compileCondition)
   // Rows in which the same conditions hold share their grants, and so whether they take part.
   const verdicts = new Map<RowGrants, boolean>()
   return {
+    isOnPlain: access.conditions.every(isOnPlain),
     readsIds: access.conditions.some((condition) => columnsOf(condition).some(({ column }) => column === undefined)),
     grantsOf(cellOf) {
       const grants = access.forRow(judges.map((judge) => judge(cellOf)))

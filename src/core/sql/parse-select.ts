@@ -1,10 +1,12 @@
 /** Reads a query: text to the tree of one SELECT. What else SQL has is refused by its name and place. */
+
 import type { Expression } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
+import { MOST_PATTERNS } from './query-limits.ts'
 import type { FromTable, Join, JoinKind, Select } from './select.ts'
 
 /**
@@ -23,7 +25,14 @@ export function parseSelect(text: string): Select {
   const where = cursor.takeWord('where') ? parseExpression(cursor) : undefined
   const { limit, offset } = parseWindow(cursor)
   expectEnd(cursor)
+  assertFewPatterns(cursor)
   return { items, from, joins, where, limit, offset }
+}
+
+/** Each pattern is matched with every row's text, at one go: many of them would hold everybody else up. */
+function assertFewPatterns(cursor: LexemeCursor): void {
+  if (cursor.count('like', 'ilike') <= MOST_PATTERNS) return
+  throw new TextFault('limit', `A query may hold ${MOST_PATTERNS} LIKE and ILIKE at most.`, 0)
 }
 
 function expectFrom(cursor: LexemeCursor): void {
