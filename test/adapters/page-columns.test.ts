@@ -1,0 +1,55 @@
+/** Pages that ask for some columns: those and no others come, and one that the table does not have is refused before anything is read. */
+import { expect, test } from 'vitest'
+import type { PhysicalTable, StorageHandle } from '../../src/core/ports/storage.ts'
+import { onEachStorage } from '../support/three-storages.ts'
+
+const NOTES: PhysicalTable = {
+  name: 'notes',
+  columns: [
+    { name: 'text', type: 'text' },
+    { name: 'rank', type: 'integer' },
+  ],
+  indexes: [],
+}
+const EVERY = { kind: 'every' } as const
+const UNKNOWN: readonly (readonly string[])[] = [['colour'], ['text', 'colour'], ['Text'], [''], ['text rank'], ['text', 'rank"']]
+
+onEachStorage('columns of a page', (engine) => {
+  async function open({ rows = 2 } = {}): Promise<StorageHandle> {
+    const storage = engine.fresh().open()
+    await storage.prepare([NOTES])
+    const ids = rows === 0 ? [] : await storage.reserveIds('notes', rows)
+    await storage.insert(
+      'notes',
+      ids.map((id, rank) => ({ id, text: `n${rank}`, rank })),
+    )
+    return storage
+  }
+
+  test('are those asked for, each once, beside id and version', async () => {
+    const storage = await open()
+    const find = async (columns: readonly string[]) =>
+      (await storage.find('notes', EVERY, { order: 'up', limit: 1, columns })).map((row) => Object.keys(row).sort())
+    expect(await find([])).toEqual([['id', 'version']])
+    expect(await find(['rank'])).toEqual([['id', 'rank', 'version']])
+    expect(await find(['rank', 'text', 'rank', 'id', 'version'])).toEqual([['id', 'rank', 'text', 'version']])
+  })
+
+  test.each([2, 0])('that the table does not have are refused as internal, with %s rows to answer', async (rows) => {
+    const storage = await open({ rows })
+    for (const columns of UNKNOWN) {
+      const finding = storage.find('notes', EVERY, { order: 'up', limit: 10, columns })
+      await expect(finding, JSON.stringify(columns)).rejects.toMatchObject({ name: 'VaultError', code: 'internal' })
+    }
+  })
+
+  test('are refused in a transaction, too, which goes on', async () => {
+    const storage = await open()
+    const found = await storage.transaction(async (inner) => {
+      const finding = inner.find('notes', EVERY, { order: 'up', limit: 10, columns: ['colour'] })
+      await expect(finding).rejects.toMatchObject({ code: 'internal' })
+      return inner.find('notes', EVERY, { order: 'up', limit: 10, columns: ['rank'] })
+    })
+    expect(found.map(({ rank }) => rank)).toEqual([0, 1])
+  })
+})
