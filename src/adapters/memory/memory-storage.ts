@@ -104,9 +104,10 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 
     async find(name, filter, page) {
       const seen = view(name)
+      for (const column of page.columns ?? []) columnNamed(seen.table, column)
       const copyBytes = createBytesCopier()
       return findRows(seen, filter, page).map((row) => {
-        const shown = page.columns === undefined ? row : onlyColumns(seen.table, row, page.columns)
+        const shown = page.columns === undefined ? row : onlyColumns(row, page.columns)
         return copyOut(shown, seen.table.bytesColumns, copyBytes)
       })
     },
@@ -121,10 +122,9 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 const ALL_ROWS = { order: 'up', limit: Number.POSITIVE_INFINITY } as const
 
 /** A row with these columns alone, beside `id` and `version`. */
-function onlyColumns(table: MemoryTable, { id, version, ...row }: StoredRow, columns: readonly string[]): StoredRow {
+function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly string[]): StoredRow {
   const shown: StoredRow = { id, version }
   for (const column of columns) {
-    columnNamed(table, column)
     if (column !== 'id' && column !== 'version') shown[column] = row[column] ?? null
   }
   return shown

@@ -23,7 +23,9 @@ export function outcomeOf(error: unknown): Outcome & { readonly failure: ErrorCo
 const NAMED = /(?<=\b(?:[Cc]olumn|[Tt]able|[Gg]roup|[Oo]ption|name) )[A-Za-z_][A-Za-z0-9_]*/g
 /** Words of our own that stand there too. */
 const OWN_WORDS: ReadonlySet<string> = new Set(
-  'already and at before by cannot could does from group has holds in is it must name needs of or that the to which'.split(' '),
+  'alone already and at before by cannot could does from group has holds in is it list must name needs of or that the to which'.split(
+    ' ',
+  ),
 )
 
 /** A message without names that the schema does not have: a careless caller may have put a value where a name belongs. */

@@ -177,7 +177,7 @@ async function note({ journal, log }: SessionContext, { verb, action }: Deed, ev
     await journal.note(event)
   } catch (error) {
     const facts = { operation: action, requestID: event.context.requestID, code: outcomeOf(error).failure }
-    quietly(() => log?.error(facts, 'audit event not stored'))
+    log?.error(facts, 'audit event not stored')
     const why = isVaultError(error) ? error : undefined
     throw new VaultError(
       'unavailable',
@@ -209,7 +209,7 @@ function eventContext({ caller, barrier }: SessionContext, span: Span | undefine
   }
 }
 
-/** A log or a span that fails takes nothing with it: what was done was done. */
+/** A span that fails takes nothing with it: what was done was done. */
 function quietly(tell: () => void): void {
   try {
     tell()
@@ -222,6 +222,6 @@ function quietly(tell: () => void): void {
 function logFailure({ log }: SessionContext, { requestID, traceID }: EventContext, { action }: Deed, error: unknown): void {
   const { failure } = outcomeOf(error)
   const facts = { operation: action, requestID, traceID, code: failure }
-  if (failure === 'internal' || failure === 'unavailable') quietly(() => log?.error(facts, 'operation failed'))
-  else if (failure === 'forbidden') quietly(() => log?.warn(facts, 'operation refused'))
+  if (failure === 'internal' || failure === 'unavailable') log?.error(facts, 'operation failed')
+  else if (failure === 'forbidden') log?.warn(facts, 'operation refused')
 }

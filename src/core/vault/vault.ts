@@ -27,6 +27,7 @@ import { compilePolicy } from '../policy/compile-policy.ts'
 import { accessOf } from '../policy/create-access.ts'
 import type { Explanation, Question } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
+import type { Log } from '../ports/log.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -96,6 +97,19 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
   throw new VaultError('unavailable', 'The vault was not opened: its schema keeps being changed by another process. Try again.')
 }
 
+/** A log that never throws: one that fails takes nothing with it, neither an answer nor an error. */
+function quietLog(log: Log | undefined): Log | undefined {
+  if (log === undefined) return undefined
+  const quiet = (level: keyof Log) => (facts: object, message: string) => {
+    try {
+      log[level](facts, message)
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+  return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
+}
+
 /** What opening came to. */
 interface Opened {
   readonly barrier: Barrier
@@ -104,7 +118,8 @@ interface Opened {
 }
 
 function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
-  const { id, storage, clock, scheduler, hash, tracing, log, accountId = id } = options
+  const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
+  const log = quietLog(options.log)
   const policy = compilePolicy(options.policy ?? {}, layout)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
   const recorded = options.audit === 'off' ? undefined : events

@@ -45,16 +45,19 @@ async function open(engine: Engine, role: keyof typeof POLICY, region = 'north')
 
 onEachStorage('a kept token', (engine) => {
   for (const [verb, change] of Object.entries(CHANGES)) {
-    test.each(['writer', 'resolver'] as const)(`is not answered by ${verb} to a %s, who saw nothing of the value before`, async (role) => {
-      const { session, owner, standing } = await open(engine, role)
-      const tokens = await change(session, standing.id)
-      expect(tokens.number).toBeUndefined()
-      expect(JSON.stringify(tokens)).not.toContain(standing.tokens.number)
-      // A token that is new tells of nothing but his own value.
-      expect(tokens.backup).toMatch(/^4012\d{12}$/)
-      const { fields } = await owner.getOne('cards', standing.id, { tokenization: true })
-      expect(fields).toMatchObject({ number: standing.tokens.number, backup: tokens.backup })
-    })
+    test.each(['writer', 'resolver'] as const)(
+      `is not answered by ${verb} to a %s, who saw nothing of the value before`,
+      async (role) => {
+        const { session, owner, standing } = await open(engine, role)
+        const tokens = await change(session, standing.id)
+        expect(tokens.number).toBeUndefined()
+        expect(JSON.stringify(tokens)).not.toContain(standing.tokens.number)
+        // A token that is new tells of nothing but his own value.
+        expect(tokens.backup).toMatch(/^4012\d{12}$/)
+        const { fields } = await owner.getOne('cards', standing.id, { tokenization: true })
+        expect(fields).toMatchObject({ number: standing.tokens.number, backup: tokens.backup })
+      },
+    )
 
     test(`is answered by ${verb} to whoever may read the value at any level`, async () => {
       const { session, standing } = await open(engine, 'reader')

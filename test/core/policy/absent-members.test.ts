@@ -45,7 +45,13 @@ test('a DENY whose condition is undefined is refused as well, and so is a getter
 })
 
 test('an object of a class, or one that inherits its members, is refused: what stands on a prototype would be passed over', () => {
-  for (const statement of [new Filtered(), Object.create({ ...GOOD, where: 'age > 17' }), Object.create(GOOD), new Map(), new Date(0)]) {
+  for (const statement of [
+    new Filtered(),
+    Object.create({ ...GOOD, where: 'age > 17' }),
+    Object.create(GOOD),
+    new Map(),
+    new Date(0),
+  ]) {
     expect(refusalOf(statement)).toContain('Expected a statement, as text or as a plain object.')
   }
 })
