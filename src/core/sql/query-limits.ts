@@ -5,7 +5,7 @@ export const MOST_QUERY_RECORDS = 25
 /** Tables one query may join. */
 export const MOST_JOINED_TABLES = 8
 /** LIKE and ILIKE one query may hold. */
-export const MOST_PATTERNS = 32
+export const MOST_PATTERNS = 128
 /** Rows one query may read. */
 export const ROW_BUDGET = 1_000_000
 /** Milliseconds one query may take. */

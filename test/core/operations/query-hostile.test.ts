@@ -80,11 +80,11 @@ onEachStorage('a query', (engine) => {
     }
   })
 
-  test('holds 32 patterns at most', async () => {
+  test('holds 128 patterns at most', async () => {
     const { as } = await open()
     const patterns = (count: number) => Array.from({ length: count }, (_, n) => `name LIKE '%${n}%'`).join(' OR ')
-    expect((await as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(32)}`)).records).toEqual([])
-    const many = as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(33)}`)
+    expect((await as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(128)}`)).records).toEqual([])
+    const many = as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(129)}`)
     await expect(many).rejects.toMatchObject({ code: 'invalid_request', grpcCode: 8 })
   })
 })
