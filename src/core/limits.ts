@@ -32,3 +32,15 @@ export const MOST_LEXEMES = 4000
 export const DEEPEST_NESTING = 64
 /** Code points a pattern of LIKE may have between two `%`. */
 export const LONGEST_PATTERN_PIECE = 1024
+/** Records one query answers at most. Source: specification, "Query". */
+export const MOST_QUERY_RECORDS = 25
+/** Tables one query may join. */
+export const MOST_JOINED_TABLES = 8
+/** LIKE and ILIKE one query may hold. */
+export const MOST_PATTERNS = 128
+/** Rows one query may read. */
+export const ROW_BUDGET = 1_000_000
+/** Milliseconds one query may take. */
+export const TIME_BUDGET_MS = 30_000
+/** Bytes the rows held for joins may take, as estimated. */
+export const MEMORY_BUDGET = 256 * 1024 * 1024

@@ -43,11 +43,6 @@ export function compileCondition(condition: Condition): Question {
   }
 }
 
-/** The truth of a condition in one row. For many rows, compile it. */
-export function evaluateCondition(condition: Condition, valueIn: ValueOf): Truth {
-  return compileCondition(condition)(valueIn)
-}
-
 /** AND is decided by the first false, OR by the first true; otherwise one unknown makes the whole unknown. */
 function chain(questions: readonly Question[], deciding: boolean): Question {
   return (valueIn) => {

@@ -13,7 +13,7 @@ const MOST_NEW_LANES = 1000
 /** Lent lanes that are watched for their transaction to commit. */
 const MOST_LENT = 64
 /** Times work is run again because another process moved the lane's head. */
-export const MOST_ATTEMPTS = 100
+const MOST_ATTEMPTS = 100
 
 export interface Lanes {
   /**
@@ -57,26 +57,30 @@ export function createLanes(storage: StorageHandle, events: EventStore, entropy:
     }
   }
 
+  /** Runs work with a lane of its own, which is free again afterwards unless it was lost. */
+  async function useOne<T>(work: (lane: number, another: TakeLane) => Promise<T>): Promise<T> {
+    let lane = await take(storage)
+    const another: TakeLane = async (within) => {
+      lane = await take(within)
+      return lane
+    }
+    let isLost = false
+    try {
+      return await work(lane, another)
+    } catch (error) {
+      isLost = error === LANE_LOST
+      throw error
+    } finally {
+      if (!isLost) free.push(lane)
+    }
+  }
+
   return {
-    async use(work) {
-      for (let attempt = 1; ; attempt++) {
-        let lane = await take(storage)
-        try {
-          const answer = await work(lane, async (within) => {
-            lane = await take(within)
-            return lane
-          })
-          free.push(lane)
-          return answer
-        } catch (error) {
-          if (error !== LANE_LOST) {
-            free.push(lane)
-            throw error
-          }
-          if (attempt === MOST_ATTEMPTS) throw lanesBusy()
-        }
-      }
-    },
+    use: (work) =>
+      untilKept(
+        () => useOne(work),
+        async () => {},
+      ),
     async lend(within) {
       await reclaim(within)
       const lane = await take(within)
@@ -99,17 +103,13 @@ function oneLane(storage: StorageHandle): Lanes {
   }
   return {
     lend: async () => ({ lane, wrote() {} }),
-    async use(work) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await work(lane, another)
-        } catch (error) {
-          if (error !== LANE_LOST) throw error
-          if (attempt === MOST_ATTEMPTS) throw lanesBusy()
+    use: (work) =>
+      untilKept(
+        () => work(lane, another),
+        async () => {
           await another(storage)
-        }
-      }
-    },
+        },
+      ),
   }
 }
 
@@ -118,7 +118,16 @@ async function highestLane(within: Storage): Promise<number> {
   return last?.id ?? 0
 }
 
-/** For who lost every lane he took. */
-export function lanesBusy(): VaultError {
-  return new VaultError('unavailable', 'The audit trail is being written to by too many processes at once. Try again.')
+/** Makes a call again, after giving its lane up, for as long as its lane is lost. Throws `unavailable` for who loses every lane. */
+export async function untilKept<T>(call: () => Promise<T>, giveUp: () => Promise<void>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call()
+    } catch (error) {
+      if (error !== LANE_LOST) throw error
+      if (attempt === MOST_ATTEMPTS)
+        throw new VaultError('unavailable', 'The audit trail is being written to by too many processes at once. Try again.')
+      await giveUp()
+    }
+  }
 }

@@ -3,11 +3,10 @@ import { isVaultError } from '../errors.ts'
 import type { Log } from '../ports/log.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { EventStore } from './event-store.ts'
-import { LANE_LOST } from './event-store.ts'
 import { innerJournal, ToldInside } from './inner-journal.ts'
 import type { Journal } from './journal.ts'
 import type { Lanes, TakeLane } from './lanes.ts'
-import { lanesBusy, MOST_ATTEMPTS } from './lanes.ts'
+import { untilKept } from './lanes.ts'
 import type { Noted } from './settle-commit.ts'
 import { settlingCommit } from './settle-commit.ts'
 
@@ -102,20 +101,9 @@ export function joinHost({ storage, lanes, events }: TransactionPorts, hostTrans
  * which would hear of a conflict that is none of its own.
  */
 function changingLanes(journal: Journal, giveUp: () => Promise<void>): Journal {
-  async function withLane<T>(call: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await call()
-      } catch (error) {
-        if (error !== LANE_LOST) throw error
-        if (attempt === MOST_ATTEMPTS) throw lanesBusy()
-        await giveUp()
-      }
-    }
-  }
   return {
-    insert: (batches, event) => withLane(() => journal.insert(batches, event)),
-    change: (work, describe) => withLane(() => journal.change(work, describe)),
-    note: (event) => withLane(() => journal.note(event)),
+    insert: (batches, event) => untilKept(() => journal.insert(batches, event), giveUp),
+    change: (work, describe) => untilKept(() => journal.change(work, describe), giveUp),
+    note: (event) => untilKept(() => journal.note(event), giveUp),
   }
 }

@@ -1,6 +1,6 @@
 /** One event for every public operation, however it ends: with the change it tells of, or durable before the answer leaves; else the operation fails. */
 import { v4 as uuid } from 'uuid'
-import type { EventAction, EventContext, EventDraft, EventRows, NestedOutcome, ResourceType } from '../audit/event.ts'
+import type { EventAction, EventContext, EventDraft, EventRows, ResourceType } from '../audit/event.ts'
 import { foldBody } from '../audit/fold-content.ts'
 import { type Outcome, outcomeOf, SUCCESS, withoutStrangers } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
@@ -26,7 +26,6 @@ export class Trail {
   #table: string | undefined
   readonly #rows = new Map<string, Set<number>>()
   #written: EventRows | undefined
-  #nested: readonly NestedOutcome[] | undefined
 
   /** The table it is about. */
   about(table: Table): void {
@@ -45,11 +44,6 @@ export class Trail {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }
 
-  /** What became of each item of a batch. */
-  nests(outcomes: readonly NestedOutcome[]): void {
-    this.#nested = outcomes
-  }
-
   /** All of it, and how it ended. */
   told(outcome: Outcome): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> {
     const read = [...this.#rows].map(([table, rows]) => ({ table, runs: toRuns([...rows]) }))
@@ -59,7 +53,6 @@ export class Trail {
       ...outcome,
       ...(this.#table === undefined ? {} : { table: this.#table }),
       ...(rows.length === 0 ? {} : { rows }),
-      ...(this.#nested === undefined ? {} : { nested: this.#nested }),
     }
   }
 }
@@ -88,11 +81,12 @@ export function audited<T>(
 
 /** Where nothing is recorded, traced or logged, nothing is told. */
 function unrecorded<T>(session: SessionContext, work: (context: OperationContext, trail: Trail) => Promise<T>): Promise<T> {
-  const trail = new Trail()
-  return work(
-    { ...session, commit: createCommit(session, trail, { draft: () => NOTHING_TOLD, telling: { isTold: true } }) },
-    trail,
-  )
+  const { journal } = session
+  const commit: Commit = {
+    insert: (batches) => journal.insert(batches, NOTHING_TOLD),
+    change: (change) => journal.change(change, () => NOTHING_TOLD),
+  }
+  return work({ ...session, commit }, new Trail())
 }
 
 /** Stands in for the event of an operation nobody asks for. */

@@ -203,8 +203,7 @@ async function upsert(
 function assertChangeable(context: OperationContext, access: TableAccess, key: Column, changes: readonly Change[]): void {
   const { table } = access
   for (const { values } of changes) {
-    const members = [Object.fromEntries(namedColumns(table, values).map(({ name }) => [name, true]))]
-    assertNameable(context, access, { members, action: 'UPDATE', verb: VERB })
+    for (const { name } of namedColumns(table, values)) columnFor(context, access, { name, action: 'UPDATE', verb: VERB })
   }
   const [first] = beyondReach(context, access, changes)
   if (first !== undefined) throw valueTaken(table, key, { verb: VERB, index: first.index })

@@ -5,12 +5,11 @@ import { openRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { MOST_NAMED_IN_ERROR } from '../limits.ts'
 import { forbidden } from '../policy/refuse-access.ts'
-import type { Need, TableAccess } from '../policy/table-access.ts'
+import type { TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
 import { quotedName } from '../schema/names.ts'
-import { findByDigest } from '../stores/find-by-digest.ts'
-import { findVisible } from '../stores/find-visible.ts'
+import { findReached } from '../stores/find-reached.ts'
 import { ValueFault } from '../values/column-type.ts'
 import { audited } from './audited.ts'
 import type { OperationContext, SessionContext } from './context.ts'
@@ -143,30 +142,20 @@ async function liveValues(context: OperationContext, wanted: readonly Wanted[]):
   return isLive
 }
 
-async function areHeld(context: OperationContext, { access, column }: Home, values: readonly unknown[]): Promise<boolean[]> {
-  const need: Need = { action: 'TOKENIZATION', columns: [column] }
+async function areHeld(context: OperationContext, home: Home, values: readonly unknown[]): Promise<boolean[]> {
+  const { access, column } = home
+  const needs = [{ action: 'TOKENIZATION', columns: [column] } as const]
   const digests = digestValues(context.barrier.ring, column, values)
-  if (access.alwaysMeets(need)) {
-    const rows = await findByDigest(context.storage, access.table, column, digests)
-    const held = holdValues(
-      context,
-      { access, column },
-      rows.filter((row) => row !== undefined),
-    )
-    let next = 0
-    return rows.map((row, index) => row !== undefined && isSameValue(column, held[next++], values[index]))
-  }
-  const answers: boolean[] = []
-  for (const [index, digest] of digests.entries()) {
-    const found = await findVisible(context, access, {
-      needs: [need],
-      filter: { kind: 'compare', column: column.digest ?? '', operator: '=', value: digest },
-      page: { order: 'up', limit: 1 },
-      keeps: (rows) => holdValues(context, { access, column }, rows).map((value) => isSameValue(column, value, values[index])),
-    })
-    answers.push(found.length > 0)
-  }
-  return answers
+  const proves = (place: number, rows: readonly Row[]): boolean[] =>
+    holdValues(context, home, rows).map((value) => isSameValue(column, value, values[place]))
+  const rows = await findReached(context, { access, column, needs, proves }, digests)
+  const held = holdValues(
+    context,
+    home,
+    rows.filter((row) => row !== undefined),
+  )
+  let next = 0
+  return rows.map((row, index) => row !== undefined && isSameValue(column, held[next++], values[index]))
 }
 
 /** The value each row holds in the column. */

@@ -12,6 +12,7 @@ import type { SourcePlan } from '../sql/plan.ts'
 import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { leastGrants, takesPart } from '../sql/source-access.ts'
+import { judgesOf } from '../stores/judge-rows.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { HeldRow } from './held-row.ts'
 
@@ -113,7 +114,7 @@ function createJudge({ source: { access }, isJudged, demand }: SourcePlan): Judg
     const grants = leastGrants(access)
     return { readsIds: false, isOnPlain: false, grantsOf: () => grants }
   }
-  const judges = access.conditions.map(compileCondition)
+  const judges = judgesOf(access)
   // Rows in which the same conditions hold share their grants, and so whether they take part.
   const verdicts = new Map<RowGrants, boolean>()
   return {

@@ -5,8 +5,8 @@ import { parseExpression } from '../expressions/expression-parser.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
+import { MOST_PATTERNS } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
-import { MOST_PATTERNS } from './query-limits.ts'
 import type { FromTable, Join, JoinKind, Select } from './select.ts'
 
 /**

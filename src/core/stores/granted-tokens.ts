@@ -4,8 +4,7 @@ import type { Access } from '../policy/create-access.ts'
 import type { Need, RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { findByDigest } from './find-by-digest.ts'
-import { findVisible } from './find-visible.ts'
+import { findReached } from './find-reached.ts'
 import { judgeRows } from './judge-rows.ts'
 import type { StoreContext } from './store-context.ts'
 import type { Reach, Resolution, Resolved } from './token-leads.ts'
@@ -24,7 +23,8 @@ type GrantContext = Pick<StoreContext, 'storage' | 'barrier' | 'layout' | 'clock
 export async function resolveGranted(context: GrantContext, texts: readonly string[], needsOf: NeedsOf): Promise<Granted[]> {
   const grants = new Map<Resolved, RowAccess>()
   const reach: Reach = {
-    findRows: (table, column, digests) => findReached(context, { access: context.access.table(table), column, needsOf }, digests),
+    findRows: (table, column, digests) =>
+      findReached(context, { access: context.access.table(table), column, needs: needsOf(column) }, digests),
     within: (found) => keepGranted(context, found, { grants, needsOf }),
   }
   const found = await resolveTokens(context, texts, reach)
@@ -33,27 +33,6 @@ export async function resolveGranted(context: GrantContext, texts: readonly stri
     const access = grants.get(one)
     return access === undefined ? undefined : { ...one, access }
   })
-}
-
-/** One column that tokens are looked for in. */
-interface Home {
-  readonly access: TableAccess
-  readonly column: Column
-  readonly needsOf: NeedsOf
-}
-
-async function findReached(context: GrantContext, home: Home, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]> {
-  const { access, column, needsOf } = home
-  const needs = needsOf(column)
-  if (!needs.every((need) => access.couldMeet(need))) return digests.map(() => undefined)
-  if (needs.every((need) => access.alwaysMeets(need))) return findByDigest(context.storage, access.table, column, digests)
-  const rows: (Row | undefined)[] = []
-  for (const digest of digests) {
-    const filter = { kind: 'compare', column: column.digest ?? '', operator: '=', value: digest } as const
-    const [found] = await findVisible(context, access, { needs, filter, page: { order: 'up', limit: 1 } })
-    rows.push(found?.row)
-  }
-  return rows
 }
 
 /** The resolutions that meet his needs; what he may do with each is noted. */

@@ -9,10 +9,11 @@ import type { StoreContext } from './store-context.ts'
 
 type Judge = (valueIn: ValueOf) => Truth
 
-/** Conditions are compiled once for a caller's hold on a table. */
+/** The questions of conditions, by their list. */
 const judges = new WeakMap<readonly Condition[], readonly Judge[]>()
 
-function judgesOf({ conditions }: TableAccess): readonly Judge[] {
+/** The conditions of a caller's hold on a table, compiled once for as long as he has it. */
+export function judgesOf({ conditions }: Pick<TableAccess, 'conditions'>): readonly Judge[] {
   const known = judges.get(conditions)
   if (known !== undefined) return known
   const made = conditions.map(compileCondition)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { allOf, anyOf, columnsOf, negate, sourcesOf, splitConjuncts, truthOf } from '../../../src/core/expressions/columns-of.ts'
 import type { Condition, Truth } from '../../../src/core/expressions/condition.ts'
-import { evaluateCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
 
 const table = tableIn({ t: columnsKept(() => ({})) }, 't')
@@ -27,7 +27,7 @@ function decidedBy(deciding: boolean, truths: readonly Truth[]): Truth {
   return truths.includes(undefined) ? undefined : !deciding
 }
 
-const inRow = (condition: Condition): Truth => evaluateCondition(condition, ROW)
+const inRow = (condition: Condition): Truth => compileCondition(condition)(ROW)
 
 test('AND and OR of any three conditions are as true as the logic says, decided or not', () => {
   for (const [[one, first], [two, second], [three, third]] of TRIPLES) {

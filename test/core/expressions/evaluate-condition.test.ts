@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Truth } from '../../../src/core/expressions/condition.ts'
-import { compileCondition, evaluateCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import { PatternFault } from '../../../src/core/expressions/like.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -57,7 +57,7 @@ function truthsOf(database: Database.Database, condition: string): Truth[] {
 }
 
 function truth(text: string, values: Readonly<Record<string, unknown>> = {}): Truth {
-  return evaluateCondition(settled(table, text), rowOf(values))
+  return compileCondition(settled(table, text))(rowOf(values))
 }
 
 test('AND, OR and NOT follow the tables of three-valued logic', () => {
