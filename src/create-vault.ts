@@ -11,7 +11,7 @@ import { openVault } from './core/vault/vault.ts'
 
 /**
  * Opens a vault, founding it when the storage is empty. Throws `VaultError`: `invalid_request` when an option is wrong;
- * `rule_broken` when the storage belongs to another vault, the key is another one, or the schema would lose or weaken
+ * `failed_precondition` when the storage belongs to another vault, the key is another one, or the schema would lose or weaken
  * something stored. Then nothing was written.
  */
 export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {

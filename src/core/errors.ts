@@ -1,66 +1,185 @@
-/** The one error type of the vault and the closed list of its codes. */
+/** The one error type of the vault, the closed list of its codes, and how a refusal is worded. */
+import { LONGEST_NAME } from './limits.ts'
 
-/** Every code a `VaultError` can carry. Each maps to one default gRPC code below. */
-export type ErrorCode =
-  | 'invalid_request'
-  | 'unauthenticated'
-  | 'forbidden'
-  | 'not_found'
-  | 'rule_broken'
-  | 'conflict'
-  | 'unavailable'
-  | 'internal'
+/** HTTP status and gRPC code of each error code. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
+const STATUSES = {
+  /** Wrong shape, option, name or syntax. */
+  invalid_request: { http: 400, grpc: 3 },
+  /** A number outside its bounds: limit, offset, budget, literal, SUM. */
+  out_of_range: { http: 400, grpc: 11 },
+  /** Request, text, nesting, joins, rows, memory, policy or schema above a limit. */
+  limit_exceeded: { http: 400, grpc: 8 },
+  /** The time limit of a query is over. */
+  deadline_exceeded: { http: 400, grpc: 4 },
+  /** SQL outside the subset. */
+  unsupported: { http: 400, grpc: 12 },
+  /** The caller's AbortSignal was aborted. */
+  cancelled: { http: 400, grpc: 1 },
+  /** No valid credential. */
+  unauthenticated: { http: 401, grpc: 16 },
+  /** No grant. */
+  forbidden: { http: 401, grpc: 7 },
+  /** No such table, record or token. */
+  not_found: { http: 404, grpc: 5 },
+  /** A value breaks a rule of its column or of the query language. */
+  unprocessable: { http: 422, grpc: 9 },
+  /** Storage, key file or stored schema do not fit; thrown while a vault is opened. */
+  failed_precondition: { http: 422, grpc: 9 },
+  /** A unique value or a token that is already in use. */
+  conflict: { http: 422, grpc: 6 },
+  /** No unused token is left in a format. */
+  tokens_exhausted: { http: 422, grpc: 8 },
+  /** Lost to concurrent writers in every attempt. Nothing was stored; safe to retry. */
+  aborted: { http: 500, grpc: 10 },
+  /** The storage was lost during COMMIT: check what is stored before retrying. */
+  outcome_unknown: { http: 500, grpc: 2 },
+  /** Disk, row ids or a chain of the audit trail are full. */
+  storage_full: { http: 500, grpc: 8 },
+  /** Storage or keys cannot be reached. Nothing was stored; safe to retry. */
+  unavailable: { http: 500, grpc: 14 },
+  /** A sealed body, catalog entry, event or chain head fails authentication. */
+  data_loss: { http: 500, grpc: 15 },
+  /** A defect, or misuse of the storage port. */
+  internal: { http: 500, grpc: 13 },
+} as const satisfies Readonly<Record<string, Status>>
 
-/** The gRPC status number of each code, unless an error names a closer one. */
-const GRPC_CODES: Readonly<Record<ErrorCode, number>> = {
-  invalid_request: 3,
-  unauthenticated: 16,
-  forbidden: 7,
-  not_found: 5,
-  rule_broken: 9,
-  conflict: 6,
-  unavailable: 14,
-  internal: 13,
+/** Every code a `VaultError` can carry. */
+export type ErrorCode = keyof typeof STATUSES
+
+/** An HTTP status and a gRPC code. */
+export interface Status {
+  readonly http: number
+  readonly grpc: number
 }
 
-/** Where an error happened: names and positions only, never a value, a token or key material. */
-export interface ErrorFacts {
+/** Where an error happened: names and positions only, never a value, a token or key material. Source: specification, "Error envelope". */
+export interface ErrorDetail {
   readonly table?: string
   readonly column?: string
   /** Physical columns of a violated unique index, as an adapter reports them. */
   readonly columns?: readonly string[]
   /** Position of the record, token or item in the request, from 0. */
   readonly index?: number
-  /** Positions, where several are at fault; 25 at most. */
-  readonly indexes?: readonly number[]
-  /** Record ids the caller sent himself and may read back; 25 at most. */
-  readonly ids?: readonly string[]
-  /** A closer gRPC code than the code's own: 8 over a limit, 11 out of range, 12 unsupported, 15 unreadable body. */
-  readonly grpcCode?: number
+  /** A record id from the caller's own request. */
+  readonly id?: string
 }
+
+/** One detail, or several. */
+type Details = ErrorDetail | readonly ErrorDetail[]
 
 /** Message length the specification allows in an error envelope, in UTF-16 units. */
 const LONGEST_MESSAGE = 1000
+/** Most details one error carries. */
+export const MOST_DETAILS = 25
 
-/**
- * What every public method throws. `message` says what failed, where, and what to do; it never holds a value.
- * `cause`, where present, is an error that was stripped of everything an engine may have quoted.
- */
+/** What lies behind an error, and the HTTP status of an operation that documents another one for its code. */
+export interface VaultErrorOptions {
+  /** An error stripped of everything an engine may have quoted. */
+  readonly cause?: Error | undefined
+  readonly httpStatus?: number | undefined
+}
+
+/** What every public method throws. `message` says what failed, where, and what to do; it never holds a value. */
 export class VaultError extends Error {
   readonly code: ErrorCode
+  readonly httpStatus: number
   readonly grpcCode: number
-  readonly facts: ErrorFacts
+  /** At most 25; empty where there is nothing to locate. */
+  readonly details: readonly ErrorDetail[]
 
-  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}, cause?: Error) {
+  constructor(code: ErrorCode, message: string, details: Details = [], { cause, httpStatus }: VaultErrorOptions = {}) {
     super(message.slice(0, LONGEST_MESSAGE), cause === undefined ? undefined : { cause })
     this.name = 'VaultError'
     this.code = code
-    this.grpcCode = facts.grpcCode ?? GRPC_CODES[code]
-    this.facts = facts
+    this.httpStatus = httpStatus ?? STATUSES[code].http
+    this.grpcCode = STATUSES[code].grpc
+    this.details = toList(details).slice(0, MOST_DETAILS)
   }
 }
 
 /** True for a `VaultError`, optionally of one code; safe across duplicated copies of the package. */
 export function isVaultError(error: unknown, code?: ErrorCode): error is VaultError {
   return error instanceof Error && error.name === 'VaultError' && (code === undefined || (error as VaultError).code === code)
+}
+
+/** The HTTP status and gRPC code to answer an error with. Anything but a `VaultError` is `internal`: 500 and 13. */
+export function statusOf(error: unknown): Status {
+  return isVaultError(error) ? { http: error.httpStatus, grpc: error.grpcCode } : STATUSES.internal
+}
+
+/** True for an error after which nobody knows whether a change is stored: adapters say so by `outcome_unknown`, or by `unavailable`. */
+export function mayBeStored(error: unknown): boolean {
+  return isVaultError(error, 'unavailable') || isVaultError(error, 'outcome_unknown')
+}
+
+/** A message in parts: which of its words are names shows when it is printed for others than the caller. Made by `say`. */
+export interface Sentence {
+  readonly texts: readonly string[]
+  readonly pieces: readonly Piece[]
+}
+
+/** A string is a name of the schema or of the request: it is printed in double quotes. Text of ours goes through `words`. */
+export type Piece = string | number | Sentence
+
+/** Says whether a text is the name of a table, a column or a column group. Every other text counts as a value. */
+export type IsName = (text: string) => boolean
+
+/** What stands in the audit trail in place of a name the schema does not have: a careless caller may have put a value there. */
+export const UNKNOWN_NAME = '*UNKNOWN*'
+
+/** Makes a sentence: say`Table ${name} does not exist.` */
+export function say(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Sentence {
+  return { texts, pieces }
+}
+
+/** Text of ours, printed as it is: a list of options, a kind, a reason. Never text of a caller. */
+export function words(text: string): Sentence {
+  return { texts: [text], pieces: [] }
+}
+
+/** The sentence as its caller reads it or, where `isName` is given, as the audit trail keeps it: without names the schema does not have. */
+export function print({ texts, pieces }: Sentence, isName?: IsName): string {
+  return texts.map((text, index) => text + printPiece(pieces[index], isName)).join('')
+}
+
+/** A refusal in the words of the code that found it, before it is known which operation failed: `perform` puts "Insert failed." in front. */
+export class Fault extends VaultError {
+  readonly sentence: Sentence
+
+  constructor(code: ErrorCode, sentence: Sentence, details?: Details) {
+    super(code, print(sentence), details)
+    this.sentence = sentence
+  }
+}
+
+/** Makes a fault of a template: fault('not_found', { table })`Table ${table} does not exist.` */
+export function fault(code: ErrorCode, details?: Details): (texts: TemplateStringsArray, ...pieces: readonly Piece[]) => Fault {
+  return (texts, ...pieces) => new Fault(code, { texts, pieces }, details)
+}
+
+/** A name a caller sent, fit for an error: repeated when it looks like a name, else only described, for it may be a value in the wrong place. */
+export function printableName(name: unknown): string {
+  return isNameShaped(name) ? name : '(not a valid name)'
+}
+
+function isNameShaped(name: unknown): name is string {
+  return typeof name === 'string' && name.length <= LONGEST_NAME && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+}
+
+function printPiece(piece: Piece | undefined, isName: IsName | undefined): string {
+  if (piece === undefined) return ''
+  if (typeof piece === 'object') return print(piece, isName)
+  if (typeof piece === 'number') return String(piece)
+  if (isName?.(piece) === false) return UNKNOWN_NAME
+  return isNameShaped(piece) ? `"${piece}"` : printableName(piece)
+}
+
+function toList(details: Details): readonly ErrorDetail[] {
+  if (isList(details)) return details
+  return Object.keys(details).length === 0 ? [] : [details]
+}
+
+/** `Array.isArray` for a readonly list. */
+function isList(details: Details): details is readonly ErrorDetail[] {
+  return Array.isArray(details)
 }

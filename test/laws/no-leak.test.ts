@@ -135,7 +135,7 @@ describe('the law that nothing leaks is broken by', () => {
         layer: (send) => (request) =>
           send(request).catch((error: unknown) => {
             const { message } = error as Error // What a session throws is always an error: the law itself says so.
-            throw new VaultError('rule_broken', `${message} It was ${told(request)}.`)
+            throw new VaultError('unprocessable', `${message} It was ${told(request)}.`)
           }),
       },
       /the error holds a canary/,
@@ -145,7 +145,7 @@ describe('the law that nothing leaks is broken by', () => {
       {
         layer: (send) => (request) =>
           send(request).catch(() => {
-            throw new VaultError('rule_broken', 'Wrong.', { column: Buffer.from(told(request)).toString('base64') })
+            throw new VaultError('unprocessable', 'Wrong.', { column: Buffer.from(told(request)).toString('base64') })
           }),
       },
       /the error holds a canary/,

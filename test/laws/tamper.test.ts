@@ -55,16 +55,16 @@ onEachStorage('tampering', (engine) => {
       const bad = tampered(body, round, random)
       await putBody(storage, 'records_1_lefts', row.id, bad)
       const refused = await session.getOne('lefts', victim?.id ?? '').catch((error: unknown) => error)
-      expect(refused).toMatchObject({ code: 'internal', grpcCode: 15, facts: { table: 'lefts' } })
+      expect(refused).toMatchObject({ code: 'data_loss', grpcCode: 15, details: [{ table: 'lefts' }] })
       expect(JSON.stringify(refused) + String(refused)).not.toContain('canary')
     }
     const both = [victim, sibling].map((record) => ({ token: record?.tokens.secret ?? '' }))
     const { records: resolved } = await session.detokenize(both, { continueOnError: true })
     expect(resolved[0]).toMatchObject({ valueType: 'NONE', value: '', error: expect.stringContaining('cannot be authenticated') })
     expect(resolved[1]).toMatchObject({ value: 'sibling' })
-    await expect(session.detokenize(both)).rejects.toMatchObject({ code: 'internal', grpcCode: 15 })
+    await expect(session.detokenize(both)).rejects.toMatchObject({ code: 'data_loss', grpcCode: 15 })
     await expect(session.update('lefts', victim?.id ?? '', { fields: { secret: 'new' } })).rejects.toMatchObject({
-      code: 'internal',
+      code: 'data_loss',
       grpcCode: 15,
     })
     await expect(session.deleteOne('lefts', victim?.id ?? '')).resolves.toBeDefined()
@@ -84,7 +84,7 @@ onEachStorage('tampering', (engine) => {
     await putBody(storage, 'records_1_lefts', 2, body)
     await putBody(storage, 'records_3_rights', 1, body)
     await putBody(elsewhere, 'records_1_lefts', 1, body)
-    const refused = { code: 'internal', grpcCode: 15 }
+    const refused = { code: 'data_loss', grpcCode: 15 }
     await expect(session.getOne('lefts', left.records[1]?.id ?? '')).rejects.toMatchObject(refused)
     await expect(session.getOne('rights', right.records[0]?.id ?? '')).rejects.toMatchObject(refused)
     await expect(other.getOne('lefts', foreign.records[0]?.id ?? '')).rejects.toMatchObject(refused)

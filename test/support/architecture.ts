@@ -9,6 +9,7 @@ import {
   MAY_EXPORT_DEFAULT,
   PACKAGES,
   PRIVATE_FILES,
+  REGISTRY,
   SHARED_OPERATIONS,
   STAIRS,
   TOP_LEVEL,
@@ -77,7 +78,7 @@ export const HOUSE_RULES = {
     isCore(path) && stepOf(path) < 0 ? `${path} stands outside the staircase; add its room to the plan or move it` : undefined,
   ),
   operations: betweenFiles((from, to) =>
-    isIn('operations', from) && isIn('operations', to) && !SHARED_OPERATIONS.has(stemOf(to))
+    from !== REGISTRY && isIn('operations', from) && isIn('operations', to) && !SHARED_OPERATIONS.has(stemOf(to))
       ? `${from} imports ${to}; operations never call each other`
       : undefined,
   ),

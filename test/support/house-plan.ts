@@ -2,7 +2,9 @@
 
 /** Steps of the staircase in `src/core`, lowest first. A file imports from lower steps or from its own room. */
 export const STAIRS: readonly (readonly string[])[] = [
-  ['util', 'errors', 'limits'],
+  ['limits'],
+  ['errors'],
+  ['util'],
   ['ports'],
   ['values', 'tokens', 'redaction', 'sealing', 'files'],
   ['schema'],
@@ -12,23 +14,25 @@ export const STAIRS: readonly (readonly string[])[] = [
   ['stores'],
   ['queries'],
   ['operations'],
-  ['batch'],
   ['vault'],
 ]
 
 /** The rooms of core that may wait. */
 export const WAITING_ROOMS: ReadonlySet<string> = new Set([
+  'util',
   'ports',
   'journal',
   'stores',
   'queries',
   'operations',
-  'batch',
   'vault',
 ])
 
 /** The operations every other operation may import. */
-export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants'])
+export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants', 'operation', 'perform', 'story'])
+
+/** The one file that names every operation. */
+export const REGISTRY = 'src/core/operations/operations.ts'
 
 /** What an adapter may import of core. */
 export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/

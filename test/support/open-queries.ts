@@ -29,6 +29,8 @@ export interface Call {
 /** Tables to ask queries of. */
 export interface Queries {
   readonly context: QueryContext
+  /** The storage behind it, which tests may write to behind the vault's back. */
+  readonly storage: Storage
   /** Calls since the last `forget`. */
   readonly calls: Call[]
   /** Bodies opened since the last `forget`. */
@@ -92,6 +94,7 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
     const context: QueryContext = { storage: watched(storage, calls), barrier, clock, scheduler: systemScheduler, layout, access }
     return {
       context,
+      storage,
       calls,
       insert,
       opened: () => counts.opened,

@@ -61,7 +61,7 @@ async function ask(vault: Queryable, sql: string, query: KnownQuery | WrongQuery
 
 /** True for an error that says the query is at fault, and neither the caller nor the vault. */
 export function isRefusal(error: unknown): boolean {
-  return isVaultError(error, 'invalid_request') || isVaultError(error, 'rule_broken')
+  return isVaultError(error, 'invalid_request') || isVaultError(error, 'unprocessable')
 }
 
 function isExpected(kind: Outcome['kind'], query: KnownQuery | WrongQuery, expectation: Expectation): boolean {

@@ -23,7 +23,8 @@ export const keyEngine: KeyEngine = {
     const sorted = checkedRoots(roots)
     const oldest = sorted[0]
     const newest = sorted.at(-1)
-    if (oldest === undefined || newest === undefined) throw new VaultError('rule_broken', 'A vault needs at least one root key')
+    if (oldest === undefined || newest === undefined)
+      throw new VaultError('failed_precondition', 'A vault needs at least one root key')
     return createKeyRing(vaultId, sorted, oldest, newest.version)
   },
 }
@@ -33,10 +34,12 @@ function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
   const versions = new Set<number>()
   for (const { version, secret } of roots) {
     if (!Number.isInteger(version) || version < 1 || version > HIGHEST_VERSION) {
-      throw new VaultError('rule_broken', `The version of a root key must be a whole number from 1 to ${HIGHEST_VERSION}`)
+      throw new VaultError('failed_precondition', `The version of a root key must be a whole number from 1 to ${HIGHEST_VERSION}`)
     }
-    if (versions.has(version)) throw new VaultError('rule_broken', `Two root keys have version ${version}; each needs its own`)
-    if (secret.length !== ROOT_BYTES) throw new VaultError('rule_broken', `Root key ${version} must have ${ROOT_BYTES} bytes`)
+    if (versions.has(version))
+      throw new VaultError('failed_precondition', `Two root keys have version ${version}; each needs its own`)
+    if (secret.length !== ROOT_BYTES)
+      throw new VaultError('failed_precondition', `Root key ${version} must have ${ROOT_BYTES} bytes`)
     versions.add(version)
   }
   const copies = roots.map(({ version, secret }) => ({ version, secret: Uint8Array.from(secret) }))

@@ -23,7 +23,7 @@ export async function readKeyFile(file: string): Promise<Uint8Array | undefined>
     const { mode, size } = await handle.stat()
     // Windows has no such bits: there the folder's own rules protect the file.
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
-      throw new VaultError('rule_broken', `The key file ${file} may be read or changed by others; run: chmod 600 ${file}`)
+      throw new VaultError('failed_precondition', `The key file ${file} may be read or changed by others; run: chmod 600 ${file}`)
     }
     const text = size > MOST_BYTES ? '' : await handle.readFile('latin1')
     return parseKeyFile(file, text)
@@ -36,7 +36,7 @@ function parseKeyFile(file: string, text: string): Uint8Array {
   const [header, line] = text.split(/\r?\n/)
   const key = header === HEADER && line !== undefined ? parseKeyText(line) : undefined
   if (key === undefined)
-    throw new VaultError('rule_broken', `The file ${file} is not a strongroom key file or is damaged; restore it`)
+    throw new VaultError('failed_precondition', `The file ${file} is not a strongroom key file or is damaged; restore it`)
   return key
 }
 
@@ -46,7 +46,8 @@ export async function readOrCreateKeyFile(file: string): Promise<Uint8Array> {
   if (present !== undefined) return present
   await createKeyFile(file)
   const made = await readKeyFile(file)
-  if (made === undefined) throw new VaultError('rule_broken', `The key file ${file} vanished while it was being made; try again`)
+  if (made === undefined)
+    throw new VaultError('failed_precondition', `The key file ${file} vanished while it was being made; try again`)
   return made
 }
 
@@ -91,7 +92,10 @@ async function syncFolder(folder: string): Promise<void> {
 
 function fileError(file: string, failure: string, error: unknown): VaultError {
   const reason = errorCode(error) ?? 'unknown reason'
-  return new VaultError('rule_broken', `The key file ${file} ${failure} (${reason}); check the folder and its permissions`)
+  return new VaultError(
+    'failed_precondition',
+    `The key file ${file} ${failure} (${reason}); check the folder and its permissions`,
+  )
 }
 
 function errorCode(error: unknown): string | undefined {

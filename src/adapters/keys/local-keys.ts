@@ -83,5 +83,5 @@ function unwrapBytes(key: Uint8Array, bytes: Uint8Array, context: Uint8Array): U
 }
 
 function lockedError(reason: string): VaultError {
-  return new VaultError('rule_broken', `The vault could not be unlocked: ${reason}`)
+  return new VaultError('failed_precondition', `The vault could not be unlocked: ${reason}`)
 }

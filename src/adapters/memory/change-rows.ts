@@ -61,7 +61,7 @@ function putNoted(
   try {
     putRow(table, id, after)
   } catch (error) {
-    throw isVaultError(error, 'conflict') ? conflict(table.name, error.facts.columns ?? [], at.position) : error
+    throw isVaultError(error, 'conflict') ? conflict(table.name, error.details[0]?.columns ?? [], at.position) : error
   }
   at.journal.note(table, id, before)
 }

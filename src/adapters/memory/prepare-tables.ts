@@ -38,7 +38,7 @@ function missingColumns(standing: MemoryTable, { name, columns }: PhysicalTable)
     const type = standing.columns.get(column.name)?.type
     if (type === undefined || type === column.type) return type === undefined
     const message = `column "${column.name}" of table "${name}" holds ${type} and cannot become ${column.type}: add a new column instead`
-    throw new VaultError('rule_broken', message, { table: name, column: column.name })
+    throw new VaultError('failed_precondition', message, { table: name, column: column.name })
   })
 }
 
@@ -55,8 +55,8 @@ function putOrRefuse(...[table, id, row]: Parameters<typeof putRow>): void {
     putRow(table, id, row)
   } catch (error) {
     if (!isVaultError(error, 'conflict')) throw error
-    const columns = error.facts.columns ?? []
+    const columns = error.details[0]?.columns ?? []
     const message = `table "${table.name}" holds rows with equal ${columns.join(', ')}: remove duplicates before the unique index is added`
-    throw new VaultError('rule_broken', message, { table: table.name, columns })
+    throw new VaultError('failed_precondition', message, { table: table.name, columns })
   }
 }

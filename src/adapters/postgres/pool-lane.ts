@@ -161,10 +161,10 @@ async function endTransaction(client: PooledClient, commit: () => Promise<void>)
     giveBack(client, !answered)
     if (answered || !isConnectionLost(error)) throw toPostgresFault(error, {})
     throw new VaultError(
-      'unavailable',
+      'outcome_unknown',
       'The connection was lost while the transaction was being committed: whether it was stored is unknown. Look before you try again.',
       {},
-      bareCause(error),
+      { cause: bareCause(error) },
     )
   }
   giveBack(client, false)

@@ -62,7 +62,12 @@ export function toPostgresFault(error: unknown, scene: Scene): VaultError {
   if (state === '23505') return uniqueFault(error, scene, cause)
   if (state === '54000') return tooLongFault(error, scene, cause)
   if (state === '40001' || state === '40P01') {
-    const fault = unavailableError('Other transactions kept colliding with this one; try again.', cause)
+    const fault = new VaultError(
+      'aborted',
+      'The transaction failed repeatedly by deadlock or serialization. Retry.',
+      {},
+      { cause },
+    )
     markCollision(fault)
     return fault
   }
@@ -72,7 +77,7 @@ export function toPostgresFault(error: unknown, scene: Scene): VaultError {
 function faultOfState(state: string, scene: Scene, cause: Error): VaultError {
   switch (state) {
     case '22003':
-      return new VaultError('invalid_request', 'A number is beyond the range of its type.', { grpcCode: 11 }, cause)
+      return new VaultError('out_of_range', 'A number is beyond the range of its type.', {}, { cause })
     case '53100':
       return fullError(ENGINE, cause)
     case '55P03':
@@ -80,14 +85,19 @@ function faultOfState(state: string, scene: Scene, cause: Error): VaultError {
     case '57014':
       return unavailableError('PostgreSQL ended a statement that ran over its time limit.', cause)
     case '25P02':
-      return new VaultError('internal', 'An earlier statement of this transaction failed; nothing more can run in it.', {}, cause)
+      return new VaultError(
+        'internal',
+        'An earlier statement of this transaction failed; nothing more can run in it.',
+        {},
+        { cause },
+      )
     case '26000':
     case '42P05':
       return new VaultError(
         'internal',
         'A prepared statement stands on another connection: behind a transaction pooler set namedStatements to false.',
         {},
-        cause,
+        { cause },
       )
   }
   if (UNAVAILABLE_CLASSES.some((start) => state.startsWith(start))) {
@@ -108,9 +118,9 @@ function uniqueFault(error: unknown, scene: Scene, cause: Error): VaultError {
 /** An entry of a B-tree holds at most 2704 bytes after compression; no other limit is met by statements of ours. */
 function tooLongFault(error: unknown, { shape, written = [], start = 0 }: Scene, cause: Error): VaultError {
   const table = shape?.name ?? textOf(error, 'table')
-  const facts = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
+  const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
   const message = `A text of ${table ?? 'a table'} is too long for its index in PostgreSQL; shorten it, or take the column's index away.`
-  return new VaultError('rule_broken', message, facts, cause)
+  return new VaultError('unprocessable', message, detail, { cause })
 }
 
 /**

@@ -64,7 +64,7 @@ function assertNamesFit({ name, columns }: PhysicalTable): void {
   for (const long of [name, ...columns.map((column) => column.name)]) {
     if (Buffer.byteLength(long) <= LONGEST_IDENTIFIER) continue
     throw new VaultError(
-      'rule_broken',
+      'failed_precondition',
       `PostgreSQL names have at most ${LONGEST_IDENTIFIER} bytes; a name of table ${name} has more.`,
       { table: name },
     )

@@ -2,9 +2,6 @@
 import { VaultError } from '../../core/errors.ts'
 import type { PhysicalType } from '../../core/ports/storage.ts'
 
-/** gRPC code for "over a limit": the engine's disk is full. */
-const RESOURCE_EXHAUSTED = 8
-
 /** A fresh error that carries the engine's code and nothing else, because engine messages may quote values. */
 export function strippedCause(engine: string, code: string | undefined): Error {
   return new Error(`${engine} answered ${code ?? 'an error without a code'}`)
@@ -12,29 +9,24 @@ export function strippedCause(engine: string, code: string | undefined): Error {
 
 /** Two rows would share the value of a unique index. `index` is the position of the row or patch in the request. */
 export function conflictError(table: string, columns: readonly string[], index: number | undefined, cause: Error): VaultError {
-  const facts = index === undefined ? { table, columns } : { table, columns, index }
-  return new VaultError('conflict', `Another row of ${table} already holds this ${columns.join(', ')}.`, facts, cause)
+  const detail = index === undefined ? { table, columns } : { table, columns, index }
+  return new VaultError('conflict', `Another row of ${table} already holds this ${columns.join(', ')}.`, detail, { cause })
 }
 
 /** The engine cannot be reached, is busy, is closed, or failed to read or write. */
 export function unavailableError(message: string, cause?: Error): VaultError {
-  return new VaultError('unavailable', message, {}, cause)
+  return new VaultError('unavailable', message, {}, { cause })
 }
 
 /** The engine has no room left to write. Reading goes on. */
 export function fullError(engine: string, cause: Error): VaultError {
-  return new VaultError(
-    'unavailable',
-    `${engine} has no room left to write; free some space and try again.`,
-    { grpcCode: RESOURCE_EXHAUSTED },
-    cause,
-  )
+  return new VaultError('storage_full', `${engine} cannot write: the disk is full. Free space, then retry.`, {}, { cause })
 }
 
 /** Anything else the engine refused: a fault of ours, not of the caller. */
 export function engineError(engine: string, table: string | undefined, cause: Error): VaultError {
   const place = table === undefined ? '' : ` on table ${table}`
-  return new VaultError('internal', `${engine} refused a statement${place}.`, table === undefined ? {} : { table }, cause)
+  return new VaultError('internal', `${engine} refused a statement${place}.`, table === undefined ? {} : { table }, { cause })
 }
 
 /** A table that was never given to `prepare` on this handle. */
@@ -55,14 +47,16 @@ export function measureError(table: string, column: string | undefined, kind: st
 /** A column stands with another type than the one asked for; storage never converts stored cells by itself. */
 export function retypedError(table: string, column: string, stands: string, asked: PhysicalType): VaultError {
   const message = `Column ${table}.${column} stands as ${stands} and cannot become ${asked}; add a column under a new name.`
-  return new VaultError('rule_broken', message, { table, column })
+  return new VaultError('failed_precondition', message, { table, column })
 }
 
 /** A unique index was asked for over rows that already repeat a value. */
 export function duplicatesError(table: string, columns: readonly string[], cause: Error): VaultError {
   const message = `Column ${columns.join(', ')} of ${table} cannot become unique: some of its values stand more than once.`
   const [column] = columns
-  return new VaultError('rule_broken', message, column === undefined ? { table, columns } : { table, column, columns }, cause)
+  return new VaultError('failed_precondition', message, column === undefined ? { table, columns } : { table, column, columns }, {
+    cause,
+  })
 }
 
 /** The storage handed to a transaction was used after that transaction ended. */
@@ -72,5 +66,5 @@ export function endedError(): VaultError {
 
 /** No ids are left under the highest one a pointer can carry. */
 export function idsExhaustedError(table: string): VaultError {
-  return new VaultError('unavailable', `Table ${table} has no row ids left.`, { table, grpcCode: RESOURCE_EXHAUSTED })
+  return new VaultError('storage_full', `Table ${table} has no row ids left.`, { table })
 }

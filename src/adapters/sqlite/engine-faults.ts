@@ -5,10 +5,9 @@ import type { TableShape } from '../sql/table-shapes.ts'
 
 const ENGINE = 'SQLite'
 const UNIQUE = 'UNIQUE constraint failed: '
-/** gRPC code for "out of range": a sum left 64 bits. */
-const OUT_OF_RANGE = 11
 
 const busyFaults = new WeakSet<Error>()
+const overflowFaults = new WeakSet<Error>()
 
 /** True where another connection held the file and trying again may help. */
 export function isBusyFault(fault: unknown): boolean {
@@ -17,7 +16,7 @@ export function isBusyFault(fault: unknown): boolean {
 
 /** True where a plain integer sum did not fit 64 bits. */
 export function isOverflowFault(fault: unknown): boolean {
-  return isVaultError(fault, 'internal') && fault.grpcCode === OUT_OF_RANGE
+  return fault instanceof Error && overflowFaults.has(fault)
 }
 
 /** The error to throw for anything an engine call threw. */
@@ -28,7 +27,9 @@ export function toEngineFault(error: unknown, shape: TableShape | undefined): Va
   const cause = strippedCause(ENGINE, code)
   if (message.startsWith(UNIQUE)) return uniqueFault(message.slice(UNIQUE.length), shape, cause)
   if (message === 'integer overflow') {
-    return new VaultError('internal', 'A sum of integers left 64 bits.', { grpcCode: OUT_OF_RANGE }, cause)
+    const overflow = new VaultError('internal', 'A sum of integers left 64 bits.', {}, { cause })
+    overflowFaults.add(overflow)
+    return overflow
   }
   if (message.startsWith('database is locked') || startsWithAny(code, ['SQLITE_BUSY', 'SQLITE_LOCKED'])) {
     const busy = unavailableError('Another connection holds the SQLite file; try again.', cause)

@@ -123,7 +123,7 @@ function refuseUnknown(shape: TableShape, cells: Readonly<Record<string, unknown
 
 function atPosition(error: unknown, index: number): unknown {
   if (!isVaultError(error, 'conflict')) return error
-  const { table = '', columns = [] } = error.facts
+  const { table = '', columns = [] } = error.details[0] ?? {}
   return conflictError(table, columns, index, error.cause instanceof Error ? error.cause : strippedCause('SQLite', undefined))
 }
 

@@ -1,8 +1,6 @@
 /** How an operation ended, as its event tells it. */
 import type { ErrorCode } from '../errors.ts'
-import { isVaultError } from '../errors.ts'
-import type { EventDraft } from './event.ts'
-import { statusOf } from './status-of.ts'
+import { isVaultError, statusOf } from '../errors.ts'
 
 /** Code and message of an outcome. */
 export interface Outcome {
@@ -15,8 +13,8 @@ export const SUCCESS: Outcome = { code: 200, message: '' }
 
 /** How an error is told: a `VaultError` in its own words, which hold no value; of anything else nothing, for an engine may have quoted some. */
 export function outcomeOf(error: unknown): Outcome & { readonly failure: ErrorCode } {
-  if (isVaultError(error)) return { code: statusOf(error.code), message: error.message, failure: error.code }
-  return { code: statusOf('internal'), message: 'Something unexpected went wrong.', failure: 'internal' }
+  if (isVaultError(error)) return { code: error.httpStatus, message: error.message, failure: error.code }
+  return { code: statusOf(undefined).http, message: 'Something unexpected went wrong.', failure: 'internal' }
 }
 
 /** Words after which a message names something. */
@@ -33,12 +31,14 @@ export function withoutStrangers(message: string, isName: (word: string) => bool
   return message.replace(NAMED, (word) => (isName(word) || OWN_WORDS.has(word) ? word : '*UNKNOWN*'))
 }
 
-/** The event of a change that was made and then undone with the transaction it was part of. */
-export function undone(event: EventDraft): EventDraft {
-  return { ...event, code: statusOf('internal'), message: 'Undone: the transaction it was part of was rolled back.' }
+/** How a change ended that was made and then undone with the transaction it was part of. */
+export const UNDONE: Outcome = {
+  code: statusOf(undefined).http,
+  message: 'Undone: the transaction it was part of was rolled back.',
 }
 
-/** The event of a change of which nobody can say whether it stands. */
-export function uncertain(event: EventDraft): EventDraft {
-  return { ...event, code: statusOf('internal'), message: 'Unknown: the storage was lost while its transaction ended.' }
+/** How a change ended of which nobody can say whether it stands. */
+export const UNCERTAIN: Outcome = {
+  code: statusOf(undefined).http,
+  message: 'Unknown: the storage was lost while its transaction ended.',
 }

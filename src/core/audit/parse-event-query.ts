@@ -1,6 +1,6 @@
 /** Checks what a caller asks of the audit trail; the refusal names the member, and quotes nothing. */
 import { z } from 'zod'
-import { VaultError } from '../errors.ts'
+import { type ErrorCode, VaultError } from '../errors.ts'
 import { DEFAULT_PAGE, LONGEST_CLIENT_TRACE } from '../limits.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { AfterEvent, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
@@ -112,7 +112,8 @@ function filterOf(given: GivenFilter): EventFilter {
 /** Empty texts between commas are passed over. */
 function resourcesOf(given: GivenFilter['resourceIDs']): ResourceFilter[] {
   const texts = (typeof given === 'string' ? given.split(',') : (given ?? [])).map((one) => one.trim()).filter(isGiven)
-  if (texts.length > MOST_RESOURCES) throw refusal('filterOps.resourceIDs', `names more than ${MOST_RESOURCES} resources`, 8)
+  if (texts.length > MOST_RESOURCES)
+    throw refusal('filterOps.resourceIDs', `names more than ${MOST_RESOURCES} resources`, 'limit_exceeded')
   return texts.map((one) => {
     const slash = one.indexOf('/')
     const type = RESOURCE_TYPES.find((known) => known === one.slice(0, slash))
@@ -150,7 +151,7 @@ function afterOf(query: GivenQuery): AfterEvent | undefined {
 
 function wholeNumber(member: string, given: unknown, [least, most]: readonly [number, number]): number {
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= least && given <= most) return given
-  throw refusal(member, `must be a whole number from ${least} to ${most}`, 11)
+  throw refusal(member, `must be a whole number from ${least} to ${most}`, 'out_of_range')
 }
 
 /** Where the input was at fault: for an unknown member, the place it stands in. Its name is the caller's, and may be anything. */
@@ -160,8 +161,8 @@ function memberOf(issue: z.core.$ZodIssue | undefined): string {
   return path === '' ? 'the query' : path
 }
 
-function refusal(member: string, fault: string, grpcCode = 3): VaultError {
-  return new VaultError('invalid_request', `${VERB} failed. ${member} ${fault}.`, { grpcCode })
+function refusal(member: string, fault: string, code: ErrorCode = 'invalid_request'): VaultError {
+  return new VaultError(code, `${VERB} failed. ${member} ${fault}.`)
 }
 
 /** The empty text asks for nothing. */

@@ -11,12 +11,15 @@ import { unknownColumn } from './parse-record.ts'
 /** Whether brought tokens are refused, taken where given, or demanded for every tokenized value. Source: specification, "Records". */
 export type Byot = 'DISABLE' | 'ENABLE' | 'ENABLE_STRICT'
 
+/** Every one of them. */
+export const BYOT_MODES: readonly string[] = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] satisfies readonly Byot[]
+
 /** True for a mode a request may name. */
 export function isByot(input: unknown): input is Byot {
-  return input === 'DISABLE' || input === 'ENABLE' || input === 'ENABLE_STRICT'
+  return typeof input === 'string' && BYOT_MODES.includes(input)
 }
 
-/** Checks the tokens one record brings. Throws `invalid_request` for names and shapes, `rule_broken` for everything else. */
+/** Checks the tokens one record brings. Throws `invalid_request` for names and shapes, `unprocessable` for everything else. */
 export function parseTokens(
   table: Table,
   tokens: unknown,
@@ -39,7 +42,7 @@ export function parseTokens(
   const brought = new Map<string, string>()
   for (const [name, token] of entries) {
     const column = table.byName.get(name)
-    if (column === undefined) throw unknownColumn(place.verb, table.name, name)
+    if (column === undefined) throw unknownColumn(table.name, name)
     brought.set(name, parseToken(table, column, token, { values, place }))
   }
   if (mode === 'ENABLE_STRICT') assertNoneMissing(table, values, brought, place)
@@ -107,7 +110,7 @@ function refused(table: Table, column: Column | undefined, place: Place, what: s
   const subject =
     column === undefined ? `Record ${place.index} of table ${table.name}` : `Column ${column.name} of table ${table.name}`
   return new VaultError(
-    'rule_broken',
+    'unprocessable',
     `${place.verb} failed. ${subject} ${what}${column === undefined ? '' : ` (record ${place.index})`}.`,
     {
       table: table.name,

@@ -6,7 +6,8 @@ import type { Table } from '../schema/layout.ts'
 export function explainConflict(error: unknown, table: Table, verb: string, indexes: readonly number[]): unknown {
   if (!isVaultError(error, 'conflict')) return error
   const column = conflictColumn(error, table)
-  const index = error.facts.index === undefined ? undefined : (indexes[error.facts.index] ?? error.facts.index)
+  const position = error.details[0]?.index
+  const index = position === undefined ? undefined : (indexes[position] ?? position)
   return valueTaken(table, column === undefined ? undefined : { name: column }, { verb, index })
 }
 
@@ -26,5 +27,5 @@ export function valueTaken(
 
 /** The column whose uniqueness a storage conflict is about. */
 export function conflictColumn(error: VaultError, table: Table): string | undefined {
-  return table.byPhysical.get(error.facts.columns?.[0] ?? '')?.name
+  return table.byPhysical.get(error.details[0]?.columns?.[0] ?? '')?.name
 }

@@ -1,7 +1,6 @@
 /** Untrusted fields to trusted values, one list by column position for each record. */
-import { VaultError } from '../errors.ts'
+import { type Fault, fault, printableName, VaultError } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import { ValueFault } from '../values/column-type.ts'
 
 /** A record's values by column position: undefined where the column was not named, null where it was named null. */
@@ -15,7 +14,7 @@ export interface Place {
   readonly index: number
 }
 
-/** Checks the names and values of one record. Throws `invalid_request` for names, `rule_broken` for values. */
+/** Checks the names and values of one record. Throws `invalid_request` for names, `unprocessable` for values. */
 export function parseFields(table: Table, fields: unknown, place: Place): Values {
   if (!isFields(fields)) {
     throw new VaultError(
@@ -32,7 +31,7 @@ export function parseFields(table: Table, fields: unknown, place: Place): Values
   for (let i = 0; i < names.length; i++) {
     const name = names[i] ?? ''
     const column = table.byName.get(name)
-    if (column === undefined) throw unknownColumn(place.verb, table.name, name)
+    if (column === undefined) throw unknownColumn(table.name, name)
     const value = fields[name]
     if (value !== undefined) values[column.position] = parseValue(table, column, value, place)
   }
@@ -65,20 +64,14 @@ export function assertComplete(table: Table, values: Values, place: Place): void
 }
 
 /** The one answer to a column that does not exist and to one the caller may not know of. */
-export function unknownColumn(verb: string, table: string, column: unknown): VaultError {
-  return new VaultError(
-    'invalid_request',
-    `${verb} failed. Column ${quotedName(column)} of table ${table} is invalid. Specify a valid column.`,
-    {
-      table,
-      column: quotedName(column),
-    },
-  )
+export function unknownColumn(table: string, column: unknown): Fault {
+  const name = printableName(column)
+  return fault('invalid_request', { table, column: name })`Column ${name} of table ${table} is invalid. Specify a valid column.`
 }
 
 function broken(table: Table, column: Column, place: Place, rule: string): VaultError {
   return new VaultError(
-    'rule_broken',
+    'unprocessable',
     `${place.verb} failed. Column ${column.name} of table ${table.name} ${rule} (record ${place.index}).`,
     {
       table: table.name,

@@ -159,11 +159,10 @@ function unopened(count: number): Opened {
 
 function unreadable(table: Table): VaultError {
   return new VaultError(
-    'internal',
+    'data_loss',
     `A record of table ${table.name} cannot be authenticated. It was changed, moved, or sealed under a key that is gone.`,
     {
       table: table.name,
-      grpcCode: 15,
     },
   )
 }

@@ -151,8 +151,7 @@ export function toBigint(cell: Cell | undefined): bigint {
 
 function unreadableHead(lane: number): VaultError {
   return new VaultError(
-    'internal',
+    'data_loss',
     `The head of lane ${lane} of the audit trail cannot be authenticated. It was changed, or sealed under a key that is gone. Verify the trail.`,
-    { grpcCode: 15 },
   )
 }

@@ -126,7 +126,7 @@ export async function untilKept<T>(call: () => Promise<T>, giveUp: () => Promise
     } catch (error) {
       if (error !== LANE_LOST) throw error
       if (attempt === MOST_ATTEMPTS)
-        throw new VaultError('unavailable', 'The audit trail is being written to by too many processes at once. Try again.')
+        throw new VaultError('aborted', 'The audit trail is being written to by too many processes at once. Try again.')
       await giveUp()
     }
   }

@@ -81,13 +81,7 @@ export function readable(marks: readonly ReadMark[]): LaneMark[] {
 export function allReadable(marks: readonly ReadMark[]): LaneMark[] {
   const lost = marks.find(({ mark }) => mark === undefined)
   if (lost === undefined) return readable(marks)
-  throw new VaultError(
-    'internal',
-    `The head of lane ${lost.lane} of the audit trail cannot be authenticated. Verify the trail.`,
-    {
-      grpcCode: 15,
-    },
-  )
+  throw new VaultError('data_loss', `The head of lane ${lost.lane} of the audit trail cannot be authenticated. Verify the trail.`)
 }
 
 /** Rows one window of time may hold before it is cut. */

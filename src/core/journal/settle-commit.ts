@@ -1,5 +1,5 @@
 /** Settles transactions whose end nobody heard, because the storage was lost while they committed: their own event says how they ended. */
-import { isVaultError } from '../errors.ts'
+import { mayBeStored } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Appended, EventStore } from './event-store.ts'
 
@@ -21,7 +21,7 @@ export async function settlingCommit<T>(
     return await run(noted)
   } catch (error) {
     const { appended, answer } = noted
-    if (appended === undefined || answer === undefined || !isVaultError(error, 'unavailable')) throw error
+    if (appended === undefined || answer === undefined || !mayBeStored(error)) throw error
     // Where nobody can be asked either, it stays unknown.
     if (await events.isStored(storage, appended).catch(() => false)) return answer.value
     throw error

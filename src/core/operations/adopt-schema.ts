@@ -25,7 +25,7 @@ export interface SchemaChange {
 }
 
 /**
- * The live tables of the schema. Throws `rule_broken` naming the column when it may not be taken up; undefined when another
+ * The live tables of the schema. Throws `failed_precondition` naming the column when it may not be taken up; undefined when another
  * process changed the catalog meanwhile. The catalog's row is changed first and in one transaction with the digests that
  * new uniqueness needs: of several processes opening at once, one fills them and the others wait for it.
  */
@@ -171,7 +171,7 @@ async function eachSlice(storage: Storage, table: Table, work: (rows: readonly R
 
 function refused(table: Table, column: Column, what: string): VaultError {
   return new VaultError(
-    'rule_broken',
+    'failed_precondition',
     `The vault was not opened, and nothing was changed: column ${column.name} of table ${table.name} ${what}.`,
     {
       table: table.name,

@@ -2,10 +2,9 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Byot } from '../barrier/brought-tokens.ts'
 import { isByot } from '../barrier/brought-tokens.ts'
-import { VaultError } from '../errors.ts'
-import type { Commit } from '../journal/commit.ts'
+import { fault, printableName, VaultError, words } from '../errors.ts'
 import type { EventStore } from '../journal/event-store.ts'
-import type { Journal } from '../journal/journal.ts'
+import type { Ground, UnitOfWork } from '../journal/unit-of-work.ts'
 import { LONGEST_TOKEN, MOST_NAMED_IN_ERROR } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
@@ -16,8 +15,8 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { Layout, Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import type { StoreContext } from '../stores/store-context.ts'
+import type { Story } from './story.ts'
 
 /** Bounds a host may set. */
 export interface Limits {
@@ -28,14 +27,13 @@ export interface Limits {
 }
 
 /** One caller's hold on the vault. */
-export interface SessionContext extends Omit<StoreContext, 'commit'> {
+export interface SessionContext extends Omit<StoreContext, 'unit'> {
   readonly limits: Limits
   readonly caller: Caller
   /** What the policy grants him. */
   readonly access: Access
-  readonly journal: Journal
-  /** False where the audit is off. */
-  readonly isRecorded: boolean
+  /** Where his operations are done. */
+  readonly ground: Ground
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
   readonly log: Log | undefined
@@ -57,23 +55,25 @@ export interface AuditTrail {
 
 /** Everything an operation under way may touch. */
 export interface OperationContext extends SessionContext {
-  /** Stores what it changes, together with its event. */
-  readonly commit: Commit
+  /** Its way to storage. */
+  readonly unit: UnitOfWork
+  /** What its event will tell. */
+  readonly story: Story
 }
+
+/** What an input is checked against. */
+export type ParsingContext = Pick<OperationContext, 'layout' | 'limits' | 'story'>
 
 /** The table of this name. Throws `not_found`, or `invalid_request` where the specification documents no 404. */
 export function tableOf(
   context: Pick<SessionContext, 'layout'>,
   name: unknown,
-  verb: string,
   code: 'not_found' | 'invalid_request' = 'not_found',
 ): Table {
   const table = typeof name === 'string' ? context.layout.tables.get(name) : undefined
   if (table === undefined) {
-    throw new VaultError(code, `${verb} failed. Table ${quotedName(name)} does not exist. Specify a table of the schema.`, {
-      table: quotedName(name),
-      grpcCode: 5,
-    })
+    const given = printableName(name)
+    throw fault(code, { table: given })`Table ${given} does not exist. Specify a table of the schema.`
   }
   return table
 }
@@ -85,9 +85,8 @@ export function listOf(context: Pick<SessionContext, 'limits'>, list: unknown, v
   }
   if (list.length > context.limits.records) {
     throw new VaultError(
-      'invalid_request',
+      'limit_exceeded',
       `${verb} failed. ${list.length} ${what} were given, ${context.limits.records} are the most one request may hold.`,
-      { grpcCode: 8 },
     )
   }
   return Array.from<unknown>(list)
@@ -103,9 +102,8 @@ export function tokenTextOf(token: unknown, verb: string, index: number): string
   if (typeof token !== 'string')
     throw new VaultError('invalid_request', `${verb} failed. Item ${index} needs a token, as text.`, { index })
   if (token.length > 2 * LONGEST_TOKEN) {
-    throw new VaultError('invalid_request', `${verb} failed. The token of item ${index} is longer than any token is.`, {
+    throw new VaultError('limit_exceeded', `${verb} failed. The token of item ${index} is longer than any token is.`, {
       index,
-      grpcCode: 8,
     })
   }
   return token
@@ -122,10 +120,7 @@ export function assertOptions<T extends object>(
   }
   for (const name of Object.keys(options)) {
     if (!(known as readonly string[]).includes(name)) {
-      throw new VaultError(
-        'invalid_request',
-        `${verb} failed. Option ${quotedName(name)} is unknown; it takes ${known.join(', ')}.`,
-      )
+      throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(known.join(', '))}.`
     }
   }
 }
@@ -147,16 +142,12 @@ export function byotOf(value: unknown, verb: string): Byot {
 /** The answer to ids that name no record: the same whether they never did, no longer do, or belong elsewhere. */
 export function recordsNotFound(table: Table, verb: string, ids: readonly string[], missing: readonly number[]): VaultError {
   const indexes = missing.slice(0, MOST_NAMED_IN_ERROR)
-  const named = indexes.flatMap((index) => (isUuid(ids[index]) ? [ids[index] ?? ''] : []))
+  const details = indexes.map((index) => ({ table: table.name, index, ...(isUuid(ids[index]) ? { id: ids[index] } : {}) }))
   const sentence = `${verb} failed. ${missing.length === 1 ? 'A record' : `${missing.length} records`} of table ${table.name} could not be found`
-  return new VaultError('not_found', `${sentence}, at position ${indexes.join(', ')}. Check the ids.`, {
-    table: table.name,
-    indexes,
-    ids: named,
-  })
+  return new VaultError('not_found', `${sentence}, at position ${indexes.join(', ')}. Check the ids.`, details)
 }
 
 /** Only what has the shape of an id is repeated in an error: anything else may be a value sent in the wrong place. */
-function isUuid(text: string | undefined): boolean {
+function isUuid(text: string | undefined): text is string {
   return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }

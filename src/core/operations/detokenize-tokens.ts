@@ -5,14 +5,13 @@ import { MOST_NAMED_IN_ERROR } from '../limits.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { Need } from '../policy/table-access.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
-import { isAskedLevel } from '../redaction/levels.ts'
+import { ASKED_LEVELS, isAskedLevel } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 import type { Granted } from '../stores/granted-tokens.ts'
 import { resolveGranted, rowsByTable } from '../stores/granted-tokens.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
-import { audited } from './audited.ts'
-import type { SessionContext } from './context.ts'
 import { assertOptions, flagOf, listOf, tokenTextOf } from './context.ts'
+import type { Operation } from './operation.ts'
 
 const VERB = 'Detokenize'
 
@@ -36,28 +35,40 @@ export interface DetokenizedRecord {
   readonly error?: string
 }
 
+/** Tokens, and how to go about them. */
+export interface DetokenizeInput {
+  readonly records: readonly DetokenizeParameter[]
+  readonly options?: DetokenizeOptions
+}
+
+interface Request {
+  readonly given: readonly DetokenizeParameter[]
+  readonly continueOnError: boolean
+}
+
 /** Resolves tokens in the order asked. Unknown, malformed, foreign, dead and expired tokens answer alike: `not_found`, naming positions. */
-export function detokenizeTokens(
-  session: SessionContext,
-  parameters: readonly DetokenizeParameter[],
-  options: DetokenizeOptions,
-): Promise<{ records: DetokenizedRecord[] }> {
-  const body = () => ({ records: parameters, ...options })
-  return audited(session, { action: 'DETOKENIZE', resourceType: 'TOKEN', verb: VERB, body }, async (context, trail) => {
+export const detokenize: Operation<DetokenizeInput, Request, { records: DetokenizedRecord[] }> = {
+  action: 'DETOKENIZE',
+  resourceType: 'TOKEN',
+  verb: VERB,
+  told: { records: { token: 'value', redaction: ASKED_LEVELS }, continueOnError: 'flag' },
+  parse({ records, options = {} }, context) {
     assertOptions<DetokenizeOptions>(options, VERB, ['continueOnError'])
     const continueOnError = flagOf(options.continueOnError, VERB, 'continueOnError')
-    const given = listOf(context, parameters, VERB, 'tokens').map(parseParameter)
+    return { continueOnError, given: listOf(context, records, VERB, 'tokens').map(parseParameter) }
+  },
+  async execute(context, { given, continueOnError }) {
     if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const texts = given.map(({ token }) => token)
     const found = await resolveGranted(context, texts, needsOf)
-    for (const [table, rows] of rowsByTable(found)) trail.touches(table, rows)
+    for (const [table, rows] of rowsByTable(found)) context.story.touches(table, rows)
     const broken = found.find((one) => one instanceof VaultError)
     if (broken !== undefined && !continueOnError) throw broken
     const records = found.map((one, index) => toRecord(given[index] ?? { token: '' }, one))
     const missing = records.flatMap((record, index) => (record.error === NOT_FOUND ? [index] : []))
     if (missing.length > 0 && (!continueOnError || missing.length === found.length)) throw tokensNotFound(missing)
     return { records }
-  })
+  },
 }
 
 /** Detokenizing shows the value, so both must be granted. */
@@ -97,6 +108,6 @@ function tokensNotFound(bad: readonly number[]): VaultError {
   return new VaultError(
     'not_found',
     `${VERB} failed. ${sentence} for nothing, at position ${indexes.join(', ')}. Check them, or ask to continue on errors.`,
-    { indexes },
+    indexes.map((index) => ({ index })),
   )
 }

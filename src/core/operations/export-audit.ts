@@ -41,7 +41,5 @@ function oldestFirst(checkpoints: readonly SignedCheckpoint[]): SignedCheckpoint
 }
 
 function unreadable(): VaultError {
-  return new VaultError('internal', 'Export failed. An event of the audit trail cannot be authenticated. Verify the trail.', {
-    grpcCode: 15,
-  })
+  return new VaultError('data_loss', 'Export failed. An event of the audit trail cannot be authenticated. Verify the trail.')
 }

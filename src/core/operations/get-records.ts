@@ -8,27 +8,24 @@ import { unknownColumn } from '../barrier/parse-record.ts'
 import { mintIds, readIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import { DEFAULT_PAGE } from '../limits.ts'
 import type { Need, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
-import { isAskedLevel } from '../redaction/levels.ts'
+import { ASKED_LEVELS, isAskedLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import type { VisibleRow, Wanted } from '../stores/find-visible.ts'
 import { findVisible } from '../stores/find-visible.ts'
 import { judgeRows } from '../stores/judge-rows.ts'
 import { nowMs } from '../stores/store-context.ts'
 import { ValueFault } from '../values/column-type.ts'
-import type { Trail } from './audited.ts'
-import { audited } from './audited.ts'
-import type { OperationContext, SessionContext } from './context.ts'
+import type { OperationContext, ParsingContext } from './context.ts'
 import { assertOptions, flagOf, listOf, recordsNotFound, tableOf, textsOf } from './context.ts'
 import { accessTo, columnFor } from './grants.ts'
+import type { Operation } from './operation.ts'
 
 const VERB = 'Get'
-const DEED = { action: 'GET', resourceType: 'RECORD', verb: VERB } as const
 
 /** How records are shown. Source: specification, "Records". */
 export interface ShowOptions {
@@ -64,51 +61,78 @@ export interface ShownRecord {
 const SHOW_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
 const GET_OPTIONS = [...SHOW_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
 
+/** How an event tells what is to be shown. */
+const SHOW_TOLD = { table: 'name', redaction: ASKED_LEVELS, tokenization: 'flag', fields: 'columns' } as const
+const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
+
+/** Records of one table. */
+export interface GetInput {
+  readonly table: string
+  readonly options?: GetOptions
+}
+
+/** One record of a table. */
+export interface GetOneInput {
+  readonly table: string
+  readonly id: string
+  readonly options?: ShowOptions
+}
+
+/** What is asked, and nothing yet of who asks. */
+interface Request {
+  readonly table: Table
+  readonly asked: AskedLevel
+  readonly asTokens: boolean
+  readonly fields: readonly unknown[] | undefined
+  readonly which: Which
+}
+
+/** Which records: by their ids, by the values of a column, or just the page. */
+type Which =
+  | { readonly ids: readonly string[] }
+  | { readonly page: Page; readonly lookup: { readonly columnName: string; readonly values: readonly unknown[] } | undefined }
+
 /** The records asked for; ids in the order asked, pages in the order of insertion. Throws `not_found` when an id names none. */
-export function getRecords(session: SessionContext, tableName: string, options: GetOptions): Promise<{ records: ShownRecord[] }> {
-  const body = () => ({ table: tableName, ...options })
-  return audited(session, { ...DEED, body }, async (context, trail) => {
+export const get: Operation<GetInput, Request, { records: ShownRecord[] }> = {
+  action: 'GET',
+  resourceType: 'RECORD',
+  verb: VERB,
+  told: {
+    ...SHOW_TOLD,
+    ids: 'value',
+    columnName: 'name',
+    columnValues: 'value',
+    offset: 'number',
+    limit: 'number',
+    orderBy: ORDERS,
+  },
+  parse({ table, options = {} }, context) {
     assertOptions<GetOptions>(options, VERB, GET_OPTIONS)
-    return { records: await readRecords(context, trail, tableName, options) }
-  })
+    return { ...parseShow(table, options, context), which: parseWhich(options, context) }
+  },
+  execute: async (context, request) => ({ records: await readRecords(context, request) }),
 }
 
 /** One record by its id. Throws `not_found` when it names none. */
-export function getRecord(session: SessionContext, tableName: string, id: string, options: ShowOptions): Promise<ShownRecord> {
-  const body = () => ({ table: tableName, id, ...options })
-  return audited(session, { ...DEED, body }, async (context, trail) => {
+export const getOne: Operation<GetOneInput, Request, ShownRecord> = {
+  action: 'GET',
+  resourceType: 'RECORD',
+  verb: VERB,
+  told: { ...SHOW_TOLD, id: 'value' },
+  parse({ table, id, options = {} }, context) {
     assertOptions<ShowOptions>(options, VERB, SHOW_OPTIONS)
-    const [record] = await readRecords(context, trail, tableName, { ...options, ids: [id] })
+    return { ...parseShow(table, options, context), which: { ids: textsOf([id]) } }
+  },
+  async execute(context, request) {
+    const [record] = await readRecords(context, request)
     if (record === undefined) throw new VaultError('internal', 'Get failed. A record that was read is missing from the answer.')
     return record
-  })
+  },
 }
 
-async function readRecords(
-  context: OperationContext,
-  trail: Trail,
-  tableName: string,
-  options: GetOptions,
-): Promise<ShownRecord[]> {
-  const table = tableOf(context, tableName, VERB)
-  trail.about(table)
-  const access = accessTo(context, table, 'READ')
-  const show = showOf(access, options)
-  const found = await findRecords(context, access, options)
-  const rows = found.rows.map(({ row }) => row.id)
-  trail.touches(table, rows)
-  return showRows(context, table, found, show)
-}
-
-/** What to show of each row, decided before any is read. */
-interface Show {
-  readonly columns: readonly Column[]
-  readonly asked: AskedLevel
-  readonly asTokens: boolean
-}
-
-function showOf(access: TableAccess, options: ShowOptions): Show {
-  const { table } = access
+function parseShow(name: unknown, options: ShowOptions, context: ParsingContext): Omit<Request, 'which'> {
+  const table = tableOf(context, name)
+  context.story.about(table)
   const asked: unknown = options.redaction ?? 'DEFAULT'
   if (!isAskedLevel(asked)) {
     throw new VaultError('invalid_request', `${VERB} failed. redaction must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`)
@@ -120,20 +144,53 @@ function showOf(access: TableAccess, options: ShowOptions): Show {
       `${VERB} failed. tokenization answers tokens in place of values; leave redaction out or ask for DEFAULT.`,
     )
   }
-  // A value that lives apart from its record is never read with it; its token is.
-  if (options.fields === undefined) return { columns: asTokens ? table.tokenized : table.readable, asked, asTokens }
-  const columns = namedColumns(access, options.fields)
-  return { columns: columns.filter((column) => (asTokens ? table.tokenized : table.readable).includes(column)), asked, asTokens }
+  const { fields } = options
+  if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
+    throw new VaultError('invalid_request', `${VERB} failed. fields must be a list of column names, or absent.`)
+  return { table, asked, asTokens, fields }
 }
 
-function namedColumns(access: TableAccess, names: readonly string[]): readonly Column[] {
-  if (!Array.isArray(names) || names.length === 0)
-    throw new VaultError('invalid_request', `${VERB} failed. fields must be a list of column names, or absent.`)
-  return [...new Set(names)].map((name) => {
-    const column = typeof name === 'string' ? access.table.byName.get(name) : undefined
-    if (column === undefined || !access.couldSee(column)) throw unknownColumn(VERB, access.table.name, name)
+function parseWhich(options: GetOptions, context: ParsingContext): Which {
+  if (options.ids !== undefined) {
+    assertIdsAlone(options)
+    return { ids: textsOf(listOf(context, options.ids, VERB, 'ids')) }
+  }
+  const page = pageOf(context, options)
+  const { columnName, columnValues } = options
+  if (!isGiven(columnName) && columnValues === undefined) return { page, lookup: undefined }
+  if (!isGiven(columnName) || columnValues === undefined) {
+    throw new VaultError('invalid_request', `${VERB} failed. columnName and columnValues go together. Give both or neither.`)
+  }
+  return { page, lookup: { columnName, values: listOf(context, columnValues, VERB, 'columnValues') } }
+}
+
+async function readRecords(context: OperationContext, request: Request): Promise<ShownRecord[]> {
+  const { table, which } = request
+  const access = accessTo(context, table, 'READ')
+  const columns = columnsOf(access, request)
+  const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
+  context.story.touches(
+    table,
+    found.rows.map(({ row }) => row.id),
+  )
+  return showRows(context, table, found, { ...request, columns })
+}
+
+/** The columns to show of each row, decided before any is read. A value that lives apart from its record is never read with it; its token is. */
+function columnsOf(access: TableAccess, { table, fields, asTokens }: Request): readonly Column[] {
+  const shown = asTokens ? table.tokenized : table.readable
+  if (fields === undefined) return shown
+  const named = [...new Set(fields)].map((name) => {
+    const column = typeof name === 'string' ? table.byName.get(name) : undefined
+    if (column === undefined || !access.couldSee(column)) throw unknownColumn(table.name, name)
     return column
   })
+  return named.filter((column) => shown.includes(column))
+}
+
+/** What to show of each row. */
+interface Show extends Pick<Request, 'asked' | 'asTokens'> {
+  readonly columns: readonly Column[]
 }
 
 /** Rows with what may be shown of them, and the public ids they go by, in the same order. */
@@ -142,19 +199,15 @@ interface FoundRows {
   readonly ids: readonly string[]
 }
 
-async function findRecords(context: OperationContext, access: TableAccess, options: GetOptions): Promise<FoundRows> {
-  const { table } = access
-  if (options.ids !== undefined) {
-    assertIdsAlone(options)
-    const ids = textsOf(listOf(context, options.ids, VERB, 'ids'))
-    return { rows: await rowsById(context, access, ids), ids }
-  }
-  const page = pageOf(context, options)
-  const isLookup = isGiven(options.columnName) || options.columnValues !== undefined
-  const wanted = isLookup ? lookupOf(context, access, options) : EVERY_ROW
+async function rowsOnPage(
+  context: OperationContext,
+  access: TableAccess,
+  { page, lookup }: Exclude<Which, { readonly ids: readonly string[] }>,
+): Promise<FoundRows> {
+  const wanted = lookup === undefined ? EVERY_ROW : lookupOf(context, access, lookup)
   const rows = await findVisible(context, access, { ...wanted, needs: [...wanted.needs, SEEN], page })
   const ids = rows.map(({ row }) => row.id)
-  return { rows, ids: mintIds(context.barrier.ring, table, ids) }
+  return { rows, ids: mintIds(context.barrier.ring, access.table, ids) }
 }
 
 /** A row is there when at least one of its columns may be read. */
@@ -208,11 +261,11 @@ function markedRows(context: OperationContext, table: Table, rows: readonly Row[
 }
 
 /** The rows these ids name. One that is not there for the caller is answered as one that is not there. */
-async function rowsById(context: OperationContext, access: TableAccess, ids: readonly string[]): Promise<VisibleRow[]> {
+async function rowsById(context: OperationContext, access: TableAccess, ids: readonly string[]): Promise<FoundRows> {
   const { table } = access
   const positions = readIds(context.barrier.ring, table, ids)
   const known = positions.filter((row) => row !== undefined)
-  const found = (await context.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
+  const found = (await context.unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
   const grants = judgeRows(context, access, found)
   const visible = new Map(found.map((row, index) => [row.id, { row, access: grants[index] }]))
   const rows: VisibleRow[] = []
@@ -223,18 +276,17 @@ async function rowsById(context: OperationContext, access: TableAccess, ids: rea
     else missing.push(index)
   }
   if (missing.length > 0) throw recordsNotFound(table, VERB, ids, missing)
-  return rows
+  return { rows, ids }
 }
 
 /** Rows whose column holds one of the values, proven on the opened value. */
-function lookupOf(context: OperationContext, access: TableAccess, options: GetOptions): Omit<Wanted, 'page'> {
+function lookupOf(
+  context: OperationContext,
+  access: TableAccess,
+  { columnName, values: asked }: { readonly columnName: string; readonly values: readonly unknown[] },
+): Omit<Wanted, 'page'> {
   const { table } = access
-  const { columnName, columnValues } = options
-  if (!isGiven(columnName) || columnValues === undefined) {
-    throw new VaultError('invalid_request', `${VERB} failed. columnName and columnValues go together. Give both or neither.`)
-  }
-  const asked = listOf(context, columnValues, VERB, 'columnValues')
-  const column = columnFor(context, access, { name: columnName, action: 'SEARCH', verb: VERB })
+  const column = columnFor(context, access, { name: columnName, action: 'SEARCH' })
   if (column.lookup === undefined) throw notSearchable(table, column)
   const values = asked.map((value, index) => lookupValue(table, column, value, index))
   const cells = lookupCells(context.barrier.ring, column, values)
@@ -276,7 +328,7 @@ function lookupValue(table: Table, column: Column, value: unknown, index: number
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
     throw new VaultError(
-      'rule_broken',
+      'unprocessable',
       `${VERB} failed. A value to look up in column ${column.name} of table ${table.name} ${error.message} (position ${index}).`,
       { table: table.name, column: column.name, index },
     )
@@ -291,12 +343,12 @@ function assertIdsAlone(options: GetOptions): void {
   }
 }
 
-function pageOf(context: OperationContext, options: GetOptions): Page {
+function pageOf(context: ParsingContext, options: GetOptions): Page {
   const order: unknown = options.orderBy ?? 'ASCENDING'
-  if (order !== 'ASCENDING' && order !== 'DESCENDING' && order !== 'NONE') {
+  if (!ORDERS.some((known) => known === order)) {
     throw new VaultError(
       'invalid_request',
-      `${VERB} failed. orderBy must be ASCENDING, DESCENDING or NONE, not ${quotedName(order)}.`,
+      `${VERB} failed. orderBy must be ASCENDING, DESCENDING or NONE, not ${printableName(order)}.`,
     )
   }
   const skip = wholeNumber(options.offset ?? 0, 'offset', 0, Number.MAX_SAFE_INTEGER)
@@ -306,9 +358,7 @@ function pageOf(context: OperationContext, options: GetOptions): Page {
 
 function wholeNumber(value: unknown, name: string, least: number, most: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
-  throw new VaultError('invalid_request', `${VERB} failed. ${name} must be a whole number from ${least} to ${most}.`, {
-    grpcCode: 11,
-  })
+  throw new VaultError('out_of_range', `${VERB} failed. ${name} must be a whole number from ${least} to ${most}.`)
 }
 
 function isGiven(name: string | undefined): name is string {

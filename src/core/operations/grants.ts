@@ -21,35 +21,30 @@ export function accessTo(context: SessionContext, table: Table, action: Action):
  * The column of this name, for this action. Throws `invalid_request` when there is none, in the same words when the caller
  * may not know of it; `forbidden` when he sees it and may not do this with it.
  */
-export function columnFor(context: SessionContext, access: TableAccess, { name, action, verb }: NamedColumn): Column {
+export function columnFor(context: SessionContext, access: TableAccess, { name, action }: NamedColumn): Column {
   const { table } = access
   const column = typeof name === 'string' ? table.byName.get(name) : undefined
   if (column !== undefined && access.couldMay(action, column)) return column
   if (column !== undefined && access.couldSee(column)) throw forbidden(context.caller, action, table)
-  throw unknownColumn(verb, table.name, name)
+  throw unknownColumn(table.name, name)
 }
 
 /** A column as a request names it, and what for. */
 export interface NamedColumn {
   readonly name: unknown
   readonly action: Action
-  readonly verb: string
 }
 
 /** Refuses names the caller may not write, hidden ones as unknown ones; before any value is looked at. */
 export function assertNameable(
   context: SessionContext,
   access: TableAccess,
-  {
-    members,
-    action,
-    verb,
-  }: { readonly members: readonly unknown[]; readonly action: 'CREATE' | 'UPDATE'; readonly verb: string },
+  { members, action }: { readonly members: readonly unknown[]; readonly action: 'CREATE' | 'UPDATE' },
 ): void {
   if (access.alwaysMeets({ action, columns: access.table.columns })) return
   for (const member of members) {
     if (typeof member !== 'object' || member === null) continue
-    for (const name of Object.keys(member)) columnFor(context, access, { name, action, verb })
+    for (const name of Object.keys(member)) columnFor(context, access, { name, action })
   }
 }
 

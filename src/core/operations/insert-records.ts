@@ -1,6 +1,6 @@
 /** Inserts records, all or none, or upserts them by a unique column, and answers their ids and tokens. */
 import type { Byot } from '../barrier/brought-tokens.ts'
-import { assertNoPointers, parseTokens } from '../barrier/brought-tokens.ts'
+import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/brought-tokens.ts'
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { TokenTexts } from '../barrier/marks.ts'
@@ -9,7 +9,6 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertComplete, parseFields } from '../barrier/parse-record.ts'
 import { VaultError } from '../errors.ts'
-import { commitWithin } from '../journal/commit.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell } from '../ports/storage.ts'
@@ -18,10 +17,10 @@ import { judgeRows } from '../stores/judge-rows.ts'
 import { markedOf, storeNew } from '../stores/record-store.ts'
 import type { Change, Keyed, Merged } from '../stores/upsert-store.ts'
 import { storeMerged } from '../stores/upsert-store.ts'
-import { audited } from './audited.ts'
-import type { OperationContext, SessionContext } from './context.ts'
+import type { OperationContext, ParsingContext } from './context.ts'
 import { assertOptions, byotOf, flagOf, listOf, tableOf } from './context.ts'
 import { accessTo, assertGranted, assertMayComplete, assertNameable, beyondReach, columnFor, namedColumns } from './grants.ts'
+import type { Operation, Untrusted } from './operation.ts'
 
 const VERB = 'Insert'
 
@@ -43,48 +42,79 @@ export interface InsertOptions {
   readonly byot?: Byot
 }
 
-/** Records as they were understood. */
+/** Records, and the table they are to stand in. */
+export interface InsertInput {
+  readonly table: string
+  readonly records: readonly RecordInput[]
+  readonly options?: InsertOptions
+}
+
+/** What is asked, before any record is looked into: which columns a record may name is for the caller's grants to say. */
 interface Request {
+  readonly table: Table
+  readonly records: readonly unknown[]
+  readonly tokenization: boolean
+  readonly homogeneous: boolean
+  readonly mode: Byot
+  readonly upsert: string | undefined
+}
+
+/** Records as they were understood. */
+interface Understood {
   readonly parsed: readonly Values[]
   readonly brought: TokenTexts
   readonly tokenization: boolean
 }
 
-/** Inserts in the order given. Throws `invalid_request`, `rule_broken`, `conflict` or `forbidden`; then nothing is stored. */
-export function insertRecords(
-  session: SessionContext,
-  tableName: string,
-  records: readonly RecordInput[],
-  options: InsertOptions,
-): Promise<{ records: StoredRecord[] }> {
-  const body = () => ({ table: tableName, records, ...options })
-  return audited(session, { action: 'INSERT', resourceType: 'RECORD', verb: VERB, body }, async (context, trail) => {
-    const table = tableOf(context, tableName, VERB, 'invalid_request')
-    trail.about(table)
-    assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous', 'byot'])
-    const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
-    const homogeneous = flagOf(options.homogeneous, VERB, 'homogeneous')
-    const mode = byotOf(options.byot, VERB)
-    const given = listOf(context, records, VERB, 'records')
-    const access = accessTo(context, table, 'CREATE')
-    const key = upsertColumn(context, access, options.upsert, homogeneous)
-    const request = { ...parseRecords(context, access, given, { mode, homogeneous }), tokenization }
-    return { records: key === undefined ? await insert(context, access, request) : await upsert(context, access, key, request) }
-  })
+/** Inserts in the order given. Throws `invalid_request`, `unprocessable`, `conflict` or `forbidden`; then nothing is stored. */
+export const insert: Operation<InsertInput, Request, { records: StoredRecord[] }> = {
+  action: 'INSERT',
+  resourceType: 'RECORD',
+  verb: VERB,
+  told: {
+    table: 'name',
+    records: { fields: 'columns', tokens: 'columns' },
+    tokenization: 'flag',
+    upsert: 'name',
+    homogeneous: 'flag',
+    byot: BYOT_MODES,
+  },
+  parse: parseInsert,
+  async execute(context, request) {
+    const access = accessTo(context, request.table, 'CREATE')
+    const key = upsertColumn(context, access, request)
+    const understood = { ...parseRecords(context, access, request), tokenization: request.tokenization }
+    return {
+      records: key === undefined ? await insertAll(context, access, understood) : await upsert(context, access, key, understood),
+    }
+  },
+}
+
+function parseInsert({ table: name, records, options = {} }: Untrusted<InsertInput>, context: ParsingContext): Request {
+  const table = tableOf(context, name, 'invalid_request')
+  context.story.about(table)
+  assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous', 'byot'])
+  return {
+    table,
+    tokenization: flagOf(options.tokenization, VERB, 'tokenization'),
+    homogeneous: flagOf(options.homogeneous, VERB, 'homogeneous'),
+    mode: byotOf(options.byot, VERB),
+    records: listOf(context, records, VERB, 'records'),
+    upsert: options.upsert,
+  }
 }
 
 /** Checks records, one after the other, and the tokens they bring. */
 function parseRecords(
   context: OperationContext,
   access: TableAccess,
-  given: readonly unknown[],
-  { mode, homogeneous }: { readonly mode: Byot; readonly homogeneous: boolean },
-): Pick<Request, 'parsed' | 'brought'> {
+  { records: given, mode, homogeneous }: Request,
+): Pick<Understood, 'parsed' | 'brought'> {
   const { table } = access
   assertMayComplete(context, access)
   const parsed = given.map((record, index) => {
     const fields = memberOf(record, 'fields')
-    assertNameable(context, access, { members: [fields, memberOf(record, 'tokens')], action: 'CREATE', verb: VERB })
+    assertNameable(context, access, { members: [fields, memberOf(record, 'tokens')], action: 'CREATE' })
     return parseFields(table, fields, { verb: VERB, index })
   })
   if (homogeneous) assertHomogeneous(table, parsed)
@@ -99,10 +129,10 @@ function memberOf(record: unknown, name: keyof RecordInput): unknown {
   return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
 }
 
-async function insert(
+async function insertAll(
   context: OperationContext,
   access: TableAccess,
-  { parsed, brought, tokenization }: Request,
+  { parsed, brought, tokenization }: Understood,
 ): Promise<StoredRecord[]> {
   const { table } = access
   for (const [index, values] of parsed.entries()) {
@@ -117,18 +147,17 @@ async function insert(
 function upsertColumn(
   context: OperationContext,
   access: TableAccess,
-  name: string | undefined,
-  homogeneous: boolean,
+  { upsert: name, homogeneous }: Request,
 ): Column | undefined {
   if (name === undefined || name === '') return undefined
   if (homogeneous)
     throw new VaultError('invalid_request', `${VERB} failed. homogeneous and upsert do not go together. Leave one out.`)
   const { table } = access
-  const column = columnFor(context, access, { name, action: 'CREATE', verb: VERB })
+  const column = columnFor(context, access, { name, action: 'CREATE' })
   if (!access.couldMeet({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
   if (!column.unique) {
     throw new VaultError(
-      'rule_broken',
+      'unprocessable',
       `${VERB} failed. Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`,
       {
         table: table.name,
@@ -146,7 +175,7 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
   )
   if (odd < 0) return
   throw new VaultError(
-    'rule_broken',
+    'unprocessable',
     `${VERB} failed. Record ${odd} of table ${table.name} names other columns than record 0, and homogeneous asks for the same.`,
     {
       table: table.name,
@@ -160,7 +189,7 @@ async function upsert(
   context: OperationContext,
   access: TableAccess,
   key: Column,
-  { parsed, brought, tokenization }: Request,
+  { parsed, brought, tokenization }: Understood,
 ): Promise<StoredRecord[]> {
   const { table } = access
   const cells = keyCells(context, table, key, parsed)
@@ -187,11 +216,7 @@ async function upsert(
       return (row, column) => grants[row]?.level(column) !== undefined
     },
   }
-  const stored = await context.commit.change(
-    (storage) => storeMerged({ ...context, storage, commit: commitWithin(storage) }, table, request),
-    table,
-    ({ rows }) => rows,
-  )
+  const stored = await context.unit.change((unit) => storeMerged({ ...context, unit }, table, request))
   const places = new Map([...byCell.keys()].map((cell, place) => [cell, place]))
   return cells.flatMap((cell) => stored.records[places.get(keyOfCell(cell)) ?? -1] ?? [])
 }
@@ -203,18 +228,18 @@ async function upsert(
 function assertChangeable(context: OperationContext, access: TableAccess, key: Column, changes: readonly Change[]): void {
   const { table } = access
   for (const { values } of changes) {
-    for (const { name } of namedColumns(table, values)) columnFor(context, access, { name, action: 'UPDATE', verb: VERB })
+    for (const { name } of namedColumns(table, values)) columnFor(context, access, { name, action: 'UPDATE' })
   }
   const [first] = beyondReach(context, access, changes)
   if (first !== undefined) throw valueTaken(table, key, { verb: VERB, index: first.index })
 }
 
-/** What storage finds each record's key under. Throws `rule_broken` where a record has no key. */
+/** What storage finds each record's key under. Throws `unprocessable` where a record has no key. */
 function keyCells(context: OperationContext, table: Table, key: Column, parsed: readonly Values[]): Exclude<Cell, null>[] {
   const missing = parsed.findIndex((values) => (values[key.position] ?? null) === null)
   if (missing >= 0) {
     throw new VaultError(
-      'rule_broken',
+      'unprocessable',
       `${VERB} failed. Record ${missing} has no value in column ${key.name} of table ${table.name}, which the upsert goes by.`,
       {
         table: table.name,

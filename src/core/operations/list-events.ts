@@ -87,8 +87,7 @@ function rowOf({ barrier, layout }: AuditTrail, id: string): RecordRow | undefin
 
 function tooMany(): VaultError {
   return new VaultError(
-    'invalid_request',
+    'limit_exceeded',
     `${VERB} failed. More than ${MOST_EVENTS} events had to be looked at. Narrow it by startTime and endTime.`,
-    { grpcCode: 8 },
   )
 }

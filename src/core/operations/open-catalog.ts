@@ -43,7 +43,7 @@ export interface Catalog {
   remember(storage: Storage, allotment: Allotment): Promise<boolean>
 }
 
-/** Opens the catalog, founding it in an empty storage. Throws `rule_broken` when it is another vault's or the key is another; then nothing was written. */
+/** Opens the catalog, founding it in an empty storage. Throws `failed_precondition` when it is another vault's or the key is another; then nothing was written. */
 export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise<Catalog> {
   await ports.storage.prepare([CATALOG])
   let rows = await readEntries(ports.storage)
@@ -99,7 +99,7 @@ function assertOwner(rows: ReadonlyMap<string, Row>, vaultId: string): void {
   if (!(content instanceof Uint8Array)) throw damaged('it names no vault')
   if (readUtf8(content, 0, content.length) === vaultId) return
   throw new VaultError(
-    'rule_broken',
+    'failed_precondition',
     'The vault was not opened, and nothing was written: this storage belongs to a vault of another id. Open that one, or give this one a storage of its own.',
   )
 }
@@ -147,7 +147,7 @@ function utf8(text: string): Uint8Array {
 
 function damaged(what: string): VaultError {
   return new VaultError(
-    'rule_broken',
+    'failed_precondition',
     `The vault was not opened, and nothing was written: its catalog is damaged, ${what}. Restore it from a backup.`,
   )
 }

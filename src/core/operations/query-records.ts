@@ -66,13 +66,13 @@ const DEFAULT_ID_NAME = 'svc_id'
 
 /**
  * Answers a SELECT with 25 records at most. Throws `invalid_request` for what does not parse, is outside the subset or takes too
- * much, `forbidden` for what needs more than the caller is shown, `rule_broken` for types that do not go together.
+ * much, `forbidden` for what needs more than the caller is shown, `unprocessable` for types that do not go together.
  */
 export function queryRecords(session: SessionContext, sql: unknown, options: QueryOptions): Promise<{ records: QueryRecord[] }> {
   const deed = { action: 'QUERY', resourceType: 'VAULT', verb: 'Query', body: () => ({ query: sql }) } as const
   return audited(session, deed, async (context, trail) => {
     assertQueryOptions(options)
-    const { records, found } = await answerQuery(context, sql, options)
+    const { records, found } = await answerQuery({ ...context, storage: context.unit.storage }, sql, options)
     for (const { table, rows } of found) trail.touches(table, rows)
     return { records }
   })
@@ -119,9 +119,8 @@ function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   const member = issue?.path.map(String).join('.') ?? ''
   const isAmount = issue?.path[0] === 'budget' && issue.path.length > 1
   throw new VaultError(
-    'invalid_request',
+    isAmount ? 'out_of_range' : 'invalid_request',
     `Query failed. Option ${member === '' ? 'list' : member} is not as described. It takes idName, an AbortSignal as signal, and a budget of rows, milliseconds and bytes from 0 up.`,
-    isAmount ? { grpcCode: 11 } : {},
   )
 }
 
@@ -146,7 +145,7 @@ async function running<T>(text: string, work: () => Promise<T>): Promise<T> {
     if (error instanceof TextFault) throw queryFault(text, error)
     if (error instanceof PatternFault)
       throw new VaultError(
-        'rule_broken',
+        'unprocessable',
         `Query failed. A pattern of LIKE that stands in a column cannot be used. ${error.message}`,
       )
     throw error

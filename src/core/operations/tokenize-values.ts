@@ -2,13 +2,12 @@
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { openRows } from '../barrier/reveal.ts'
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import { MOST_NAMED_IN_ERROR } from '../limits.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import { findReached } from '../stores/find-reached.ts'
 import { ValueFault } from '../values/column-type.ts'
 import { audited } from './audited.ts'
@@ -35,7 +34,7 @@ interface Wanted {
   readonly value: unknown
 }
 
-/** The token of each value, in order. Throws `not_found` when no live record holds one of them, `rule_broken` for a column that is not deterministic. */
+/** The token of each value, in order. Throws `not_found` when no live record holds one of them, `unprocessable` for a column that is not deterministic. */
 export function tokenizeValues(
   session: SessionContext,
   parameters: readonly TokenizeParameter[],
@@ -51,7 +50,7 @@ export function tokenizeValues(
       throw new VaultError(
         'not_found',
         `${VERB} failed. No record holds the value at position ${indexes.join(', ')}. Insert it first, or leave it out.`,
-        { indexes },
+        indexes.map((index) => ({ index })),
       )
     }
     return { records: wanted.map(({ homes, value }) => ({ token: tokenOf(context, homes[0], value) })) }
@@ -79,7 +78,7 @@ function parseParameter(context: OperationContext, parameter: unknown, index: nu
   const home = homes[0]
   if (home?.column.token?.isDeterministic !== true) {
     throw new VaultError(
-      'rule_broken',
+      'unprocessable',
       `${VERB} failed. The column of item ${index} has no deterministic tokens. Ask for a deterministic column, or read the record's tokens.`,
       { index },
     )
@@ -88,9 +87,9 @@ function parseParameter(context: OperationContext, parameter: unknown, index: nu
 }
 
 function homeOf(context: OperationContext, tableName: unknown, name: unknown): Home {
-  const table = tableOf(context, tableName, VERB)
+  const table = tableOf(context, tableName)
   const access = accessTo(context, table, 'TOKENIZATION')
-  return { access, column: columnFor(context, access, { name, action: 'TOKENIZATION', verb: VERB }) }
+  return { access, column: columnFor(context, access, { name, action: 'TOKENIZATION' }) }
 }
 
 /** The columns of a group that he may ask. Of a group in which he may ask none he learns nothing, unless he sees one of them, or holds no grant on its tables at all. */
@@ -106,7 +105,7 @@ function homesOf(context: OperationContext, group: unknown): Home[] {
   if (isStranger || all.some(({ access, column }) => access.couldSee(column))) throw forbidden(context.caller, 'TOKENIZATION')
   throw new VaultError(
     'invalid_request',
-    `${VERB} failed. Column group ${quotedName(group)} is unknown. Specify a group of the schema.`,
+    `${VERB} failed. Column group ${printableName(group)} is unknown. Specify a group of the schema.`,
   )
 }
 
@@ -116,7 +115,7 @@ function parseValue({ access: { table }, column }: Home, text: string, index: nu
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
     throw new VaultError(
-      'rule_broken',
+      'unprocessable',
       `${VERB} failed. The value for column ${column.name} of table ${table.name} ${error.message} (position ${index}).`,
       {
         table: table.name,

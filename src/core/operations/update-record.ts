@@ -35,7 +35,7 @@ export interface UpdatedRecord extends StoredRecord {
   readonly updatedAt: string
 }
 
-/** Writes the named columns, whole, and no others. Throws `not_found`, `rule_broken`, `conflict`, `invalid_request`; then nothing changed. */
+/** Writes the named columns, whole, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`; then nothing changed. */
 export function updateRecord(
   session: SessionContext,
   tableName: string,
@@ -44,14 +44,14 @@ export function updateRecord(
 ): Promise<UpdatedRecord> {
   const body = () => ({ table: tableName, id, ...changeOf(given), ...options })
   return audited(session, { action: 'UPDATE', resourceType: 'RECORD', verb: VERB, body }, async (context, trail) => {
-    const table = tableOf(context, tableName, VERB)
+    const table = tableOf(context, tableName)
     trail.about(table)
     const change = changeOf(given)
     assertOptions<UpdateOptions>(options, VERB, ['tokenization', 'byot'])
     const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
     const mode = byotOf(options.byot, VERB)
     const access = accessTo(context, table, 'UPDATE')
-    assertNameable(context, access, { members: [change.fields, change.tokens], action: 'UPDATE', verb: VERB })
+    assertNameable(context, access, { members: [change.fields, change.tokens], action: 'UPDATE' })
     const values = parseFields(table, change.fields, { verb: VERB, index: 0 })
     if (values.every((value) => value === undefined)) {
       throw new VaultError('invalid_request', `${VERB} failed. Name at least one column of table ${table.name} to change.`, {
@@ -85,16 +85,14 @@ async function changeRecord(
   const { table } = access
   const [position] = readIds(context.barrier.ring, table, [id])
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const [row] = position === undefined ? [] : await context.storage.get(table.physical.name, [position])
+    const [row] = position === undefined ? [] : await context.unit.storage.get(table.physical.name, [position])
     const changes = row === undefined ? [] : [{ row, values: writing.records[0] ?? [], index: 0 }]
     if (row === undefined || beyondReach(context, access, changes).length > 0) throw recordsNotFound(table, VERB, [id], [0])
     const [before = access.forRow([])] = judgeRows(context, access, [row])
     const written = await storeChanges(context, table, [row], writing)
     if (written !== undefined) return { ...written, before }
   }
-  throw new VaultError(
-    'unavailable',
-    `${VERB} failed. The record of table ${table.name} is being changed too often. Try again.`,
-    { table: table.name },
-  )
+  throw new VaultError('aborted', `${VERB} failed. The record of table ${table.name} is being changed too often. Try again.`, {
+    table: table.name,
+  })
 }

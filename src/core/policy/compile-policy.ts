@@ -1,7 +1,6 @@
 /** Checks a policy against the schema, once at opening, and cuts it into rules by role and table. */
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import type { ActionSet } from './actions.ts'
 import { actionSet } from './actions.ts'
 import { BUILT_IN_ROLES } from './built-in-roles.ts'
@@ -103,14 +102,14 @@ function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table
 function tableAt(layout: Layout, { table, place, at }: Target): Table {
   const found = layout.tables.get(table ?? '')
   if (found !== undefined) return found
-  throw refusePolicy(place, `Table ${quotedName(table)} does not exist. Expected a table of the schema, or *.`, at)
+  throw refusePolicy(place, `Table ${printableName(table)} does not exist. Expected a table of the schema, or *.`, at)
 }
 
 function positionsAt(table: Table, target: Target): readonly number[] {
   if (target.column === undefined) return table.columns.map((column) => column.position)
   const column = table.byName.get(target.column)
   if (column !== undefined) return [column.position]
-  const sentence = `Column ${quotedName(target.column)} of table ${table.name} does not exist. Expected a column of it, or *.`
+  const sentence = `Column ${printableName(target.column)} of table ${table.name} does not exist. Expected a column of it, or *.`
   throw refusePolicy(target.place, sentence, target.at)
 }
 

@@ -1,10 +1,9 @@
 /** Why a caller may or may not: each column's decision and the statements behind it, for whoever writes policies and tests them. */
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { Level } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import { ValueFault } from '../values/column-type.ts'
 import type { Action, ActionSet } from './actions.ts'
 import { ACTIONS, actionSet, bitOf, isAction } from './actions.ts'
@@ -58,7 +57,7 @@ export interface StatementExplanation {
 /** Explains a decision; it reads nothing that is stored. Throws for an example record the table could not hold. */
 export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>, question: Question): Explanation {
   const { action, table, row } = question
-  if (!isAction(action)) throw refused(`Action ${quotedName(action)} is unknown. Specify one of ${ACTIONS.join(', ')}`)
+  if (!isAction(action)) throw refused(`Action ${printableName(action)} is unknown. Specify one of ${ACTIONS.join(', ')}`)
   const example = row === undefined ? undefined : valuesOf(table, row)
   const rules = rulesFor(policy, [...new Set(caller.roles)], table)
   const judged = rules.map((rule) => ({ rule, counts: judge(rule, caller, example) }))
@@ -101,7 +100,7 @@ function valuesOf(table: Table, row: Readonly<Record<string, unknown>>): ValueOf
   for (const [name, input] of Object.entries(row)) {
     const column = table.byName.get(name)
     if (column === undefined) {
-      throw refused(`Column ${quotedName(name)} of table ${table.name} is invalid. Specify a valid column`)
+      throw refused(`Column ${printableName(name)} of table ${table.name} is invalid. Specify a valid column`)
     }
     values.set(column, input === null || input === undefined ? null : valueIn(table, column, input))
   }
@@ -114,7 +113,7 @@ function valueIn(table: Table, column: Column, input: unknown): unknown {
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
     const sentence = `The example's value of column ${column.name} of table ${table.name} ${error.message}.`
-    throw new VaultError('rule_broken', `Explain failed. ${sentence}`, { table: table.name, column: column.name })
+    throw new VaultError('unprocessable', `Explain failed. ${sentence}`, { table: table.name, column: column.name })
   }
 }
 

@@ -1,9 +1,9 @@
 /** From a statement as text or as a typed object to what it says, every word of it checked; names are looked up later. */
+import { printableName } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
-import { quotedName } from '../schema/names.ts'
 import type { Action } from './actions.ts'
 import { ACTIONS, isAction } from './actions.ts'
 import { readConditionText, readStatementText } from './read-statement-text.ts'
@@ -72,7 +72,7 @@ function actionsOf(words: readonly Word[]): readonly Action[] {
     if (action === 'ALL' && words.length === 1) return ACTIONS
     if (action === 'ALL') throw refusePolicy(place, 'ALL holds every other action. Name it alone.', at)
     if (!isAction(action)) {
-      throw refusePolicy(place, `Action ${quotedName(word)} is unknown. Expected ${ACTIONS.join(', ')} or ALL.`, at)
+      throw refusePolicy(place, `Action ${printableName(word)} is unknown. Expected ${ACTIONS.join(', ')} or ALL.`, at)
     }
     actions.add(action)
   }
@@ -84,7 +84,7 @@ function levelOf({ level }: Parts, effect: Effect, actions: readonly Action[]): 
   const { place, at, word } = level
   const name = word.toUpperCase()
   if (!isAskedLevel(name)) {
-    const sentence = `Redaction ${quotedName(word)} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
+    const sentence = `Redaction ${printableName(word)} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
     throw refusePolicy(place, sentence, at)
   }
   if (effect === 'DENY') {
@@ -150,7 +150,7 @@ const MEMBERS: ReadonlySet<string> = new Set(['effect', 'actions', 'on', 'redact
 function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Parts {
   for (const name of members.keys()) {
     if (!MEMBERS.has(name))
-      throw refusePolicy(place, `Member ${quotedName(name)} is unknown. Expected ${[...MEMBERS].join(', ')}.`)
+      throw refusePolicy(place, `Member ${printableName(name)} is unknown. Expected ${[...MEMBERS].join(', ')}.`)
   }
   const word = (member: string): Word => {
     const [only] = wordsOf({ ...place, member }, [members.get(member)])

@@ -1,4 +1,5 @@
 /** The WHERE of a statement: checked against its table once, and bound to a caller's context when his access is made. */
+import { printableName } from '../errors.ts'
 import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { foldName } from '../expressions/lexeme.ts'
@@ -6,7 +7,6 @@ import { resolveExpression } from '../expressions/resolve-expression.ts'
 import type { ContextValue } from '../expressions/side.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Caller } from './caller.ts'
 import { refusePolicy } from './refuse-policy.ts'
@@ -51,7 +51,7 @@ function columnIn(table: Table, { table: qualifier, name, at }: ColumnName): Col
   }
   const column = table.byName.get(name)
   if (column !== undefined) return { source: 0, column }
-  throw new TextFault('name', `Column ${quotedName(name)} of table ${table.name} does not exist. Expected a column of it.`, at)
+  throw new TextFault('name', `Column ${printableName(name)} of table ${table.name} does not exist. Expected a column of it.`, at)
 }
 
 /** A pattern that a row brings along may be none, and a row that cannot be judged would have to be an error or a leak. */

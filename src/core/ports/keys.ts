@@ -75,6 +75,6 @@ export interface WrappedSecret {
 export interface KeyProvider {
   /** Wraps a secret under the current key, bound to `context`. */
   wrap(secret: Uint8Array, context: Uint8Array): Promise<WrappedSecret>
-  /** Unwraps it; throws `VaultError('rule_broken')` when the key is another one or the bytes were changed. */
+  /** Unwraps it; throws `VaultError('failed_precondition')` when the key is another one or the bytes were changed. */
   unwrap(wrapped: WrappedSecret, context: Uint8Array): Promise<Uint8Array>
 }

@@ -93,7 +93,7 @@ export type Doomed = { readonly ids: readonly number[] } | { readonly filter: Fi
  * where the engine cannot be reached or is full, `internal` for the rest; none quotes a cell.
  */
 export interface Storage {
-  /** Makes the tables exist and adds what is missing; refuses a retyped column or an index over duplicates with `rule_broken` naming it. Safe to race. */
+  /** Makes the tables exist and adds what is missing; refuses a retyped column or an index over duplicates with `failed_precondition` naming it. Safe to race. */
   prepare(tables: readonly PhysicalTable[]): Promise<void>
   /**
    * `count` ids that no row of this table ever had, rising; this handle gives none twice. Gaps are allowed. Ids whose
@@ -118,6 +118,9 @@ export interface Storage {
    */
   transaction<T>(work: (storage: Storage) => Promise<T>): Promise<T>
 }
+
+/** The calls of a storage that change nothing anybody reads. */
+export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'measure'>
 
 /** A storage as an application holds it: the port, plus what belongs to the engine's own handle. */
 export interface StorageHandle extends Storage {

@@ -75,5 +75,5 @@ export function createPace(
 }
 
 function cancelled(): VaultError {
-  return new VaultError('invalid_request', 'Query failed. It was cancelled by its caller.', { grpcCode: 1 })
+  return new VaultError('cancelled', 'Query failed. It was cancelled by its AbortSignal.')
 }

@@ -1,5 +1,5 @@
 /** Reads a table for a query: page after page by id, in slices short enough that others are answered meanwhile. */
-import type { Filter, Page, Row } from '../ports/storage.ts'
+import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { StoreContext } from '../stores/store-context.ts'
 import type { HeldRow } from './held-row.ts'
@@ -19,7 +19,7 @@ const LONGEST_SLICE = 500
 const SLICE_BYTES = 512 * 1024
 
 /** What reading takes. */
-export type ScanContext = Pick<StoreContext, 'storage' | 'barrier'>
+export type ScanContext = Pick<StoreContext, 'barrier'> & { readonly storage: StorageReads }
 
 /** What is to be read. */
 export interface Scan {

@@ -16,6 +16,9 @@ export function lowerLevel(left: Level, right: Level): Level {
   return RANKS[left] < RANKS[right] ? left : right
 }
 
+/** Every word a request may ask by. */
+export const ASKED_LEVELS: readonly string[] = ['DEFAULT', ...LEVELS]
+
 /** True for the name of a level. */
 export function isLevel(input: unknown): input is Level {
   return typeof input === 'string' && Object.hasOwn(RANKS, input)

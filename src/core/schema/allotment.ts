@@ -32,7 +32,7 @@ const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalise']
 const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
 
 /**
- * Gives ordinals to what is new and keeps those of what is known. Throws `VaultError('rule_broken')` naming the column
+ * Gives ordinals to what is new and keeps those of what is known. Throws `VaultError('failed_precondition')` naming the column
  * for a change that would lose, retype or weaken something stored.
  */
 export function allotSchema(definition: SchemaDefinition, known: Allotment): Allotment {
@@ -64,9 +64,8 @@ export function allotSchema(definition: SchemaDefinition, known: Allotment): All
   }
   if (nextSpace > MOST_SPACES) {
     throw new VaultError(
-      'invalid_request',
+      'limit_exceeded',
       `Schema refused. A vault has room for ${MOST_SPACES} tables and columns over its life.`,
-      { grpcCode: 8 },
     )
   }
   return { nextSpace, tables }
@@ -100,7 +99,7 @@ function optionOf(
 
 function refused(what: string, table: string, column?: string): VaultError {
   return new VaultError(
-    'rule_broken',
+    'failed_precondition',
     `The vault was not opened, and nothing was written: ${what}. Put it back, or move the records to a new column.`,
     {
       table,

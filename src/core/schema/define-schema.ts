@@ -1,6 +1,6 @@
 /** Checks a schema, from builders or from plain JSON, and freezes it. */
 import { z } from 'zod'
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import { LONGEST_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
 import { TokenFault } from '../tokens/token-format.ts'
@@ -11,7 +11,7 @@ import { normalisers } from '../values/normalisers.ts'
 import { compileRules } from '../values/value-rules.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 import { tokenOf } from './column.ts'
-import { nameFault, quotedName } from './names.ts'
+import { nameFault } from './names.ts'
 
 /** A checked schema; `tables` is the plain JSON it was made of. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -78,16 +78,16 @@ export function defineSchema<const S extends SchemaDefinition>(tables: S): Schem
 
 function assertTable(name: string, table: TableDefinition): void {
   const fault = nameFault(name)
-  if (fault !== undefined) throw refused(`The name of table ${quotedName(name)} ${fault}.`, name)
+  if (fault !== undefined) throw refused(`The name of table ${printableName(name)} ${fault}.`, name)
   if (!isPlainObject(table) || Object.keys(table).length === 0)
     throw refused(`Table ${name} needs an object of columns by name, at least one.`, name)
   for (const [columnName, definition] of Object.entries(table)) assertColumn(name, columnName, definition)
 }
 
 function assertColumn(table: string, name: string, definition: ColumnDefinition): void {
-  const where = `Column ${quotedName(name)} of table ${table}`
+  const where = `Column ${printableName(name)} of table ${table}`
   const fault = nameFault(name)
-  if (fault !== undefined) throw refused(`The name of column ${quotedName(name)} of table ${table} ${fault}.`, table, name)
+  if (fault !== undefined) throw refused(`The name of column ${printableName(name)} of table ${table} ${fault}.`, table, name)
   const parsed = columnShape.safeParse(definition)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
@@ -170,7 +170,7 @@ function optionClash(definition: ColumnDefinition): string | undefined {
 }
 
 function refused(sentence: string, table: string, column?: string): VaultError {
-  const facts = { table: quotedName(table), ...(column === undefined ? {} : { column: quotedName(column) }) }
+  const facts = { table: printableName(table), ...(column === undefined ? {} : { column: printableName(column) }) }
   return new VaultError('invalid_request', `Schema refused. ${sentence}`, facts)
 }
 

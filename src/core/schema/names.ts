@@ -22,10 +22,3 @@ export function nameFault(name: string): string | undefined {
   if (TAKEN.has(name)) return 'is reserved'
   return undefined
 }
-
-/** A name a caller sent, fit for an error message: repeated when it looks like a name, else only described, for it may be a value in the wrong place. */
-export function quotedName(name: unknown): string {
-  return typeof name === 'string' && name.length <= LONGEST_NAME && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
-    ? name
-    : '(not a valid name)'
-}

@@ -5,15 +5,15 @@ import type { TextFaultKind } from '../expressions/text-fault.ts'
 import { lineAndColumn, TextFault } from '../expressions/text-fault.ts'
 
 /** Source: semantics, "Errors". */
-const ANSWERS: Readonly<Record<TextFaultKind, { readonly code: ErrorCode; readonly grpcCode: number }>> = {
-  syntax: { code: 'invalid_request', grpcCode: 3 },
-  name: { code: 'invalid_request', grpcCode: 3 },
-  unsupported: { code: 'invalid_request', grpcCode: 12 },
-  limit: { code: 'invalid_request', grpcCode: 8 },
-  range: { code: 'invalid_request', grpcCode: 11 },
-  type: { code: 'rule_broken', grpcCode: 9 },
-  rule: { code: 'rule_broken', grpcCode: 9 },
-  level: { code: 'forbidden', grpcCode: 7 },
+const ANSWERS: Readonly<Record<TextFaultKind, ErrorCode>> = {
+  syntax: 'invalid_request',
+  name: 'invalid_request',
+  unsupported: 'unsupported',
+  limit: 'limit_exceeded',
+  range: 'out_of_range',
+  type: 'unprocessable',
+  rule: 'unprocessable',
+  level: 'forbidden',
 }
 
 /** A table nobody defined: a name fault with an answer of its own. */
@@ -34,19 +34,18 @@ export function explainingFaults<T>(text: string, work: () => T): T {
 
 /** The error for a fault of this text. */
 export function queryFault(text: string, fault: TextFault): VaultError {
-  const { code, grpcCode } = ANSWERS[fault.kind]
-  return new VaultError(code, sentenceAt(text, fault.at, fault.message), { grpcCode })
+  return new VaultError(ANSWERS[fault.kind], sentenceAt(text, fault.at, fault.message))
 }
 
 /** The error for a table that is not in the schema. `table` is fit to be repeated. */
 export function unknownTable(text: string, { table, at }: UnknownTable): VaultError {
   const sentence = `Table ${table} does not exist. Specify a table of the schema.`
-  return new VaultError('invalid_request', sentenceAt(text, at, sentence), { table, grpcCode: 5 })
+  return new VaultError('not_found', sentenceAt(text, at, sentence), { table })
 }
 
 /** The error for a query that was well asked but takes too much. */
 export function tooMuch(sentence: string): VaultError {
-  return new VaultError('invalid_request', `Query failed. ${sentence}`, { grpcCode: 8 })
+  return new VaultError('limit_exceeded', `Query failed. ${sentence}`)
 }
 
 function sentenceAt(text: string, at: number, sentence: string): string {

@@ -1,5 +1,6 @@
 /** From a parsed SELECT to a settled query: every name, level, type and key is decided here, and no row was read. */
 
+import { printableName } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { allOf } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
@@ -7,7 +8,6 @@ import { resolveExpression } from '../expressions/resolve-expression.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import { MOST_JOINED_TABLES, MOST_QUERY_RECORDS } from '../limits.ts'
 import type { Layout, Table } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import { claimCondition } from './claims.ts'
 import type { JoinStep, Query, Source, Use } from './query.ts'
 import { unknownTable } from './query-fault.ts'
@@ -63,7 +63,11 @@ function resolveSources(select: Select, surroundings: Surroundings): Source[] {
   }
   return named.map((from, index) => {
     if (named.findIndex(({ alias }) => alias === from.alias) < index) {
-      throw new TextFault('name', `Table name ${quotedName(from.alias)} is used twice. Give one of them another by AS.`, from.at)
+      throw new TextFault(
+        'name',
+        `Table name ${printableName(from.alias)} is used twice. Give one of them another by AS.`,
+        from.at,
+      )
     }
     return resolveSource(from, index, surroundings)
   })
@@ -71,7 +75,7 @@ function resolveSources(select: Select, surroundings: Surroundings): Source[] {
 
 function resolveSource(from: FromTable, index: number, { text, layout, accessTo }: Surroundings): Source {
   const table = layout.tables.get(from.table)
-  if (table === undefined) throw unknownTable(text, { table: quotedName(from.table), at: from.at })
+  if (table === undefined) throw unknownTable(text, { table: printableName(from.table), at: from.at })
   const access = accessTo(table)
   if (!access.couldMeet(SHOWS_ANYTHING)) {
     throw new TextFault('level', `No grant for READ on table ${table.name}. Ask the owner of the vault for a role.`, from.at)

@@ -1,9 +1,9 @@
 /** Which column a name of a query means. What the caller may not know of is as unknown as what does not exist. */
+import { printableName } from '../errors.ts'
 import type { ColumnName } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { Column } from '../schema/layout.ts'
-import { quotedName } from '../schema/names.ts'
 import type { Source } from './query.ts'
 
 /** The sources names may mean, and what the record id is called. */
@@ -21,7 +21,7 @@ export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
   if (other === undefined) return only
   throw new TextFault(
     'name',
-    `Column ${quotedName(name.name)} is in more than one table. Write the table's name before it.`,
+    `Column ${printableName(name.name)} is in more than one table. Write the table's name before it.`,
     name.at,
   )
 }
@@ -30,13 +30,13 @@ export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
 export function findSource(scope: Scope, alias: string, at: number): Source {
   const source = scope.sources.find((one) => one.alias === alias)
   if (source !== undefined) return source
-  throw new TextFault('name', `Table ${quotedName(alias)} is not among the tables here. Name it in FROM or JOIN first.`, at)
+  throw new TextFault('name', `Table ${printableName(alias)} is not among the tables here. Name it in FROM or JOIN first.`, at)
 }
 
 /** The fault of a column nobody knows, and of one the caller may not know. */
 export function unknownColumn({ table, name, at }: ColumnName): TextFault {
-  const where = table === undefined ? '' : ` of table ${quotedName(table)}`
-  return new TextFault('name', `Column ${quotedName(name)}${where} is invalid. Specify a valid column.`, at)
+  const where = table === undefined ? '' : ` of table ${printableName(table)}`
+  return new TextFault('name', `Column ${printableName(name)}${where} is invalid. Specify a valid column.`, at)
 }
 
 /** True when the caller may know that the column exists. */

@@ -25,7 +25,7 @@ interface Drawing {
   text: string
 }
 
-/** The texts brought, and beside them a drawn one for every value of a column whose kind keeps a text. Throws `rule_broken` for a value that fits no format. */
+/** The texts brought, and beside them a drawn one for every value of a column whose kind keeps a text. Throws `unprocessable` for a value that fits no format. */
 export async function drawTokens(
   context: StoreContext,
   table: Table,
@@ -58,7 +58,7 @@ function shapeOf(table: Table, column: Column, value: unknown, place: Place): To
   } catch (error) {
     if (!(error instanceof TokenFault)) throw error
     throw new VaultError(
-      'rule_broken',
+      'unprocessable',
       `${place.verb} failed. Column ${column.name} of table ${table.name} ${error.message} (record ${place.index}).`,
       {
         table: table.name,
@@ -120,12 +120,12 @@ async function takenAmong(
 
 /** Which texts stand for something: remembered ones, and those a live value derives. */
 async function areTaken(context: StoreContext, texts: readonly string[]): Promise<boolean[]> {
-  const homes = await findTokens(context.storage, context.barrier.ring, texts)
+  const homes = await findTokens(context.unit.storage, context.barrier.ring, texts)
   const derived = await resolveDerived(context, texts)
   return texts.map((_, index) => homes[index] !== undefined || derived[index] !== undefined)
 }
 
-/** The last resort of a crowded format: the first free token after a drawn one. Throws `rule_broken` when there is none near. */
+/** The last resort of a crowded format: the first free token after a drawn one. Throws `unprocessable` when there is none near. */
 async function walkNeighbours(
   context: StoreContext,
   table: Table,
@@ -145,12 +145,11 @@ async function walkNeighbours(
     }
     if (free === undefined) {
       throw new VaultError(
-        'rule_broken',
+        'tokens_exhausted',
         `${verb} failed. The token format of column ${column.name} of table ${table.name} is exhausted. Give it a larger one.`,
         {
           table: table.name,
           column: column.name,
-          grpcCode: 8,
         },
       )
     }

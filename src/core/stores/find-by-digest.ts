@@ -1,6 +1,6 @@
 /** The first record that holds each of some values, found by digest, however many hold the same. */
 import { keyOfCell } from '../barrier/lookup.ts'
-import type { Row, Storage } from '../ports/storage.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 
 /** Rows asked for beyond one for each digest: a few equal values cost no second question. */
@@ -10,7 +10,7 @@ const FEW = 16
 
 /** The row of lowest id for each digest, undefined where no record holds it. The digest's claim is still to be proven on the opened value. */
 export async function findByDigest(
-  storage: Storage,
+  storage: StorageReads,
   table: Table,
   column: Column,
   digests: readonly Uint8Array[],

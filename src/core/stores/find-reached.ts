@@ -17,12 +17,12 @@ export interface Reached {
 
 /** The row of lowest id for each digest among those that are there for the caller. */
 export async function findReached(
-  context: Pick<StoreContext, 'storage' | 'barrier'>,
+  context: Pick<StoreContext, 'unit' | 'barrier'>,
   { access, column, needs, proves }: Reached,
   digests: readonly Uint8Array[],
 ): Promise<(Row | undefined)[]> {
   if (!needs.every((need) => access.couldMeet(need))) return digests.map(() => undefined)
-  if (needs.every((need) => access.alwaysMeets(need))) return findByDigest(context.storage, access.table, column, digests)
+  if (needs.every((need) => access.alwaysMeets(need))) return findByDigest(context.unit.storage, access.table, column, digests)
   const rows: (Row | undefined)[] = []
   for (const [place, digest] of digests.entries()) {
     const filter = { kind: 'compare', column: column.digest ?? '', operator: '=', value: digest } as const

@@ -13,7 +13,7 @@ import type { StoreContext } from './store-context.ts'
 const SLICE = 500
 
 /** What finding takes. */
-type VisibleContext = Pick<StoreContext, 'storage' | 'barrier'>
+type VisibleContext = Pick<StoreContext, 'unit' | 'barrier'>
 
 /** A row, and what the caller may do with it. */
 export interface VisibleRow {
@@ -35,7 +35,7 @@ export async function findVisible(context: VisibleContext, access: TableAccess, 
   const { needs, filter, page, keeps } = wanted
   const { physical } = access.table
   if (keeps === undefined && needs.every((need) => access.alwaysMeets(need))) {
-    return judged(context, access, await context.storage.find(physical.name, filter, page))
+    return judged(context, access, await context.unit.storage.find(physical.name, filter, page))
   }
   const asked = narrowed(context, access, { needs, filter })
   const found: VisibleRow[] = []
@@ -43,7 +43,7 @@ export async function findVisible(context: VisibleContext, access: TableAccess, 
   let after = page.after
   while (found.length < page.limit) {
     const slice: Page = { order: page.order, limit: SLICE, ...(after === undefined ? {} : { after }) }
-    const rows = await context.storage.find(physical.name, asked, slice)
+    const rows = await context.unit.storage.find(physical.name, asked, slice)
     const kept = keeps?.(rows)
     for (const [index, one] of judged(context, access, rows).entries()) {
       if (kept?.[index] === false || !needs.every((need) => one.access.meets(need))) continue

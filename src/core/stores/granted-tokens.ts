@@ -17,7 +17,7 @@ export type Granted = (Resolved & { readonly access: RowAccess }) | VaultError |
 export type NeedsOf = (column: Column) => readonly Need[]
 
 /** What resolving for a caller takes. */
-type GrantContext = Pick<StoreContext, 'storage' | 'barrier' | 'layout' | 'clock'> & { readonly access: Access }
+type GrantContext = Pick<StoreContext, 'unit' | 'barrier' | 'layout' | 'clock'> & { readonly access: Access }
 
 /** What each text stands for among the cells he may resolve. A cell beyond his reach is not there, even where it holds the same value as one within. */
 export async function resolveGranted(context: GrantContext, texts: readonly string[], needsOf: NeedsOf): Promise<Granted[]> {
@@ -83,6 +83,6 @@ function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
 
 /** That a record cannot be authenticated is for those who could resolve its tokens. */
 function mayHearOf({ layout, access }: Pick<StoreContext, 'layout'> & { readonly access: Access }, error: VaultError): boolean {
-  const table = error.facts.table === undefined ? undefined : layout.tables.get(error.facts.table)
+  const table = error.details[0]?.table === undefined ? undefined : layout.tables.get(error.details[0].table)
   return table === undefined || access.table(table).couldMeet({ action: 'DETOKENIZATION', columns: [] })
 }

@@ -7,12 +7,13 @@ import { countTransients, slotOf } from '../barrier/marks.ts'
 import type { Marked } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { isVaultError } from '../errors.ts'
+import type { UnitOfWork } from '../journal/unit-of-work.ts'
 import type { NewRow, Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
 import { assertUnderived, tokenTaken } from './assert-underived.ts'
 import { drawTokens } from './draw-tokens.ts'
-import type { StoreContext } from './store-context.ts'
+import type { WritingContext } from './store-context.ts'
 import { nowMs } from './store-context.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, insertTokens, tokenRows, tokensToStore } from './token-store.ts'
@@ -49,11 +50,11 @@ export function markedOf(written: Written, records: readonly Values[], sawBefore
   }
 }
 
-/** Stores new records and what stands beside them, all or none. Throws `conflict` or `rule_broken` in the words of the schema. */
-export async function storeNew(context: StoreContext, table: Table, writing: Writing): Promise<Written> {
+/** Stores new records and what stands beside them, all or none. Throws `conflict` or `unprocessable` in the words of the schema. */
+export async function storeNew(context: WritingContext, table: Table, writing: Writing): Promise<Written> {
   for (let attempt = 1; ; attempt++) {
     const sources = await prepareMarks(context, table, writing)
-    const ids = await context.storage.reserveIds(table.physical.name, writing.records.length)
+    const ids = await context.unit.storage.reserveIds(table.physical.name, writing.records.length)
     const admitted = admitRows(context.barrier, table, { ids, records: writing.records, sources })
     const tokens = tokensToStore(table, ids, admitted.marks)
     try {
@@ -68,7 +69,7 @@ export async function storeNew(context: StoreContext, table: Table, writing: Wri
 
 /** Writes the named values into rows as they stand, all or none; undefined where a row changed meanwhile, and then nothing was written. */
 export async function storeChanges(
-  context: StoreContext,
+  context: WritingContext,
   table: Table,
   rows: readonly Row[],
   writing: Writing,
@@ -89,48 +90,52 @@ export async function storeChanges(
 }
 
 /** What the marks of these records are drawn from: brought texts, drawn ones, ids for values that live apart, and the time. */
-async function prepareMarks(context: StoreContext, table: Table, writing: Writing): Promise<MarkSources> {
+async function prepareMarks(context: WritingContext, table: Table, writing: Writing): Promise<MarkSources> {
   const { records, brought } = writing
   await assertUnderived(context, table, writing)
   const texts = await drawTokens(context, table, writing)
-  const transientIds = await reserveTransients(context.storage, countTransients(table, records))
+  const transientIds = await reserveTransients(context.unit.storage, countTransients(table, records))
   return { texts, brought, transientIds, nowMs: nowMs(context) }
 }
 
 /** The records and what stands beside them. */
 async function insertAdmitted(
-  context: StoreContext,
+  context: WritingContext,
   table: Table,
   admitted: Admitted<NewRow>,
   tokens: readonly NewToken[],
 ): Promise<void> {
-  const remembered = await tokenRows(context.storage, context.barrier.ring, tokens)
+  const remembered = await tokenRows(context.unit.storage, context.barrier.ring, tokens)
   const batches = [
     { table: table.physical.name, rows: admitted.rows },
     { table: TRANSIENTS.name, rows: admitted.transients },
     { table: TOKENS.name, rows: remembered },
   ]
-  const rows = admitted.rows.map(({ id }) => id)
-  await context.commit.insert(batches, table, rows)
+  context.story.writes(
+    table,
+    admitted.rows.map(({ id }) => id),
+  )
+  await context.unit.insert(batches)
 }
 
 /** False where a row changed meanwhile. */
 async function updateAmended(
-  context: StoreContext,
+  context: WritingContext,
   table: Table,
   amended: Amended,
   tokens: readonly NewToken[],
 ): Promise<boolean> {
   const ids = amended.rows.map((patch) => patch.id)
-  const remembered = await tokenRows(context.storage, context.barrier.ring, tokens)
+  const remembered = await tokenRows(context.unit.storage, context.barrier.ring, tokens)
   try {
-    const write = async (storage: Storage): Promise<void> => {
+    const write = async ({ storage }: UnitOfWork<Storage>): Promise<void> => {
       if ((await storage.update(table.physical.name, amended.rows)).includes(false)) throw STALE
       await dropReplaced(storage, table, ids, amended)
       await insertTransients(storage, amended.transients)
       await insertTokens(storage, remembered)
+      context.story.writes(table, ids)
     }
-    await context.commit.change(write, table, () => ids)
+    await context.unit.change(write)
     return true
   } catch (error) {
     if (error === STALE) return false
@@ -141,9 +146,9 @@ async function updateAmended(
 /** What storing came to, in the words of the schema: which column's value or brought token is taken, and of which record. */
 function explainStoring(error: unknown, table: Table, tokens: readonly NewToken[], { brought, verb, indexes }: Writing): unknown {
   if (!isVaultError(error, 'conflict')) return error
-  if (error.facts.table === table.physical.name) return explainConflict(error, table, verb, indexes)
-  if (error.facts.table !== TOKENS.name) return error
-  const taken = broughtAt(error.facts.index, table, tokens, brought)
+  if (error.details[0]?.table === table.physical.name) return explainConflict(error, table, verb, indexes)
+  if (error.details[0]?.table !== TOKENS.name) return error
+  const taken = broughtAt(error.details[0]?.index, table, tokens, brought)
   if (taken === undefined) return error
   return tokenTaken(table, { name: taken.column }, verb, indexes[taken.place] ?? 0)
 }
@@ -168,8 +173,8 @@ export async function deleteAll(storage: Storage, table: Table): Promise<void> {
 function isTokenRace(error: unknown, table: Table, tokens: readonly NewToken[], { brought }: Writing): boolean {
   return (
     isVaultError(error, 'conflict') &&
-    error.facts.table === TOKENS.name &&
-    broughtAt(error.facts.index, table, tokens, brought) === undefined
+    error.details[0]?.table === TOKENS.name &&
+    broughtAt(error.details[0]?.index, table, tokens, brought) === undefined
   )
 }
 

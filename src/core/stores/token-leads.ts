@@ -4,7 +4,7 @@ import type { OpenRows } from '../barrier/reveal.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { revealTransients } from '../barrier/transients.ts'
 import { VaultError } from '../errors.ts'
-import type { Row, Storage } from '../ports/storage.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
 import { sameBytes } from '../util/bytes.ts'
@@ -68,7 +68,7 @@ export async function resolveTokens(context: TokenContext, texts: readonly strin
 }
 
 /** What following leads needs. */
-type TokenContext = Pick<StoreContext, 'storage' | 'barrier' | 'layout' | 'clock'>
+type TokenContext = Pick<StoreContext, 'unit' | 'barrier' | 'layout' | 'clock'>
 
 function reached(reach: Reach, followed: readonly Followed[]): Followed[] {
   const kept = reach.within(followed.map(([, resolution]) => resolution))
@@ -94,7 +94,7 @@ function isSame(left: Resolved, right: Resolved): boolean {
 
 function ambiguous(index: number): VaultError {
   return new VaultError(
-    'rule_broken',
+    'unprocessable',
     `The token at position ${index} stands for values of several columns, whose token formats overlap. Read the record by its id, or put the columns in one group.`,
     { index },
   )
@@ -103,7 +103,7 @@ function ambiguous(index: number): VaultError {
 /** What each text stands for as a derived token: such a token is taken though nothing is stored of it. */
 export async function resolveDerived(context: TokenContext, texts: readonly string[]): Promise<Resolution[]> {
   const open = [...texts.keys()]
-  const reach = { findRows: findAmongAll(context.storage) }
+  const reach = { findRows: findAmongAll(context.unit.storage) }
   const leads = texts.length === 0 ? [] : await derivedLeads(context, texts, { open, reach })
   return settle(texts.length, await followLeads(context, leads))
 }
@@ -124,7 +124,7 @@ function pointerLeads({ barrier, layout }: TokenContext, texts: readonly string[
 }
 
 /** Every record counts. */
-export function findAmongAll(storage: Storage): Reach['findRows'] {
+export function findAmongAll(storage: StorageReads): Reach['findRows'] {
   return (table, column, digests) => findByDigest(storage, table, column, digests)
 }
 
@@ -173,7 +173,7 @@ function valueOfText(column: Column, text: string): unknown {
 
 async function storedLeads(context: TokenContext, texts: readonly string[], open: readonly number[]): Promise<Lead[]> {
   const homes = await findTokens(
-    context.storage,
+    context.unit.storage,
     context.barrier.ring,
     open.map((place) => texts[place] ?? ''),
   )
@@ -206,7 +206,7 @@ async function followLeads(context: TokenContext, leads: readonly Lead[]): Promi
 async function followRecords(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
   const table = leads[0]?.table
   if (table === undefined) return []
-  const rows = await context.storage.get(
+  const rows = await context.unit.storage.get(
     table.physical.name,
     leads.map(({ row }) => row),
   )
@@ -249,7 +249,7 @@ async function followTransients(context: TokenContext, leads: readonly Lead[]): 
   const first = leads[0]
   if (first === undefined) return []
   const rows = await getTransients(
-    context.storage,
+    context.unit.storage,
     leads.map(({ row }) => row),
   )
   const found = revealTransients(

@@ -4,7 +4,7 @@ import type { Marks } from '../barrier/marks.ts'
 import { slotOf } from '../barrier/marks.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
-import type { NewRow, Storage } from '../ports/storage.ts'
+import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/side-tables.ts'
 import { ByteWriter } from '../util/bytes.ts'
@@ -39,7 +39,7 @@ export function tokensToStore(table: Table, ids: readonly number[], marks: Marks
 }
 
 /** The rows that remember tokens, in their order. Made before a transaction begins: nothing keyed is computed while the writer is held. */
-export async function tokenRows(storage: Storage, ring: KeyRing, tokens: readonly NewToken[]): Promise<NewRow[]> {
+export async function tokenRows(storage: StorageReads, ring: KeyRing, tokens: readonly NewToken[]): Promise<NewRow[]> {
   if (tokens.length === 0) return []
   const ids = await storage.reserveIds(TOKENS.name, tokens.length)
   const digests = digestTexts(
@@ -69,7 +69,11 @@ export async function dropTokens(storage: Storage, spaces: readonly number[], ro
 }
 
 /** Where each text is remembered to stand; undefined for a text nobody remembers. */
-export async function findTokens(storage: Storage, ring: KeyRing, texts: readonly string[]): Promise<(TokenHome | undefined)[]> {
+export async function findTokens(
+  storage: StorageReads,
+  ring: KeyRing,
+  texts: readonly string[],
+): Promise<(TokenHome | undefined)[]> {
   const digests = digestTexts(ring, texts)
   const rows = await storage.find(
     TOKENS.name,

@@ -1,6 +1,6 @@
 /** Values that live for a while, in rows of their own: stored, read, dropped, and swept away once their time is over. */
 import type { Marks } from '../barrier/marks.ts'
-import type { NewRow, Row, Storage } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { TRANSIENTS } from '../schema/side-tables.ts'
 import type { StoreContext } from './store-context.ts'
 import { nowMs } from './store-context.ts'
@@ -10,7 +10,7 @@ import { dropTokens } from './token-store.ts'
 const SLICE = 500
 
 /** Ids for this many values. */
-export async function reserveTransients(storage: Storage, count: number): Promise<readonly number[]> {
+export async function reserveTransients(storage: StorageReads, count: number): Promise<readonly number[]> {
   return count === 0 ? [] : storage.reserveIds(TRANSIENTS.name, count)
 }
 
@@ -20,7 +20,7 @@ export async function insertTransients(storage: Storage, rows: readonly NewRow[]
 }
 
 /** The rows of values, undefined where there is none. */
-export async function getTransients(storage: Storage, ids: readonly number[]): Promise<readonly (Row | undefined)[]> {
+export async function getTransients(storage: StorageReads, ids: readonly number[]): Promise<readonly (Row | undefined)[]> {
   return ids.length === 0 ? [] : storage.get(TRANSIENTS.name, ids)
 }
 
@@ -31,7 +31,9 @@ export async function dropTransients(storage: Storage, replaced: Marks): Promise
 }
 
 /** Removes what has expired, a slice at a time, with the tokens it was brought under. Answers how many values went. */
-export async function sweepTransients(context: Pick<StoreContext, 'storage' | 'clock' | 'layout'>): Promise<number> {
+export async function sweepTransients(
+  context: Pick<StoreContext, 'clock' | 'layout'> & { readonly storage: Storage },
+): Promise<number> {
   const spaces = [...context.layout.tokenSpaces].flatMap(([space, { column }]) => (column.token?.expires === true ? [space] : []))
   const until = nowMs(context) + 1
   let swept = 0

@@ -6,12 +6,11 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { isVaultError, VaultError } from '../errors.ts'
-import { commitWithin } from '../journal/commit.ts'
 import type { Cell, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { SawBefore, Written } from './record-store.ts'
 import { markedOf, STALE, storeChanges, storeNew } from './record-store.ts'
-import type { StoreContext } from './store-context.ts'
+import type { WritingContext } from './store-context.ts'
 import type { Writing } from './writing.ts'
 
 /** Times an upsert begins again because others keep changing the same records. */
@@ -53,33 +52,31 @@ export interface Upserted {
 }
 
 /** Stores merged records; to be run inside a transaction. */
-export async function storeMerged(context: StoreContext, table: Table, request: Merged): Promise<Upserted> {
+export async function storeMerged(context: WritingContext, table: Table, request: Merged): Promise<Upserted> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const found = await findByKey(context, table, request)
     const { merged } = request
     request.assertNew(merged.filter((_, place) => found[place] === undefined))
     request.assertChanges(merged.flatMap((_, place) => changeOf(merged, found, place)))
     try {
-      return await context.storage.transaction((storage) =>
-        storeOnce({ ...context, storage, commit: commitWithin(storage) }, table, request, found),
-      )
+      return await context.unit.change((unit) => storeOnce({ ...context, unit }, table, request, found))
     } catch (error) {
-      const raced = error === STALE || (isVaultError(error, 'conflict') && error.facts.column === request.key.name)
+      const raced = error === STALE || (isVaultError(error, 'conflict') && error.details[0]?.column === request.key.name)
       if (!raced) throw error
     }
   }
   throw new VaultError(
-    'unavailable',
+    'aborted',
     `${request.verb} failed. The records of table ${table.name} are being changed too often. Try again.`,
     { table: table.name },
   )
 }
 
 /** The row each merged record already has. */
-async function findByKey(context: StoreContext, table: Table, { key, merged }: Merged): Promise<(Row | undefined)[]> {
+async function findByKey(context: WritingContext, table: Table, { key, merged }: Merged): Promise<(Row | undefined)[]> {
   const cells = merged.map((record) => record.cell)
   const lookup = key.lookup ?? ''
-  const rows = await context.storage.find(
+  const rows = await context.unit.storage.find(
     table.physical.name,
     { kind: 'in', column: lookup, values: cells },
     { order: 'up', limit: merged.length },
@@ -97,7 +94,7 @@ async function findByKey(context: StoreContext, table: Table, { key, merged }: M
 
 /** One try, inside its own savepoint: changes to the records that exist, then the new ones. */
 async function storeOnce(
-  context: StoreContext,
+  context: WritingContext,
   table: Table,
   request: Merged,
   found: readonly (Row | undefined)[],
@@ -130,6 +127,7 @@ async function storeOnce(
     const writing = writingOf(request, fresh)
     note(fresh, await storeNew(context, table, writing), writing.records)
   }
+  context.story.writes(table, rows)
   return { records, rows }
 }
 

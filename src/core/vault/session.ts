@@ -2,17 +2,16 @@
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { Byot } from '../barrier/brought-tokens.ts'
 import type { SessionContext } from '../operations/context.ts'
-import { ALL, deleteAllRecords, deleteRecords } from '../operations/delete-records.ts'
+import { ALL } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
-import { detokenizeTokens } from '../operations/detokenize-tokens.ts'
 import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
 import { getByTokens } from '../operations/get-by-tokens.ts'
 import type { GetOptions, ShowOptions } from '../operations/get-records.ts'
-import { getRecord, getRecords } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
-import { insertRecords } from '../operations/insert-records.ts'
 import type { EventList } from '../operations/list-events.ts'
 import { listEvents } from '../operations/list-events.ts'
+import { OPERATIONS } from '../operations/operations.ts'
+import { perform } from '../operations/perform.ts'
 import type { QueryOptions, QueryRecord } from '../operations/query-records.ts'
 import { queryRecords } from '../operations/query-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
@@ -98,7 +97,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
 export interface Session<S extends SchemaDefinition> {
   /**
    * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead.
-   * Throws `invalid_request`, `rule_broken`, `conflict`, `forbidden`. Source: specification, "Records".
+   * Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden`. Source: specification, "Records".
    */
   insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = Record<never, never>>(
     table: T,
@@ -116,7 +115,7 @@ export interface Session<S extends SchemaDefinition> {
     id: string,
     options?: O,
   ): Promise<Shown<S[T], O>>
-  /** Writes the named columns of one record, each whole. Throws `not_found`, `rule_broken`, `conflict`. */
+  /** Writes the named columns of one record, each whole. Throws `not_found`, `unprocessable`, `conflict`. */
   update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
     table: T,
     id: string,
@@ -129,7 +128,7 @@ export interface Session<S extends SchemaDefinition> {
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
   /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` and some are good. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
-  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `rule_broken` for other columns. */
+  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `unprocessable` for other columns. */
   tokenize(parameters: readonly TokenizeInput<S>[]): Promise<{ records: { token: string }[] }>
   /** For each token the record its value stands in, in order; one that stands in none has an error. */
   getByTokens<const T extends TableName<S> = TableName<S>>(
@@ -139,7 +138,7 @@ export interface Session<S extends SchemaDefinition> {
   /**
    * Answers a SELECT over sealed and plain columns alike, 25 records at most; what the engine cannot decide is decided on opened
    * values. Fields are named as docs/sql.md says, the record id `svc_id`. Throws `invalid_request` for what is outside the
-   * subset, with line and column; `forbidden` for a condition on what the caller is not shown; `rule_broken` for types that clash.
+   * subset, with line and column; `forbidden` for a condition on what the caller is not shown; `unprocessable` for types that clash.
    */
   query(sql: string, options?: QueryOptions): Promise<{ records: QueryRecord[] }>
   /**
@@ -152,18 +151,22 @@ export interface Session<S extends SchemaDefinition> {
 /** Operations check what they are handed; the cast only says, to the compiler, what the schema made of their answers. */
 export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
   const session = {
-    insert: (table: string, records: readonly RecordInput[], options = {}) => insertRecords(context, table, records, options),
-    get: (table: string, options = {}) => getRecords(context, table, options),
-    getOne: (table: string, id: string, options = {}) => getRecord(context, table, id, options),
+    insert: (table: string, records: readonly RecordInput[], options = {}) =>
+      perform(context, OPERATIONS.insert, { table, records, options }),
+    get: (table: string, options = {}) => perform(context, OPERATIONS.get, { table, options }),
+    getOne: (table: string, id: string, options = {}) => perform(context, OPERATIONS.getOne, { table, id, options }),
     update: (table: string, id: string, change: RecordInput, options = {}) =>
       updateRecord(context, table, { id, change }, options),
     delete: (table: string, ids: readonly string[] | '*') =>
-      ids === ALL ? deleteAllRecords(context, table) : deleteRecords(context, table, ids),
+      ids === ALL
+        ? perform(context, OPERATIONS.deleteAll, { table, ids: [ALL] })
+        : perform(context, OPERATIONS.delete, { table, ids }),
     async deleteOne(table: string, id: string) {
-      await deleteRecords(context, table, [id])
+      await perform(context, OPERATIONS.delete, { table, ids: [id] })
       return { id, deleted: true as const }
     },
-    detokenize: (parameters: readonly DetokenizeParameter[], options = {}) => detokenizeTokens(context, parameters, options),
+    detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
+      perform(context, OPERATIONS.detokenize, { records, options }),
     tokenize: (parameters: readonly TokenizeParameter[]) => tokenizeValues(context, parameters),
     getByTokens: (tokens: readonly string[], options = {}) => getByTokens(context, tokens, options),
     query: (sql: string, options = {}) => queryRecords(context, sql, options),

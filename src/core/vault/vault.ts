@@ -6,9 +6,9 @@ import type { Barrier } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import { createEventStore } from '../journal/event-store.ts'
 import { createLanes } from '../journal/lanes.ts'
-import { outerJournal } from '../journal/outer-journal.ts'
-import type { Inside, TransactionPorts } from '../journal/transact.ts'
-import { joinHost, transact } from '../journal/transact.ts'
+import { recordedGrounds } from '../journal/recorded-grounds.ts'
+import type { Ground } from '../journal/unit-of-work.ts'
+import { unrecordedGrounds } from '../journal/unrecorded-grounds.ts'
 import { adoptSchema } from '../operations/adopt-schema.ts'
 import type { CheckpointOptions } from '../operations/checkpoint-audit.ts'
 import { checkpointAudit } from '../operations/checkpoint-audit.ts'
@@ -17,6 +17,7 @@ import { tableOf } from '../operations/context.ts'
 import type { ExportOptions } from '../operations/export-audit.ts'
 import { exportAudit } from '../operations/export-audit.ts'
 import { openCatalog } from '../operations/open-catalog.ts'
+import { naming } from '../operations/perform.ts'
 import { explainQuery } from '../operations/query-records.ts'
 import type { VerifyOptions } from '../operations/verify-audit.ts'
 import { verifyAudit } from '../operations/verify-audit.ts'
@@ -80,7 +81,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
 /** Times opening begins again because another process is opening the same vault with a changed schema. */
 const MOST_ATTEMPTS = 10
 
-/** Opens a vault on the ports given. Throws `invalid_request` for options, `rule_broken` when storage, key or schema do not fit; then nothing was written. */
+/** Opens a vault on the ports given. Throws `invalid_request` for options, `failed_precondition` when storage, key or schema do not fit; then nothing was written. */
 export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
   const { tables } = defineSchema(options.schema.tables)
@@ -94,7 +95,7 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
     })
     if (layout !== undefined) return createVault(options, { barrier, layout, limits })
   }
-  throw new VaultError('unavailable', 'The vault was not opened: its schema keeps being changed by another process. Try again.')
+  throw new VaultError('aborted', 'The vault was not opened: its schema keeps being changed by another process. Try again.')
 }
 
 /** A log that never throws: one that fails takes nothing with it, neither an answer nor an error. */
@@ -122,28 +123,29 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   const log = quietLog(options.log)
   const policy = compilePolicy(options.policy ?? {}, layout)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const recorded = options.audit === 'off' ? undefined : events
   const lanes = createLanes(storage, events, options.entropy)
-  const journal = outerJournal({ storage, scheduler, lanes, events: recorded })
-  const outer: TransactionPorts = { storage, lanes, events: recorded, journal, log }
+  const grounds =
+    options.audit === 'off' ? unrecordedGrounds(storage, scheduler) : recordedGrounds({ storage, scheduler, lanes, events, log })
   const trail = { storage, events, scheduler, barrier, clock, hash, layout, vaultID: id, accountID: accountId }
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, trail, isRecorded: recorded !== undefined }
-  const sessionIn = (inside: Inside, given: Caller): Session<S> => {
+  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, trail }
+  const sessionIn = (ground: Ground, given: Caller): Session<S> => {
     const caller = parseCaller(given)
-    return createSession<S>({ ...shared, ...inside, caller, access: accessOf(policy, caller) })
+    return createSession<S>({ ...shared, ground, caller, access: accessOf(policy, caller) })
   }
-  const within = (inside: Inside): VaultInTransaction<S> => ({ as: (caller) => sessionIn(inside, caller) })
+  const within = (ground: Ground): VaultInTransaction<S> => ({ as: (caller) => sessionIn(ground, caller) })
   return {
     id,
-    as: (caller) => sessionIn(outer, caller),
-    transaction: (work) => transact(outer, (inside) => work(within(inside))),
-    withTransaction: (hostTransaction) => within(joinHost(outer, hostTransaction)),
+    as: (caller) => sessionIn(grounds.outer, caller),
+    transaction: (work) => grounds.transact((ground) => work(within(ground))),
+    withTransaction: (hostTransaction) => within(grounds.join(hostTransaction)),
     sweep: async () => ({ expired: await sweepTransients({ storage, clock, layout }) }),
     explain: (caller, action, name, explaining) =>
-      explainAccess(policy, parseCaller(caller), { action, table: tableOf({ layout }, name, 'Explain'), ...explaining }),
+      naming('Explain', () =>
+        explainAccess(policy, parseCaller(caller), { action, table: tableOf({ layout }, name), ...explaining }),
+      ),
     explainQuery: (sql, given) => {
       const caller = parseCaller(given)
-      return explainQuery({ ...shared, ...outer, access: accessOf(policy, caller) }, sql, {})
+      return explainQuery({ ...shared, storage, access: accessOf(policy, caller) }, sql, {})
     },
     verifyAudit: (verifying) => verifyAudit(trail, verifying),
     exportAudit: (exporting) => exportAudit(trail, exporting),

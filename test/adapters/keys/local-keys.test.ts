@@ -47,7 +47,7 @@ test('wrapping twice gives different bytes under the same key id', async () => {
 test('making a provider or failing to unwrap makes no file', async () => {
   const file = join(folder, 'never.key')
   const failure = await failureOf(localKeys({ file }).unwrap({ keyId: '0'.repeat(16), bytes: new Uint8Array(72) }, CONTEXT))
-  expect(failure.code).toBe('rule_broken')
+  expect(failure.code).toBe('failed_precondition')
   expect(failure.message).toContain('could not be unlocked')
   expect(failure.message).toContain(file)
   await expect(stat(file)).rejects.toThrow()
@@ -81,7 +81,7 @@ test.skipIf(process.platform === 'win32')('a file that others may read is refuse
   for (const mode of [0o640, 0o604, 0o620, 0o601]) {
     await chmod(file, mode)
     const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
-    expect(failure.code).toBe('rule_broken')
+    expect(failure.code).toBe('failed_precondition')
     expect(failure.message).toContain('chmod 600')
   }
   await chmod(file, 0o400)
@@ -94,7 +94,7 @@ test('a file that is no key file, or was cut short, is refused and never replace
   for (const text of ['', 'hello\n', good.slice(0, 40), good.replace('1\n', '2\n'), `${good.slice(0, 60)}!`, 'x'.repeat(5000)]) {
     await writeFile(file, text, { mode: 0o600 })
     const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
-    expect(failure.code).toBe('rule_broken')
+    expect(failure.code).toBe('failed_precondition')
     expect(failure.message).not.toContain(SECRET.toString('base64').slice(0, 8))
     expect(await readFile(file, 'utf8')).toBe(text)
   }
@@ -106,7 +106,7 @@ test('a place where no file can be made is an error that names it', async () => 
   const blocker = join(folder, 'blocker')
   await writeFile(blocker, '')
   const failure = await failureOf(localKeys({ file: join(blocker, 'x.key') }).wrap(SECRET, CONTEXT))
-  expect(failure.code).toBe('rule_broken')
+  expect(failure.code).toBe('failed_precondition')
   expect(failure.message).toContain(blocker)
 })
 
@@ -124,7 +124,7 @@ test('another key, a changed byte or another context does not unlock', async () 
   ]
   for (const attempt of attempts) {
     const failure = await failureOf(attempt)
-    expect(failure.code).toBe('rule_broken')
+    expect(failure.code).toBe('failed_precondition')
     expect(failure.message).toContain('The vault could not be unlocked')
     expect(failure.message).toContain('another key')
   }

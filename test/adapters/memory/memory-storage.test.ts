@@ -119,7 +119,7 @@ describe('the memory storage', () => {
     for (const cell of [2 ** 53, 0.5, Number.NaN, 2n ** 63n, 'text', new Uint8Array(1)]) {
       await expect(storage.insert('notes', [{ id: 1, size: cell }])).rejects.toMatchObject({
         code: 'internal',
-        facts: { table: 'notes', column: 'size' },
+        details: [{ table: 'notes', column: 'size' }],
       })
     }
   })

@@ -51,7 +51,7 @@ async function writeAndRead(joined: Storage): Promise<void> {
   expect(await joined.reserveIds('notes', 1500)).toHaveLength(1500)
   await expect(joined.transaction((joined) => joined.insert('notes', [{ id: 8, title: ROW.title }]))).rejects.toMatchObject({
     code: 'conflict',
-    facts: { columns: ['title'], index: 0 },
+    details: [{ columns: ['title'], index: 0 }],
   })
   await Promise.all([joined.get('notes', [7]), joined.get('notes', [8]), joined.get('notes', [9])])
 }

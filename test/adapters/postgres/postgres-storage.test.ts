@@ -93,11 +93,11 @@ describe('preparing', () => {
     await storage.prepare([{ name: 't'.repeat(63), columns, indexes }])
     await storage.insert('t'.repeat(63), [{ id: 1, a_b: 1, a: 1, b: 1, [`${long}1`]: 1, [`${long}2`]: 1 }])
     const conflict = storage.insert('t'.repeat(63), [{ id: 2, [`${long}2`]: 1 }])
-    await expect(conflict).rejects.toMatchObject({ code: 'conflict', facts: { columns: [`${long}2`], index: 0 } })
+    await expect(conflict).rejects.toMatchObject({ code: 'conflict', details: [{ columns: [`${long}2`], index: 0 }] })
   })
 
   it('refuses a name that PostgreSQL would cut', async () => {
-    await expect(open('cut').prepare([{ ...CARDS, name: 'é'.repeat(32) }])).rejects.toMatchObject({ code: 'rule_broken' })
+    await expect(open('cut').prepare([{ ...CARDS, name: 'é'.repeat(32) }])).rejects.toMatchObject({ code: 'failed_precondition' })
   })
 
   it('refuses a schema name that would need quoting', () => {
@@ -153,7 +153,7 @@ describe('text', () => {
       expect(less.map((row) => row.owner)).toEqual(owners.filter((owner) => owner < value))
     }
     const again = storage.insert('cards', [{ id: 50 }, { id: 51, owner: '\u0000\u0001' }])
-    await expect(again).rejects.toMatchObject({ code: 'conflict', facts: { table: 'cards', columns: ['owner'], index: 1 } })
+    await expect(again).rejects.toMatchObject({ code: 'conflict', details: [{ table: 'cards', columns: ['owner'], index: 1 }] })
   })
 })
 
@@ -250,7 +250,7 @@ describe('transactions', () => {
     ]
     await expect(storage.update('cards', early)).rejects.toMatchObject({
       code: 'conflict',
-      facts: { columns: ['owner'], index: 0 },
+      details: [{ columns: ['owner'], index: 0 }],
     })
     expect((await storage.get('cards', [1, 2])).map((row) => row?.owner)).toEqual(['b', 'c'])
   })
@@ -296,7 +296,11 @@ describe('texts', () => {
       const owner = randomBytes(length).toString('hex')
       const message = expect.stringMatching(/^A text of cards is too long for its index/)
       const insert = storage.insert('cards', [{ id: 1, owner }])
-      await expect(insert).rejects.toMatchObject({ code: 'rule_broken', message, facts: { table: 'cards', index: 0 } })
+      await expect(insert).rejects.toMatchObject({
+        code: 'failed_precondition',
+        message,
+        details: [{ table: 'cards', index: 0 }],
+      })
     }
     await storage.insert('cards', [{ id: 1, owner: 'short' }])
     expect((await storage.get('cards', [1])).map((row) => row?.owner)).toEqual(['short'])
@@ -352,7 +356,7 @@ describe('pools', () => {
     const backend = async () => (await pool.query('select pg_backend_pid() as id')).rows
     const before = await backend()
     await storage.insert('cards', [{ id: 1 }])
-    await expect(storage.insert('cards', [{ id: 1 }])).rejects.toMatchObject({ code: 'conflict', facts: { columns: ['id'] } })
+    await expect(storage.insert('cards', [{ id: 1 }])).rejects.toMatchObject({ code: 'conflict', details: [{ columns: ['id'] }] })
     await expect(storage.transaction((storage) => storage.insert('cards', [{ id: 1 }]))).rejects.toMatchObject({
       code: 'conflict',
     })

@@ -133,7 +133,7 @@ for (const createHost of [driverHost, kyselyHost]) {
           const clash = Array.from({ length: 30 }, (_, n) => ({ id: 100 + n, label: n === 27 ? 'l5' : `m${n}` }))
           await expect(inner.insert('more_notes', clash)).rejects.toMatchObject({
             code: 'conflict',
-            facts: { columns: ['label'], index: 27 },
+            details: [{ columns: ['label'], index: 27 }],
           })
           expect(await inner.measure('more_notes', EVERY, [{ kind: 'count' }])).toEqual([58])
         })

@@ -90,7 +90,9 @@ describe('group commit', () => {
         ['a', 'b', 'a', 'c'].map((label, n) => storage.insert('notes', [{ id: n + 1, label }])),
       )
       expect(endings.map((ending) => ending.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
-      expect(endings[2]).toMatchObject({ reason: { code: 'conflict', facts: { table: 'notes', columns: ['label'], index: 0 } } })
+      expect(endings[2]).toMatchObject({
+        reason: { code: 'conflict', details: [{ table: 'notes', columns: ['label'], index: 0 }] },
+      })
       expect(await labels(storage)).toEqual(['a', 'b', 'c'])
     })
   })
@@ -102,7 +104,7 @@ describe('group commit', () => {
       await storage.transaction(async (inner) => {
         await inner.insert('notes', [{ id: 6000, label: 'kept' }])
         const conflict = await inner.insert('notes', rows).catch((error: unknown) => error)
-        expect(conflict).toMatchObject({ code: 'conflict', facts: { columns: ['label'], index: 88 } })
+        expect(conflict).toMatchObject({ code: 'conflict', details: [{ columns: ['label'], index: 88 }] })
         expect(JSON.stringify([String(conflict), conflict, String((conflict as Error).cause)])).not.toContain('secret')
       })
       expect(await labels(storage)).toEqual(['secret-label', 'kept'])
@@ -206,7 +208,7 @@ describe('reserved ids', () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [{ id: 2 ** 48 - 3 }])
       expect(await storage.reserveIds('notes', 2)).toEqual([2 ** 48 - 2, 2 ** 48 - 1])
-      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'unavailable', grpcCode: 8 })
+      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'limit_exceeded', grpcCode: 8 })
     })
   })
 })
@@ -320,8 +322,8 @@ describe('preparing', () => {
         ],
       }
       await expect(storage.prepare([retyped])).rejects.toMatchObject({
-        code: 'rule_broken',
-        facts: { table: 'notes', column: 'amount' },
+        code: 'failed_precondition',
+        details: [{ table: 'notes', column: 'amount' }],
       })
       await storage.insert('notes', [{ id: 1, amount: 5 }])
       expect(Object.keys((await storage.find('notes', EVERY, ALL))[0] ?? {})).not.toContain('extra')
@@ -348,7 +350,10 @@ describe('preparing', () => {
         { id: 2, amount: 7 },
       ])
       const stricter = { ...NOTES, indexes: [{ columns: ['amount'], unique: true }] }
-      await expect(storage.prepare([stricter])).rejects.toMatchObject({ code: 'rule_broken', facts: { column: 'amount' } })
+      await expect(storage.prepare([stricter])).rejects.toMatchObject({
+        code: 'failed_precondition',
+        details: [{ column: 'amount' }],
+      })
     })
   })
 })

@@ -1,8 +1,7 @@
 /** Outcomes: a vault's own error in its own words, everybody else's in none. */
 import { expect, test } from 'vitest'
-import { outcomeOf, undone } from '../../../src/core/audit/outcome.ts'
+import { outcomeOf } from '../../../src/core/audit/outcome.ts'
 import { VaultError } from '../../../src/core/errors.ts'
-import { DRAFT } from '../../support/audit-samples.ts'
 
 test('an error of the vault is told by its status and its sentence', () => {
   const error = new VaultError('not_found', 'Get failed. No record has this id.')
@@ -13,11 +12,4 @@ test('any other error is told without a word of it', () => {
   for (const error of [new Error('secret'), 'secret', undefined, { message: 'secret' }]) {
     expect(outcomeOf(error)).toEqual({ code: 500, message: 'Something unexpected went wrong.', failure: 'internal' })
   }
-})
-
-test('a change that was undone is told as it was, and that it failed', () => {
-  const { code, message, ...rest } = undone(DRAFT)
-  expect(DRAFT).toMatchObject(rest)
-  expect(code).toBe(500)
-  expect(message).toContain('rolled back')
 })

@@ -1,6 +1,5 @@
-/** Trace ids out of headers that came from anywhere, and statuses out of error codes. */
+/** Trace ids out of headers that came from anywhere. */
 import { expect, test } from 'vitest'
-import { statusOf } from '../../../src/core/audit/status-of.ts'
 import { traceIdOf } from '../../../src/core/audit/trace-parent.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -26,18 +25,4 @@ test.each([
   ['with a line more', `00-${TRACE}-00f067aa0ba902b7-01\n`],
 ])('a header %s names none', (_what, header) => {
   expect(traceIdOf(header)).toBeUndefined()
-})
-
-test('a refusal is 401, a broken rule and a conflict 422, a failure of ours 500', () => {
-  const codes = [
-    'invalid_request',
-    'unauthenticated',
-    'forbidden',
-    'not_found',
-    'rule_broken',
-    'conflict',
-    'unavailable',
-    'internal',
-  ] as const
-  expect(codes.map(statusOf)).toEqual([400, 401, 401, 404, 422, 422, 500, 500])
 })

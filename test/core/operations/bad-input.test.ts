@@ -24,13 +24,13 @@ async function untyped(): Promise<Untyped> {
 const good = { name: 'Ann' }
 
 const badInserts: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
-  ['an unknown table', ['nobody', [{ fields: good }]], { code: 'invalid_request', grpcCode: 5 }],
-  ['a table that is no text', [{}, [{ fields: good }]], { code: 'invalid_request', grpcCode: 5 }],
+  ['an unknown table', ['nobody', [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
+  ['a table that is no text', [{}, [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
   ['an inherited name as a table', ['__proto__', [{ fields: good }]], { code: 'invalid_request' }],
   ['no records', ['people', []], { code: 'invalid_request' }],
   ['records that are no list', ['people', { fields: good }], { code: 'invalid_request' }],
   ['a missing list', ['people'], { code: 'invalid_request' }],
-  ['too many records', ['people', new Array(1001).fill({ fields: good })], { code: 'invalid_request', grpcCode: 8 }],
+  ['too many records', ['people', new Array(1001).fill({ fields: good })], { code: 'limit_exceeded', grpcCode: 8 }],
   ['a record that is null', ['people', [null]], { code: 'invalid_request' }],
   ['a record without fields', ['people', [{}]], { code: 'invalid_request' }],
   ['fields that are a list', ['people', [{ fields: ['Ann'] }]], { code: 'invalid_request' }],
@@ -42,39 +42,43 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
     { code: 'invalid_request' },
   ],
   ['constructor as a column', ['people', [{ fields: { ...good, constructor: 'x' } }]], { code: 'invalid_request' }],
-  ['a required column missing', ['people', [{ fields: { country: 'SE' } }]], { code: 'rule_broken' }],
-  ['a required column null', ['people', [{ fields: { name: null } }]], { code: 'rule_broken' }],
-  ['a number for text', ['people', [{ fields: { name: 5 } }]], { code: 'rule_broken' }],
-  ['text past maxLength', ['people', [{ fields: { name: 'x'.repeat(41) } }]], { code: 'rule_broken' }],
-  ['text off its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'rule_broken' }],
-  ['text beside its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'rule_broken' }],
-  ['a lone surrogate', ['people', [{ fields: { name: 'a\ud800b' } }]], { code: 'rule_broken' }],
-  ['a lone surrogate deep in JSON', ['people', [{ fields: { ...good, notes: { a: ['\udc00'] } } }]], { code: 'rule_broken' }],
-  ['1.5 as an integer', ['people', [{ fields: { ...good, salary: 1.5 } }]], { code: 'rule_broken' }],
-  ['a number past 2^53', ['people', [{ fields: { ...good, salary: 2 ** 53 } }]], { code: 'rule_broken' }],
-  ['an integer past 64 bits', ['people', [{ fields: { ...good, salary: '9223372036854775808' } }]], { code: 'rule_broken' }],
-  ['an infinite float', ['people', [{ fields: { ...good, score: Number.POSITIVE_INFINITY } }]], { code: 'rule_broken' }],
-  ['no float', ['people', [{ fields: { ...good, score: Number.NaN } }]], { code: 'rule_broken' }],
-  ['"true" as a boolean', ['people', [{ fields: { ...good, active: 'true' } }]], { code: 'rule_broken' }],
-  ['a day that is none', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'rule_broken' }],
-  ['a date-time without its offset', ['people', [{ fields: { ...good, seen: '2026-01-01T00:00:00' } }]], { code: 'rule_broken' }],
-  ['a scalar for a list', ['people', [{ fields: { ...good, tags: 'x' } }]], { code: 'rule_broken' }],
+  ['a required column missing', ['people', [{ fields: { country: 'SE' } }]], { code: 'unprocessable' }],
+  ['a required column null', ['people', [{ fields: { name: null } }]], { code: 'unprocessable' }],
+  ['a number for text', ['people', [{ fields: { name: 5 } }]], { code: 'unprocessable' }],
+  ['text past maxLength', ['people', [{ fields: { name: 'x'.repeat(41) } }]], { code: 'unprocessable' }],
+  ['text off its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'unprocessable' }],
+  ['text beside its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'unprocessable' }],
+  ['a lone surrogate', ['people', [{ fields: { name: 'a\ud800b' } }]], { code: 'unprocessable' }],
+  ['a lone surrogate deep in JSON', ['people', [{ fields: { ...good, notes: { a: ['\udc00'] } } }]], { code: 'unprocessable' }],
+  ['1.5 as an integer', ['people', [{ fields: { ...good, salary: 1.5 } }]], { code: 'unprocessable' }],
+  ['a number past 2^53', ['people', [{ fields: { ...good, salary: 2 ** 53 } }]], { code: 'unprocessable' }],
+  ['an integer past 64 bits', ['people', [{ fields: { ...good, salary: '9223372036854775808' } }]], { code: 'unprocessable' }],
+  ['an infinite float', ['people', [{ fields: { ...good, score: Number.POSITIVE_INFINITY } }]], { code: 'unprocessable' }],
+  ['no float', ['people', [{ fields: { ...good, score: Number.NaN } }]], { code: 'unprocessable' }],
+  ['"true" as a boolean', ['people', [{ fields: { ...good, active: 'true' } }]], { code: 'unprocessable' }],
+  ['a day that is none', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'unprocessable' }],
+  [
+    'a date-time without its offset',
+    ['people', [{ fields: { ...good, seen: '2026-01-01T00:00:00' } }]],
+    { code: 'unprocessable' },
+  ],
+  ['a scalar for a list', ['people', [{ fields: { ...good, tags: 'x' } }]], { code: 'unprocessable' }],
   [
     'JSON deeper than 64',
     ['people', [{ fields: { ...good, notes: JSON.parse('['.repeat(65) + ']'.repeat(65)) } }]],
-    { code: 'rule_broken' },
+    { code: 'unprocessable' },
   ],
   [
     'a unique text past 2,500 characters',
     ['people', [{ fields: { ...good, email: 'x'.repeat(2501) } }]],
-    { code: 'rule_broken' },
+    { code: 'unprocessable' },
   ],
   ['an unknown option', ['people', [{ fields: good }], { tokenisation: true }], { code: 'invalid_request' }],
   ['options that are no object', ['people', [{ fields: good }], 'tokenization'], { code: 'invalid_request' }],
   ['a flag that is no boolean', ['people', [{ fields: good }], { tokenization: 1 }], { code: 'invalid_request' }],
-  ['an upsert column that is not unique', ['people', [{ fields: good }], { upsert: 'name' }], { code: 'rule_broken' }],
+  ['an upsert column that is not unique', ['people', [{ fields: good }], { upsert: 'name' }], { code: 'unprocessable' }],
   ['an upsert column that does not exist', ['people', [{ fields: good }], { upsert: 'nope' }], { code: 'invalid_request' }],
-  ['an upsert without its value', ['people', [{ fields: good }], { upsert: 'email' }], { code: 'rule_broken' }],
+  ['an upsert without its value', ['people', [{ fields: good }], { upsert: 'email' }], { code: 'unprocessable' }],
   [
     'an upsert of the homogeneous',
     ['people', [{ fields: good }], { upsert: 'email', homogeneous: true }],
@@ -83,7 +87,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   [
     'the homogeneous that differ',
     ['people', [{ fields: good }, { fields: { ...good, country: 'SE' } }], { homogeneous: true }],
-    { code: 'rule_broken' },
+    { code: 'unprocessable' },
   ],
 ]
 
@@ -113,12 +117,12 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['a column without values', ['people', { columnName: 'email' }], { code: 'invalid_request' }],
   ['values without a column', ['people', { columnValues: ['x'] }], { code: 'invalid_request' }],
   ['a column that cannot be looked up', ['people', { columnName: 'name', columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'rule_broken' }],
-  ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'rule_broken' }],
-  ['a limit of nothing', ['people', { limit: 0 }], { code: 'invalid_request', grpcCode: 11 }],
-  ['a limit past the page', ['people', { limit: 1001 }], { code: 'invalid_request', grpcCode: 11 }],
-  ['a limit that is text', ['people', { limit: '5' }], { code: 'invalid_request', grpcCode: 11 }],
-  ['a negative offset', ['people', { offset: -1 }], { code: 'invalid_request', grpcCode: 11 }],
+  ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'unprocessable' }],
+  ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'unprocessable' }],
+  ['a limit of nothing', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
+  ['a limit past the page', ['people', { limit: 1001 }], { code: 'out_of_range', grpcCode: 11 }],
+  ['a limit that is text', ['people', { limit: '5' }], { code: 'out_of_range', grpcCode: 11 }],
+  ['a negative offset', ['people', { offset: -1 }], { code: 'out_of_range', grpcCode: 11 }],
   ['an order of its own', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
 ]
 
@@ -138,7 +142,7 @@ test('update refuses nothing to change, unknown columns and null where a value i
   await expect(people.update('people', id, { fields: {} })).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.update('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.update('people', id, { fields: { nope: 1 } })).rejects.toMatchObject({ code: 'invalid_request' })
-  await expect(people.update('people', id, { fields: { name: null } })).rejects.toMatchObject({ code: 'rule_broken' })
+  await expect(people.update('people', id, { fields: { name: null } })).rejects.toMatchObject({ code: 'unprocessable' })
   await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
 })
 
@@ -174,11 +178,11 @@ test('delete refuses an empty list, a star in company, and what is no list', asy
 test('detokenize refuses what is no token by shape, and the longest by size', async () => {
   const people = await untyped()
   await expect(people.detokenize([])).rejects.toMatchObject({ code: 'invalid_request' })
-  await expect(people.detokenize([{}])).rejects.toMatchObject({ code: 'invalid_request', facts: { index: 0 } })
+  await expect(people.detokenize([{}])).rejects.toMatchObject({ code: 'invalid_request', details: [{ index: 0 }] })
   await expect(people.detokenize([null])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.detokenize([{ token: id, redaction: 'masked' }])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.detokenize([{ token: 'x'.repeat(1_000_000) }])).rejects.toMatchObject({
-    code: 'invalid_request',
+    code: 'limit_exceeded',
     grpcCode: 8,
   })
   await expect(people.detokenize([{ token: id }])).rejects.toMatchObject({ code: 'not_found' })

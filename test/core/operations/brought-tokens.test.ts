@@ -100,7 +100,7 @@ onEachStorage('brought tokens', (engine) => {
     await bring(session, VALUES, free)
     await expect(bring(session, VALUES, { pin: tokens.pin })).rejects.toMatchObject({
       code: 'conflict',
-      facts: { column: 'pin' },
+      details: [{ column: 'pin' }],
     })
     await session.delete('people', '*')
     expect(await valuesOf(session, Object.values(tokens))).toEqual(gone)
@@ -130,12 +130,12 @@ onEachStorage('brought tokens', (engine) => {
           [{ fields: VALUES }, { fields: { [name]: value }, tokens: { [name]: token } }],
           ENABLE,
         )
-        await expect(refused).rejects.toMatchObject({ code: 'conflict', facts: { table: 'people', column: name, index: 1 } })
+        await expect(refused).rejects.toMatchObject({ code: 'conflict', details: [{ table: 'people', column: name, index: 1 }] })
         await expect(refused).rejects.not.toThrow(token)
       }
     }
     const pets = session.insert('pets', [{ fields: { name: 'Rex' }, tokens: { name: 'taken' } }], ENABLE)
-    await expect(pets).rejects.toMatchObject({ code: 'conflict', facts: { table: 'pets', column: 'name', index: 0 } })
+    await expect(pets).rejects.toMatchObject({ code: 'conflict', details: [{ table: 'pets', column: 'name', index: 0 }] })
     expect(await session.get('people')).toEqual(before)
     expect((await session.get('pets')).records).toEqual([])
     expect((await storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })).length).toBe(1)
@@ -146,14 +146,14 @@ onEachStorage('brought tokens', (engine) => {
     const twice = ['a', 'b'].map((pointer) => ({ fields: { pointer }, tokens: { pointer: 'same' } }))
     await expect(session.insert('people', twice, ENABLE)).rejects.toMatchObject({
       code: 'conflict',
-      facts: { column: 'pointer', index: 1 },
+      details: [{ column: 'pointer', index: 1 }],
     })
     const both = session.insert(
       'people',
       [{ fields: { pointer: 'a', badge: 'b' }, tokens: { pointer: 'same', badge: 'same' } }],
       ENABLE,
     )
-    await expect(both).rejects.toMatchObject({ code: 'conflict', facts: { column: 'badge', index: 0 } })
+    await expect(both).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'badge', index: 0 }] })
     expect((await session.get('people')).records).toEqual([])
   })
 
@@ -171,7 +171,7 @@ onEachStorage('brought tokens', (engine) => {
     const { session } = await open()
     const { id } = await bring(session, VALUES, tokensOf('one'))
     const off = session.update('people', id, { fields: { pointer: 'Bo' }, tokens: { pointer: 'two' } })
-    await expect(off).rejects.toMatchObject({ code: 'rule_broken', facts: { table: 'people' } })
+    await expect(off).rejects.toMatchObject({ code: 'unprocessable', details: [{ table: 'people' }] })
     const again = { fields: { ...VALUES, pointer: 'Bo' }, tokens: tokensOf('one') }
     const kept = await session.update('people', id, again, { tokenization: true, byot: 'ENABLE_STRICT' })
     expect(kept.tokens).toEqual(tokensOf('one'))
@@ -182,10 +182,10 @@ onEachStorage('brought tokens', (engine) => {
       { fields: { pointer: 'Cy', badge: 'B-2' }, tokens: { badge: 'x' } },
       { byot: 'ENABLE_STRICT' },
     )
-    await expect(lacking).rejects.toMatchObject({ code: 'rule_broken', facts: { column: 'pointer' } })
+    await expect(lacking).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'pointer' }] })
     await bring(session, { pointer: 'Dy' }, { pointer: 'taken' })
     const taken = session.update('people', id, { fields: { card: '4242424242424242' }, tokens: { card: 'taken' } }, ENABLE)
-    await expect(taken).rejects.toMatchObject({ code: 'conflict', facts: { column: 'card', index: 0 } })
+    await expect(taken).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'card', index: 0 }] })
     expect(await valuesOf(session, Object.values(tokensOf('one')))).toEqual(['Bo', ...TEXTS.slice(1)])
     const two = await session.update('people', id, { fields: VALUES, tokens: tokensOf('two') }, { tokenization: true, ...ENABLE })
     expect(two.tokens).toEqual(tokensOf('two'))

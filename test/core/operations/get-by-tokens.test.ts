@@ -93,10 +93,10 @@ onEachStorage('get by tokens', (engine) => {
     const { tokens } = await insertOne(session, 'people', ANN)
     const wrong: readonly (readonly [readonly unknown[], object, object])[] = [
       [[], {}, { code: 'invalid_request' }],
-      [[5], {}, { code: 'invalid_request', facts: { index: 0 } }],
-      [['x', null], {}, { code: 'invalid_request', facts: { index: 1 } }],
-      [['x'.repeat(1_000_000)], {}, { code: 'invalid_request', grpcCode: 8 }],
-      [new Array(1001).fill('x'), {}, { code: 'invalid_request', grpcCode: 8 }],
+      [[5], {}, { code: 'invalid_request', details: [{ index: 0 }] }],
+      [['x', null], {}, { code: 'invalid_request', details: [{ index: 1 }] }],
+      [['x'.repeat(1_000_000)], {}, { code: 'limit_exceeded', grpcCode: 8 }],
+      [new Array(1001).fill('x'), {}, { code: 'limit_exceeded', grpcCode: 8 }],
       [['x'], { redaction: 'masked' }, { code: 'invalid_request' }],
       [['x'], { level: 'MASKED' }, { code: 'invalid_request' }],
     ]

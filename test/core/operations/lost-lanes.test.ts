@@ -119,7 +119,7 @@ onEachStorage('tables called as those of the trail', (engine) => {
         return within.insert(table, taken)
       })
     const { error, events } = await eventsBy(vault, failing)
-    expect(error).toMatchObject({ code: 'conflict', facts: { table, column: 'email' } })
+    expect(error).toMatchObject({ code: 'conflict', details: [{ table, column: 'email' }] })
     expect(runs).toBe(1)
     expect(events.map(({ action, code }) => [action, code])).toEqual([
       ['INSERT', 500],

@@ -42,11 +42,13 @@ onEachStorage('opening', (engine) => {
       .find('catalog', { kind: 'every' }, { order: 'up', limit: 100 })
       .catch(() => 'unknown to this handle')
     await expect(open(place, BASE, 'v2')).rejects.toMatchObject({
-      code: 'rule_broken',
+      code: 'failed_precondition',
       message: expect.stringContaining('another id'),
     })
     const otherSecret = Buffer.alloc(32, 8).toString('base64')
-    await expect(open(place, { other: { a: column.string() } }, 'v1', otherSecret)).rejects.toMatchObject({ code: 'rule_broken' })
+    await expect(open(place, { other: { a: column.string() } }, 'v1', otherSecret)).rejects.toMatchObject({
+      code: 'failed_precondition',
+    })
     const after = await storage
       .find('catalog', { kind: 'every' }, { order: 'up', limit: 100 })
       .catch(() => 'unknown to this handle')
@@ -100,7 +102,7 @@ onEachStorage('opening', (engine) => {
     expect((await grown.get('things', { columnName: 'name', columnValues: ['n777'] })).records[0]?.fields.name).toBe('n777')
     await expect(grown.insert('things', [{ fields: { name: 'n5' } }])).rejects.toMatchObject({
       code: 'conflict',
-      facts: { column: 'name' },
+      details: [{ column: 'name' }],
     })
   })
 
@@ -112,11 +114,11 @@ onEachStorage('opening', (engine) => {
     await expect(
       refusedBy({ ...BASE.things, name: column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }) }),
     ).rejects.toMatchObject({
-      code: 'rule_broken',
-      facts: { table: 'things', column: 'name' },
+      code: 'failed_precondition',
+      details: [{ table: 'things', column: 'name' }],
     })
     await expect(refusedBy({ ...BASE.things, size: column.integer({ encrypted: false, unique: true }) })).rejects.toMatchObject({
-      code: 'rule_broken',
+      code: 'failed_precondition',
     })
     expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(2)
   })
@@ -127,8 +129,8 @@ onEachStorage('opening', (engine) => {
     await session.insert('things', [{ fields: { name: 'x', size: 1 } }, { fields: { name: 'y' } }])
     const size = column.integer({ encrypted: false, redaction: 'PLAIN_TEXT', required: true })
     await expect(open(place, { things: { ...BASE.things, size } })).rejects.toMatchObject({
-      code: 'rule_broken',
-      facts: { column: 'size' },
+      code: 'failed_precondition',
+      details: [{ column: 'size' }],
     })
     const name = column.string({ redaction: 'PLAIN_TEXT', token: 'random', required: true })
     await open(place, { things: { ...BASE.things, name } })
@@ -168,7 +170,10 @@ onEachStorage('opening', (engine) => {
       [{ things: { name, size, must: column.string({ required: true }) } }, 'must'],
     ]
     for (const [tables, named] of changes) {
-      await expect(open(place, tables)).rejects.toMatchObject({ code: 'rule_broken', message: expect.stringContaining(named) })
+      await expect(open(place, tables)).rejects.toMatchObject({
+        code: 'failed_precondition',
+        message: expect.stringContaining(named),
+      })
     }
     await open(place, BASE)
   })

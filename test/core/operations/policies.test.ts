@@ -58,8 +58,8 @@ async function errorOf(work: Promise<unknown>, but?: string): Promise<unknown> {
     (thrown: unknown) => thrown,
   )
   if (!isVaultError(error)) throw new Error(`this was not refused: ${JSON.stringify(error)}`)
-  const { code, grpcCode, message, facts, cause }: VaultError = error
-  const text = JSON.stringify({ code, grpcCode, message, facts, cause: cause ?? null })
+  const { code, grpcCode, message, details, cause }: VaultError = error
+  const text = JSON.stringify({ code, grpcCode, message, details, cause: cause ?? null })
   return JSON.parse(but === undefined ? text : text.replaceAll(but, '…'))
 }
 
@@ -246,7 +246,7 @@ onEachStorage('policies', (engine) => {
     const swede = vault.as(callerOf('swede'))
     const taken = [{ fields: { name: 'X', email: 'bert@acme.example', country: 'SE' } }]
     const plain = await errorOf(swede.insert('clients', taken))
-    expect(plain).toMatchObject({ code: 'conflict', facts: { column: 'email' } })
+    expect(plain).toMatchObject({ code: 'conflict', details: [{ column: 'email' }] })
     expect(await errorOf(swede.insert('clients', taken, { upsert: 'email' }))).toEqual(plain)
     expect(await namesLeft()).toEqual(['Anna', 'Bert', 'Cilla'])
   })

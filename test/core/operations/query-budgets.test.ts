@@ -7,7 +7,7 @@ import { openQueries } from '../../support/open-queries.ts'
 import { crowd, PEOPLE, PETS } from '../../support/query-crowd.ts'
 
 describe('what a query may take', () => {
-  const LIMIT = { code: 'invalid_request', grpcCode: 8 }
+  const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }
   const clock = { ms: 0, now: () => BigInt(clock.ms) * 1_000_000n }
 
   async function open(): Promise<Queries> {
@@ -59,7 +59,7 @@ describe('what a query may take', () => {
       if (++turns === 2) controller.abort()
     })
     await expect(answerQuery(context, SCAN, { signal: controller.signal })).rejects.toMatchObject({
-      code: 'invalid_request',
+      code: 'cancelled',
       grpcCode: 1,
     })
     expect(turns).toBe(2)

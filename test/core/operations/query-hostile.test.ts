@@ -42,7 +42,7 @@ onEachStorage('a query', (engine) => {
       expect(answer).toEqual({ records: [] })
     }
     await expect(as('dept').query("SELECT name FROM t WHERE ssn = '1'", { budget: { rows: 0 } })).rejects.toMatchObject({
-      code: 'invalid_request',
+      code: 'limit_exceeded',
       grpcCode: 8,
     })
   })
@@ -52,13 +52,13 @@ onEachStorage('a query', (engine) => {
     const [row] = await storage.find('records_1_t', { kind: 'every' }, { order: 'down', limit: 1 })
     await storage.update('records_1_t', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(40) } }])
     expect((await as('tenant').query('SELECT name FROM t')).records).toEqual([{ fields: { name: 'mine' } }])
-    await expect(as('VAULT_OWNER').query('SELECT name FROM t')).rejects.toMatchObject({ code: 'internal', grpcCode: 15 })
+    await expect(as('VAULT_OWNER').query('SELECT name FROM t')).rejects.toMatchObject({ code: 'data_loss', grpcCode: 15 })
   })
 
   test('for a sum beyond every double is refused as out of range, wherever the column stands', async () => {
     const { as } = await open()
     const sum = as('VAULT_OWNER').query('SELECT SUM(score) FROM t')
-    await expect(sum).rejects.toMatchObject({ code: 'invalid_request', grpcCode: 11 })
+    await expect(sum).rejects.toMatchObject({ code: 'out_of_range', grpcCode: 11 })
   })
 
   test('takes no option that is not as described', async () => {
@@ -85,6 +85,6 @@ onEachStorage('a query', (engine) => {
     const patterns = (count: number) => Array.from({ length: count }, (_, n) => `name LIKE '%${n}%'`).join(' OR ')
     expect((await as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(128)}`)).records).toEqual([])
     const many = as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(129)}`)
-    await expect(many).rejects.toMatchObject({ code: 'invalid_request', grpcCode: 8 })
+    await expect(many).rejects.toMatchObject({ code: 'limit_exceeded', grpcCode: 8 })
   })
 })

@@ -75,7 +75,7 @@ describe('a policy with conditions', () => {
       { a: '\\', open: false },
     ])
     expect(await queries.as(['some']).query('SELECT a FROM t WHERE a LIKE a')).toEqual([{ a: 'x' }])
-    await expect(queries.query('SELECT a FROM t WHERE a LIKE a')).rejects.toMatchObject({ code: 'rule_broken', grpcCode: 9 })
+    await expect(queries.query('SELECT a FROM t WHERE a LIKE a')).rejects.toMatchObject({ code: 'unprocessable', grpcCode: 9 })
   })
 })
 

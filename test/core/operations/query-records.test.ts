@@ -163,23 +163,23 @@ describe('what is read and opened', () => {
     const people = queries.context.layout.tables.get('people')
     const digest = people?.byName.get('ssn')?.digest ?? ''
     const table = people?.physical.name ?? ''
-    const rows = await queries.context.storage.find(table, { kind: 'every' }, { order: 'up', limit: 10 })
+    const rows = await queries.storage.find(table, { kind: 'every' }, { order: 'up', limit: 10 })
     const [one, other] = rows
     if (one === undefined || other === undefined) throw new Error('the rows are missing')
-    await queries.context.storage.update(table, [{ id: other.id, version: other.version, set: { [digest]: new Uint8Array(12) } }])
-    await queries.context.storage.update(table, [{ id: one.id, version: one.version, set: { [digest]: other[digest] ?? null } }])
+    await queries.storage.update(table, [{ id: other.id, version: other.version, set: { [digest]: new Uint8Array(12) } }])
+    await queries.storage.update(table, [{ id: one.id, version: one.version, set: { [digest]: other[digest] ?? null } }])
     expect(await queries.query("SELECT name FROM people WHERE ssn = '000-00-0001'")).toEqual([])
   })
 
   it('that was changed behind the vault answers nothing', async () => {
     const queries = await open(3)
     const table = queries.context.layout.tables.get('people')?.physical.name ?? ''
-    const [row] = await queries.context.storage.find(table, { kind: 'every' }, { order: 'up', limit: 1 })
+    const [row] = await queries.storage.find(table, { kind: 'every' }, { order: 'up', limit: 1 })
     if (!(row?.body instanceof Uint8Array)) throw new Error('the row has no body')
     const body = Uint8Array.from(row.body)
     body[body.length - 1] = (body[body.length - 1] ?? 0) ^ 1
-    await queries.context.storage.update(table, [{ id: row.id, version: row.version, set: { body } }])
-    await expect(queries.query('SELECT name FROM people')).rejects.toMatchObject({ code: 'internal', grpcCode: 15 })
+    await queries.storage.update(table, [{ id: row.id, version: row.version, set: { body } }])
+    await expect(queries.query('SELECT name FROM people')).rejects.toMatchObject({ code: 'data_loss', grpcCode: 15 })
     expect(await queries.query('SELECT city FROM people')).toHaveLength(3)
   })
 })

@@ -51,7 +51,7 @@ onEachStorage('races', (engine) => {
     )
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled').length).toBe(1)
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
-    for (const reason of reasons) expect(reason).toMatchObject({ code: 'conflict', facts: { column: 'email' } })
+    for (const reason of reasons) expect(reason).toMatchObject({ code: 'conflict', details: [{ column: 'email' }] })
     expect((await people.get('people')).records.length).toBe(1)
   })
 })

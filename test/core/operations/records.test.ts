@@ -145,7 +145,7 @@ onEachStorage('records', (engine) => {
     expect(updated.updatedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
     await expect(people.detokenize([{ token: tokens.ssn ?? '' }])).rejects.toMatchObject({
       code: 'not_found',
-      facts: { indexes: [0] },
+      details: [{ index: 0 }],
     })
     expect((await people.detokenize([{ token: tokens.name ?? '', redaction: 'MASKED' }])).records[0]?.value).toBe('A***********')
     expect((await people.detokenize([{ token: updated.tokens.ssn ?? '' }])).records[0]?.value).toBe('*******9999')
@@ -167,7 +167,7 @@ onEachStorage('records', (engine) => {
     expect(answer.records[5]).toEqual({ token: good, valueType: 'STRING', value: 'Ann Svensson' })
     await expect(people.detokenize([...bad, good].map((token) => ({ token })))).rejects.toMatchObject({
       code: 'not_found',
-      facts: { indexes: [0, 1, 2, 3, 4] },
+      details: [{ index: 0 }, { index: 1 }, { index: 2 }, { index: 3 }, { index: 4 }],
     })
     await expect(
       people.detokenize(
@@ -181,10 +181,10 @@ onEachStorage('records', (engine) => {
     const people = await session()
     await people.insert('people', [{ fields: ANN }])
     const clash = people.insert('people', [{ fields: { name: 'X' } }, { fields: { name: 'Y', email: 'ANN@ACME.EXAMPLE' } }])
-    await expect(clash).rejects.toMatchObject({ code: 'conflict', facts: { table: 'people', column: 'email', index: 1 } })
+    await expect(clash).rejects.toMatchObject({ code: 'conflict', details: [{ table: 'people', column: 'email', index: 1 }] })
     await expect(clash).rejects.not.toThrow(/acme/i)
     const plain = people.insert('people', [{ fields: { name: 'Y', badge: 'B-1' } }])
-    await expect(plain).rejects.toMatchObject({ code: 'conflict', facts: { column: 'badge', index: 0 } })
+    await expect(plain).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'badge', index: 0 }] })
     expect((await people.get('people')).records.length).toBe(1)
   })
 
@@ -227,7 +227,7 @@ onEachStorage('records', (engine) => {
     await people.insert('people', [{ fields: { name: 'Z', email: 'ann@acme.example' } }])
     await expect(people.update('people', id, { fields: { email: 'ann@acme.example' } })).rejects.toMatchObject({
       code: 'conflict',
-      facts: { column: 'email' },
+      details: [{ column: 'email' }],
     })
   })
 
@@ -240,11 +240,14 @@ onEachStorage('records', (engine) => {
     ])
     const [a = '', b = '', c = ''] = records.map((record) => record.id)
     expect(await people.delete('people', [a])).toEqual({ ids: [a] })
-    await expect(people.delete('people', [b, a])).rejects.toMatchObject({ code: 'not_found', facts: { ids: [a], indexes: [1] } })
+    await expect(people.delete('people', [b, a])).rejects.toMatchObject({
+      code: 'not_found',
+      details: [{ table: 'people', index: 1, id: a }],
+    })
     expect((await people.get('people')).records.length).toBe(2)
     expect(await people.deleteOne('people', b)).toEqual({ id: b, deleted: true })
     expect(await people.delete('people', '*')).toEqual({ ids: ['*'] })
-    await expect(people.getOne('people', c)).rejects.toMatchObject({ code: 'not_found', facts: { ids: [c] } })
+    await expect(people.getOne('people', c)).rejects.toMatchObject({ code: 'not_found', details: [{ ids: [c] }] })
   })
 
   test('an id of another table, of another vault, made up or malformed is simply not found', async () => {

@@ -23,12 +23,12 @@ const ENABLE = { byot: 'ENABLE' }
 describe('brought tokens are refused', () => {
   const own = '123e4567-e89b-12d3-a456-426614174000'
   const wrong: readonly (readonly [why: string, record: unknown, options: Cells, answer: Cells, says: string])[] = [
-    ['when byot is not given', { fields: { pointer: 'a' }, tokens: { pointer: 'x' } }, {}, { code: 'rule_broken' }, 'DISABLE'],
+    ['when byot is not given', { fields: { pointer: 'a' }, tokens: { pointer: 'x' } }, {}, { code: 'unprocessable' }, 'DISABLE'],
     [
       'when byot is DISABLE',
       { fields: { pointer: 'a' }, tokens: { pointer: 'x' } },
       { byot: 'DISABLE' },
-      { code: 'rule_broken' },
+      { code: 'unprocessable' },
       'DISABLE',
     ],
     ['when byot is a word of its own', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
@@ -36,21 +36,21 @@ describe('brought tokens are refused', () => {
       'without a value',
       { fields: { badge: 'a' }, tokens: { pointer: 'x' } },
       ENABLE,
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       'without a value',
     ],
     [
       'for null',
       { fields: { pointer: null }, tokens: { pointer: 'x' } },
       ENABLE,
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       'without a value',
     ],
     [
       'for a column that has no tokens',
       { fields: { bare: 'a' }, tokens: { bare: 'x' } },
       ENABLE,
-      { code: 'rule_broken', column: 'bare' },
+      { code: 'unprocessable', column: 'bare' },
       'no tokens',
     ],
     [
@@ -71,28 +71,28 @@ describe('brought tokens are refused', () => {
       'when empty',
       { fields: { pointer: 'a' }, tokens: { pointer: '' } },
       ENABLE,
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       '1 to 256',
     ],
     [
       'with 257 characters',
       { fields: { pointer: 'a' }, tokens: { pointer: 'x'.repeat(257) } },
       ENABLE,
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       '1 to 256',
     ],
     [
       'with a lone surrogate',
       { fields: { pointer: 'a' }, tokens: { pointer: 'x\ud800y' } },
       ENABLE,
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       'well-formed',
     ],
     [
       'when they equal their value',
       { fields: { pin: 42 }, tokens: { pin: '42' } },
       ENABLE,
-      { code: 'rule_broken', column: 'pin' },
+      { code: 'unprocessable', column: 'pin' },
       'equals its value',
     ],
     [
@@ -109,21 +109,21 @@ describe('brought tokens are refused', () => {
       'when one is missing and all are demanded',
       { fields: { pointer: 'a', badge: 'b' }, tokens: { badge: 'x' } },
       { byot: 'ENABLE_STRICT' },
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       'ENABLE_STRICT',
     ],
     [
       'when all are missing and all are demanded',
       { fields: { pointer: 'a' } },
       { byot: 'ENABLE_STRICT' },
-      { code: 'rule_broken', column: 'pointer' },
+      { code: 'unprocessable', column: 'pointer' },
       'ENABLE_STRICT',
     ],
     [
       'when one is too many and all are demanded',
       { fields: { pointer: 'a' }, tokens: { pointer: own, badge: 'x' } },
       { byot: 'ENABLE_STRICT' },
-      { code: 'rule_broken', column: 'badge' },
+      { code: 'unprocessable', column: 'badge' },
       'without a value',
     ],
   ]
@@ -131,7 +131,7 @@ describe('brought tokens are refused', () => {
   test.each(wrong)('%s', async (_why, record, options, { code, column: name }, says) => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const refused = session.insert('people', [{ fields: {} }, record as never], options)
-    const facts = name === undefined ? {} : { facts: { table: 'people', column: name } }
+    const facts = name === undefined ? {} : { details: [{ table: 'people', column: name }] }
     await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...facts })
     expect((await session.get('people')).records).toEqual([])
     const { id } = await insertOne(session, 'people', {})
@@ -146,7 +146,7 @@ describe('brought tokens are refused', () => {
     await session.delete('pets', [pet.id])
     for (const token of [id, pet.id, tokens.pointer, tokens.pin, tokens.badge, pet.tokens.name]) {
       const refused = insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
-      await expect(refused).rejects.toMatchObject({ code: 'rule_broken', facts: { column: 'pointer', index: 0 } })
+      await expect(refused).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'pointer', index: 0 }] })
       await expect(refused).rejects.toThrow('looks like a pointer')
     }
   })

@@ -107,7 +107,7 @@ onEachStorage('tokenize', (engine) => {
     const { records } = await ask(['Cy', ...rare, 'ann', 'Bo', 'cy'])
     expect(records.slice(1, -3)).toEqual(stored.records.map(({ tokens }) => ({ token: tokens.name })))
     expect(records[0]).toEqual(records.at(-1))
-    await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', facts: { indexes: [41] } })
+    await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
   })
 
   test('refuses values that do not live, or no longer, naming their positions and storing nothing', async () => {
@@ -115,10 +115,10 @@ onEachStorage('tokenize', (engine) => {
     const { id } = await insertOne(session, 'people', FIELDS)
     const ask = (...values: string[]) => session.tokenize(values.map((value) => ({ value, table: 'people', column: 'name' })))
     const refused = ask('Ann', 'secret', 'ann', 'other')
-    await expect(refused).rejects.toMatchObject({ code: 'not_found', grpcCode: 5, facts: { indexes: [1, 3] } })
+    await expect(refused).rejects.toMatchObject({ code: 'not_found', grpcCode: 5, details: [{ index: 1 }, { index: 3 }] })
     await expect(refused).rejects.not.toThrow(/secret|other/)
     await session.update('people', id, { fields: { name: 'Bo' } })
-    await expect(ask('Ann')).rejects.toMatchObject({ code: 'not_found', facts: { indexes: [0] } })
+    await expect(ask('Ann')).rejects.toMatchObject({ code: 'not_found', details: [{ index: 0 }] })
     await expect(ask('Bo')).resolves.toMatchObject({ records: [{ token: expect.any(String) }] })
     await session.delete('people', [id])
     await expect(ask('Bo')).rejects.toMatchObject({ code: 'not_found' })
@@ -139,42 +139,49 @@ onEachStorage('tokenize', (engine) => {
 
 describe('tokenize refuses', () => {
   const at = { table: 'people', column: 'name' }
-  const wrong: readonly (readonly [why: string, asked: unknown, answer: { code: string; grpcCode?: number; facts?: unknown }])[] =
+  const wrong: readonly (readonly [
+    why: string,
+    asked: unknown,
+    answer: { code: string; grpcCode?: number; details?: unknown },
+  ])[] = [
+    ['no list', undefined, { code: 'invalid_request' }],
+    ['an empty list', [], { code: 'invalid_request' }],
+    ['more than 1,000 values', new Array(1001).fill({ value: 'x', ...at }), { code: 'limit_exceeded', grpcCode: 8 }],
+    ['null', [null], { code: 'invalid_request' }],
+    ['a value that is no text', [{ value: 5, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
+    ['a missing value', [at], { code: 'invalid_request' }],
+    ['neither group nor column', [{ value: 'x' }], { code: 'invalid_request' }],
+    ['both group and column', [{ value: 'x', ...at, columnGroup: 'names' }], { code: 'invalid_request' }],
+    ['a group beside a table', [{ value: 'x', table: 'people', columnGroup: 'names' }], { code: 'invalid_request' }],
+    ['a group beside a column', [{ value: 'x', column: 'name', columnGroup: 'names' }], { code: 'invalid_request' }],
+    ['a table without a column', [{ value: 'x', table: 'people' }], { code: 'invalid_request' }],
+    ['a column without a table', [{ value: 'x', column: 'name' }], { code: 'invalid_request' }],
+    ['an unknown table', [{ value: 'x', table: 'nobody', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
     [
-      ['no list', undefined, { code: 'invalid_request' }],
-      ['an empty list', [], { code: 'invalid_request' }],
-      ['more than 1,000 values', new Array(1001).fill({ value: 'x', ...at }), { code: 'invalid_request', grpcCode: 8 }],
-      ['null', [null], { code: 'invalid_request' }],
-      ['a value that is no text', [{ value: 5, ...at }], { code: 'invalid_request', facts: { index: 0 } }],
-      ['a missing value', [at], { code: 'invalid_request' }],
-      ['neither group nor column', [{ value: 'x' }], { code: 'invalid_request' }],
-      ['both group and column', [{ value: 'x', ...at, columnGroup: 'names' }], { code: 'invalid_request' }],
-      ['a group beside a table', [{ value: 'x', table: 'people', columnGroup: 'names' }], { code: 'invalid_request' }],
-      ['a group beside a column', [{ value: 'x', column: 'name', columnGroup: 'names' }], { code: 'invalid_request' }],
-      ['a table without a column', [{ value: 'x', table: 'people' }], { code: 'invalid_request' }],
-      ['a column without a table', [{ value: 'x', column: 'name' }], { code: 'invalid_request' }],
-      ['an unknown table', [{ value: 'x', table: 'nobody', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
-      [
-        'an unknown column',
-        [{ value: 'x', table: 'people', column: 'nme' }],
-        { code: 'invalid_request', facts: { column: 'nme' } },
-      ],
-      ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
-      ['an unknown group', [{ value: 'x', columnGroup: 'nobody' }], { code: 'invalid_request' }],
-      ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
-      ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'rule_broken', grpcCode: 9 }],
-      ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'rule_broken' }],
-      ['a column of transient values', [{ value: 'x', table: 'people', column: 'pin' }], { code: 'rule_broken' }],
-      ['a column without tokens', [{ value: 'x', table: 'people', column: 'bare' }], { code: 'rule_broken' }],
-      ['a group of pointers', [{ value: 'x', columnGroup: 'pointers' }], { code: 'rule_broken' }],
-      ['a group without tokens', [{ value: 'x', columnGroup: 'bare' }], { code: 'rule_broken' }],
-      [
-        'text that is no value of the type',
-        [{ value: 'secret', table: 'people', column: 'age' }],
-        { code: 'rule_broken', facts: { index: 0 } },
-      ],
-      ['a fault behind a good item', [{ value: 'Ann', ...at }, { value: 'x' }], { code: 'invalid_request', facts: { index: 1 } }],
-    ]
+      'an unknown column',
+      [{ value: 'x', table: 'people', column: 'nme' }],
+      { code: 'invalid_request', details: [{ column: 'nme' }] },
+    ],
+    ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
+    ['an unknown group', [{ value: 'x', columnGroup: 'nobody' }], { code: 'invalid_request' }],
+    ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
+    ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'unprocessable', grpcCode: 9 }],
+    ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'unprocessable' }],
+    ['a column of transient values', [{ value: 'x', table: 'people', column: 'pin' }], { code: 'unprocessable' }],
+    ['a column without tokens', [{ value: 'x', table: 'people', column: 'bare' }], { code: 'unprocessable' }],
+    ['a group of pointers', [{ value: 'x', columnGroup: 'pointers' }], { code: 'unprocessable' }],
+    ['a group without tokens', [{ value: 'x', columnGroup: 'bare' }], { code: 'unprocessable' }],
+    [
+      'text that is no value of the type',
+      [{ value: 'secret', table: 'people', column: 'age' }],
+      { code: 'unprocessable', details: [{ index: 0 }] },
+    ],
+    [
+      'a fault behind a good item',
+      [{ value: 'Ann', ...at }, { value: 'x' }],
+      { code: 'invalid_request', details: [{ index: 1 }] },
+    ],
+  ]
 
   test.each(wrong)('%s', async (_why, asked, answer) => {
     const { session } = await openLoose(memoryStorage(), TABLES)

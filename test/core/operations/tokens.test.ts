@@ -137,7 +137,7 @@ onEachStorage('tokens', (engine) => {
     expect(winners.length).toBe(1)
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected')
-        expect(outcome.reason).toMatchObject({ code: 'conflict', facts: { column: 'label', index: 0 } })
+        expect(outcome.reason).toMatchObject({ code: 'conflict', details: [{ column: 'label', index: 0 }] })
     }
     expect(await valuesOf(session, ['wanted'])).toEqual([`of ${winners[0]}`])
     expect((await session.get('cards', { limit: 100 })).records.length).toBe(1)

@@ -48,7 +48,7 @@ onEachStorage('transient values', (engine) => {
       code: 'invalid_request',
     })
     await expect(session.tokenize([{ value: '123', table: 'cards', column: 'code' }])).rejects.toMatchObject({
-      code: 'rule_broken',
+      code: 'unprocessable',
     })
   })
 
@@ -228,11 +228,11 @@ onEachStorage('transient values', (engine) => {
     const vault = await open()
     await insertOne(vault.session, 'cards', FIELDS)
     const clash = vault.session.insert('cards', [{ fields: { holder: 'Bo', code: 'x', brief: 1 } }, { fields: FIELDS }])
-    await expect(clash).rejects.toMatchObject({ code: 'conflict', facts: { column: 'holder', index: 1 } })
+    await expect(clash).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'holder', index: 1 }] })
     expect(await rowCount(vault)).toBe(3)
     await expect(vault.session.insert('cards', [{ fields: { holder: 'Bo' } }])).rejects.toMatchObject({
-      code: 'rule_broken',
-      facts: { column: 'brief' },
+      code: 'unprocessable',
+      details: [{ column: 'brief' }],
     })
   })
 })

@@ -92,9 +92,9 @@ describe('an example record', () => {
   })
 
   test('is refused when the table could not hold it, without repeating a value', () => {
-    const cases: readonly (readonly [row: unknown, code: 'invalid_request' | 'rule_broken', sentence: string])[] = [
+    const cases: readonly (readonly [row: unknown, code: 'invalid_request' | 'unprocessable', sentence: string])[] = [
       [{ contry: 'canary' }, 'invalid_request', 'Column contry of table persons is invalid.'],
-      [{ age: 'canary' }, 'rule_broken', "The example's value of column age of table persons must be"],
+      [{ age: 'canary' }, 'unprocessable', "The example's value of column age of table persons must be"],
       [['canary'], 'invalid_request', 'The example must be an object'],
       [null, 'invalid_request', 'The example must be an object'],
     ]

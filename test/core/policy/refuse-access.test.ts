@@ -5,12 +5,12 @@ import { table } from './sample-vault.ts'
 
 test('a refused caller hears his kind, the action and the table he named', () => {
   const error = forbidden({ actorType: 'SERVICE_ACCOUNT' }, 'DETOKENIZATION', table())
-  expect(error).toMatchObject({ code: 'forbidden', grpcCode: 7, facts: { table: 'persons' } })
+  expect(error).toMatchObject({ code: 'forbidden', grpcCode: 7, details: [{ table: 'persons' }] })
   expect(error.message).toBe('The service account has no grant for DETOKENIZATION here. Ask the owner of the vault for a role.')
 })
 
 test('without a table nothing is named', () => {
   const error = forbidden({ actorType: 'USER' }, 'AUDIT')
-  expect(error.facts).toEqual({})
+  expect(error.details).toEqual([])
   expect(error.message).toBe('The user has no grant for AUDIT here. Ask the owner of the vault for a role.')
 })

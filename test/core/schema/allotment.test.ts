@@ -52,7 +52,7 @@ test.each(changes)('changing %s', (_why, was, is, allowed) => {
   const known = allotSchema({ t: { c: was } }, EMPTY_ALLOTMENT)
   const change = () => allotSchema({ t: { c: is } }, known)
   if (allowed) expect(change().tables.t?.columns.c?.definition).toEqual(is)
-  else expect(change).toThrow(expect.objectContaining({ code: 'rule_broken', facts: { table: 't', column: 'c' } }))
+  else expect(change).toThrow(expect.objectContaining({ code: 'failed_precondition', details: [{ table: 't', column: 'c' }] }))
 })
 
 test('physical names fit Postgres, tell tables and columns apart, and begin with what they hold', () => {
@@ -81,6 +81,6 @@ test('physical names fit Postgres, tell tables and columns apart, and begin with
 test('a vault runs out of spaces with a clear error', () => {
   const columns = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`c${i}`, column.string()]))
   expect(() => allotSchema({ t: columns }, EMPTY_ALLOTMENT)).toThrow(
-    expect.objectContaining({ code: 'invalid_request', grpcCode: 8 }),
+    expect.objectContaining({ code: 'limit_exceeded', grpcCode: 8 }),
   )
 })

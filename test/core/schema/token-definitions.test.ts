@@ -171,8 +171,8 @@ test('a column that exists may change how long and how stable its tokens are, bu
     ['transient', { kind: 'deterministicFormatPreserving', format: 'digits' }, 'b'],
   ] as const) {
     await expect(openLoose(storage, token(a, b))).rejects.toMatchObject({
-      code: 'rule_broken',
-      facts: { table: 't', column: name },
+      code: 'unprocessable',
+      details: [{ table: 't', column: name }],
     })
   }
 })

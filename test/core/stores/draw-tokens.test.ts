@@ -133,10 +133,10 @@ onEachStorage('drawing tokens', (engine) => {
     rigged.zeros = 1_000
     const refused = vault.session.insert('codes', [{ fields: { label: 'x' } }, { fields: { code: '999999' } }])
     await expect(refused).rejects.toMatchObject({
-      code: 'rule_broken',
+      code: 'limit_exceeded',
       grpcCode: 8,
       message: expect.stringContaining('exhausted'),
-      facts: { table: 'codes', column: 'code' },
+      details: [{ table: 'codes', column: 'code' }],
     })
     expect((await vault.session.get('codes')).records).toEqual([])
     rigged.zeros = 0
@@ -147,11 +147,14 @@ onEachStorage('drawing tokens', (engine) => {
     const { session } = await open(rig())
     for (const name of ['digits', 'same']) {
       const refused = session.insert('codes', [{ fields: { label: 'x' } }, { fields: { [name]: 'secret' } }])
-      await expect(refused).rejects.toMatchObject({ code: 'rule_broken', facts: { table: 'codes', column: name, index: 1 } })
+      await expect(refused).rejects.toMatchObject({
+        code: 'unprocessable',
+        details: [{ table: 'codes', column: name, index: 1 }],
+      })
       await expect(refused).rejects.not.toThrow(/secret/)
     }
     const { id } = await insertOne(session, 'codes', { digits: '123456' })
-    await expect(session.update('codes', id, { fields: { digits: '12345' } })).rejects.toMatchObject({ code: 'rule_broken' })
+    await expect(session.update('codes', id, { fields: { digits: '12345' } })).rejects.toMatchObject({ code: 'unprocessable' })
     expect((await session.get('codes')).records.length).toBe(1)
   })
 })

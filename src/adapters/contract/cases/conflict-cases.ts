@@ -20,10 +20,11 @@ function clash(name: string, columns: readonly string[], first: NewRow, second: 
 }
 
 function assertNames(error: VaultError, columns: readonly string[], position?: number): void {
-  assertEqual(error.facts.table, 'keyed', 'facts.table')
-  assertEqual(error.facts.columns, columns, 'facts.columns')
-  const { index } = error.facts
-  if (position !== undefined && index !== undefined) assertEqual(index, position, 'facts.index, which may be left out')
+  const [detail = {}] = error.details
+  assertEqual(detail.table, 'keyed', 'details[0].table')
+  assertEqual(detail.columns, columns, 'details[0].columns')
+  const { index } = detail
+  if (position !== undefined && index !== undefined) assertEqual(index, position, 'details[0].index, which may be left out')
 }
 
 /** A case in which both rows must find place. */

@@ -16,9 +16,9 @@ const WITH_INDEX: PhysicalTable = { ...SMALL, indexes: [{ columns: ['a'], unique
 const RETYPED: PhysicalTable = { ...SMALL, columns: [{ name: 'a', type: 'integer' }] }
 
 function assertPoints(error: VaultError, column: string): void {
-  const { table, column: one, columns = [] } = error.facts
-  assertEqual(table, 'small', 'facts.table')
-  assert(one === column || columns.includes(column), 'facts.column or facts.columns should name the column')
+  const { table, column: one, columns = [] } = error.details[0] ?? {}
+  assertEqual(table, 'small', 'details[0].table')
+  assert(one === column || columns.includes(column), 'details[0].column or columns should name the column')
 }
 
 export const prepareCases: readonly StorageCase[] = [
@@ -47,7 +47,7 @@ export const prepareCases: readonly StorageCase[] = [
     await storage.insert('small', [{ id: 1, a: 'x' }, { id: 2 }, { id: 3 }])
     await storage.prepare([WITH_UNIQUE])
     const error = await assertRejects(storage.insert('small', [{ id: 4, a: 'x' }]), 'conflict')
-    assertEqual([error.facts.table, error.facts.columns], ['small', ['a']])
+    assertEqual([error.details[0]?.table, error.details[0]?.columns], ['small', ['a']])
   }),
   storageCase('S5 an added index finds old rows', [SMALL], async ({ storage }) => {
     await storage.insert(
@@ -59,14 +59,14 @@ export const prepareCases: readonly StorageCase[] = [
   }),
   storageCase('S6 another type for a column is refused by name and nothing is touched', [SMALL], async ({ storage }) => {
     await storage.insert('small', [{ id: 1, a: 'x' }])
-    assertPoints(await assertRejects(storage.prepare([RETYPED]), 'rule_broken', 'prepare'), 'a')
+    assertPoints(await assertRejects(storage.prepare([RETYPED]), 'failed_precondition', 'prepare'), 'a')
     assertEqual((await rowOf(storage, 'small', 1)).a, 'x')
     await storage.insert('small', [{ id: 2, a: 'still text' }])
   }),
   storageCase('S7 another handle is refused another type as well', [SMALL], async ({ storage, another }) => {
     await storage.insert('small', [{ id: 1, a: 'x' }])
     const other = await another()
-    assertPoints(await assertRejects(other.prepare([RETYPED]), 'rule_broken', 'prepare'), 'a')
+    assertPoints(await assertRejects(other.prepare([RETYPED]), 'failed_precondition', 'prepare'), 'a')
   }),
   storageCase('S8 a unique index over duplicates is refused by name and nothing is touched', [SMALL], async ({ storage }) => {
     const canary = 'canary-51c2'
@@ -74,9 +74,9 @@ export const prepareCases: readonly StorageCase[] = [
       { id: 1, a: canary },
       { id: 2, a: canary },
     ])
-    const error = await assertRejects(storage.prepare([WITH_UNIQUE]), 'rule_broken', 'prepare')
+    const error = await assertRejects(storage.prepare([WITH_UNIQUE]), 'failed_precondition', 'prepare')
     assertPoints(error, 'a')
-    assert(!`${error.message}${JSON.stringify(error.facts)}`.includes(canary), 'the error should not hold the value')
+    assert(!`${error.message}${JSON.stringify(error.details)}`.includes(canary), 'the error should not hold the value')
     await storage.insert('small', [{ id: 3, a: canary }])
     assertEqual(await idsFound(storage, 'small', equal('a', canary)), [1, 2, 3])
     await storage.delete('small', { ids: [1, 2] })

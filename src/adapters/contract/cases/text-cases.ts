@@ -188,7 +188,7 @@ export const textCases: readonly StorageCase[] = [
       const unique = indexes.find((index) => index.unique)
       const copied = Object.fromEntries((unique?.columns ?? []).map((column) => [column, cells[column] ?? null]))
       const error = await assertRejects(storage.insert(name, [{ id: id + 1, ...copied }]), 'conflict')
-      assertEqual([error.facts.table, error.facts.columns], [name, unique?.columns])
+      assertEqual([error.details[0]?.table, error.details[0]?.columns], [name, unique?.columns])
       await storage.update(name, [{ id, version: 1, set: Object.fromEntries(columns.map((column) => [column.name, 'new'])) }])
       assertEqual((await rowOf(storage, name, id)).version, 2)
     }

@@ -80,7 +80,7 @@ const committing: readonly StorageCase[] = [
       await inner.insert('keyed', [{ id: 3, email: 'a@x' }])
     })
     const error = await assertRejects(transaction, 'conflict')
-    assertEqual(error.facts.columns, ['email'])
+    assertEqual(error.details[0]?.columns, ['email'])
     assertEqual(await idsFound(storage, 'keyed', EVERY), [1])
   }),
   storageCase('T6 after a transaction that failed the next ones work', [KEYED], async ({ storage }) => {

@@ -1,0 +1,125 @@
+/** What an event keeps of an input: the members its operation names, with every value replaced, and equal neighbours of a list told once. */
+
+/**
+ * How a member is told. `value`: replaced, a list of them counted. `name`: as it is where the schema has it. `columns`: an object's
+ * members, or a list's, where the schema has them as names. `flag` and `number`: as they are. A list: as it is where it is
+ * one of these words. An object: member by member, and so each of a list of objects.
+ */
+export type Shape = 'value' | 'name' | 'columns' | 'flag' | 'number' | readonly string[] | Members
+
+/** The members that are told. */
+export interface Members {
+  readonly [member: string]: Shape
+}
+
+/** Says whether a text is the name of a table, a column or a column group. Every other text counts as a value. */
+export type IsName = (text: string) => boolean
+
+/** Stands in place of every value. */
+const REPLACED = '*REDACTED*'
+/** Stands in place of a name that is none the vault knows: a careless caller may have put a value there. */
+const UNKNOWN_NAME = '*UNKNOWN*'
+/** Different entries of one list that are told; of those behind them, only how many there are. */
+const MOST_ENTRIES = 100
+/** Members of one object that are told. */
+const MOST_MEMBERS = 1000
+
+/** The JSON text of an input for `data.content`. Nothing passes but words of the shape, names of the schema, flags, whole numbers and counts. */
+export function foldShape(given: unknown, shape: Shape, isName: IsName): string {
+  return JSON.stringify(fold(given, shape, isName))
+}
+
+function fold(part: unknown, shape: Shape, isName: IsName): unknown {
+  if (shape === 'value') return isList(part) ? foldList(part, always, () => REPLACED) : REPLACED
+  if (shape === 'flag') return typeof part === 'boolean' ? part : REPLACED
+  if (shape === 'number') return Number.isSafeInteger(part) ? part : REPLACED
+  if (shape === 'name') return part === '' || isKnown(part, isName) ? part : REPLACED
+  if (shape === 'columns') return foldColumns(part, isName)
+  if (isWords(shape)) return typeof part === 'string' && shape.includes(part) ? part : REPLACED
+  if (isList(part))
+    return foldList(
+      part,
+      (left, right) => areAlike(left, right, shape),
+      (item) => foldOne(item, shape, isName),
+    )
+  return foldOne(part, shape, isName)
+}
+
+function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
+  if (!isPlain(part)) return REPLACED
+  return foldMembers(part, (name, value) => {
+    const told = Object.hasOwn(shape, name) ? shape[name] : undefined
+    return told === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, told, isName)]
+  })
+}
+
+function foldColumns(columns: unknown, isName: IsName): unknown {
+  if (isList(columns)) return foldList(columns, Object.is, (name) => (isKnown(name, isName) ? name : REPLACED))
+  return isPlain(columns) ? foldMembers(columns, (name) => [isName(name) ? name : UNKNOWN_NAME, REPLACED]) : REPLACED
+}
+
+function isKnown(name: unknown, isName: IsName): boolean {
+  return typeof name === 'string' && isName(name)
+}
+
+/** Members in the order they stand; those that are undefined are not there. */
+function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown]): object {
+  const members = Object.entries(part).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(members.slice(0, MOST_MEMBERS).map(([name, value]) => foldMember(name, value)))
+}
+
+/** One entry for each run of neighbours that are alike, with their number where it is more than one. */
+function foldList(
+  list: readonly unknown[],
+  alike: (left: unknown, right: unknown) => boolean,
+  foldItem: (item: unknown) => unknown,
+): unknown[] {
+  const entries: unknown[] = []
+  let start = 0
+  while (start < list.length && entries.length < MOST_ENTRIES) {
+    let end = start + 1
+    while (end < list.length && alike(list[start], list[end])) end++
+    entries.push(counted(foldItem(list[start]), end - start))
+    start = end
+  }
+  if (start < list.length) entries.push({ more: list.length - start })
+  return entries
+}
+
+function counted(entry: unknown, times: number): unknown {
+  if (times === 1) return entry
+  return typeof entry === 'object' && entry !== null ? { ...entry, times } : { each: entry, times }
+}
+
+/** True when two items are surely told alike: the same members in the same order, the same columns, equal choices. */
+function areAlike(left: unknown, right: unknown, shape: Members): boolean {
+  if (!isPlain(left) || !isPlain(right) || !areSameNames(left, right)) return false
+  for (const name of Object.keys(left)) {
+    const [one, other] = [left[name], right[name]]
+    if (one === other || shape[name] === 'value') continue
+    if (shape[name] !== 'columns' || !isPlain(one) || !isPlain(other) || !areSameNames(one, other)) return false
+  }
+  return true
+}
+
+function areSameNames(left: object, right: object): boolean {
+  const [names, others] = [Object.keys(left), Object.keys(right)]
+  return names.length === others.length && names.every((name, index) => name === others[index])
+}
+
+function always(): boolean {
+  return true
+}
+
+function isPlain(part: unknown): part is Readonly<Record<string, unknown>> {
+  return typeof part === 'object' && part !== null && !isList(part)
+}
+
+function isWords(shape: Shape): shape is readonly string[] {
+  return isList(shape)
+}
+
+/** `Array.isArray` without its `any`. */
+function isList(part: unknown): part is readonly unknown[] {
+  return Array.isArray(part)
+}
