@@ -1,8 +1,8 @@
 /** The way of operations that are not yet values. */
 import type { EventAction, ResourceType } from '../audit/event.ts'
-import type { OperationContext, SessionContext } from './context.ts'
-import { perform } from './perform.ts'
-import type { Story } from './story.ts'
+import type { OperationContext, SessionContext } from '../execution/context.ts'
+import { perform } from '../execution/perform.ts'
+import type { Story } from '../execution/event-builder.ts'
 
 /** What an operation does, and the word its errors begin with. */
 export interface Deed {

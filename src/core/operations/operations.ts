@@ -1,11 +1,11 @@
 /** The registry of operations: whatever names one (sessions, batches, routes, a console) names it here. */
-import type { SessionContext } from './context.ts'
+import type { SessionContext } from '../execution/context.ts'
 import { deleteAll, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
 import { get, getOne } from './get-records.ts'
 import { insert } from './insert-records.ts'
-import type { AnswerOf, GivenOf, Operation, RequestOf } from './operation.ts'
-import { perform } from './perform.ts'
+import type { AnswerOf, GivenOf, Operation, RequestOf } from '../execution/operation.ts'
+import { perform } from '../execution/perform.ts'
 
 /** Every operation by its name. */
 export const OPERATIONS = { insert, get, getOne, delete: deleteRecords, deleteAll, detokenize } as const

@@ -27,10 +27,10 @@ import type { Outputs, ValueOutput } from '../sql/query.ts'
 import { explainingFaults, queryFault } from '../sql/query-fault.ts'
 import { resolveSelect } from '../sql/resolve-select.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
-import { filterCells } from '../stores/find-visible.ts'
+import { filterCells } from '../row-access/find-visible.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { audited } from './audited.ts'
-import type { SessionContext } from './context.ts'
+import type { SessionContext } from '../execution/context.ts'
 
 /** What a query touches. */
 export interface QueryContext extends ScanContext {

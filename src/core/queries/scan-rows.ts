@@ -1,7 +1,7 @@
 /** Reads a table for a query: page after page by id, in slices short enough that others are answered meanwhile. */
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
-import type { StoreContext } from '../stores/store-context.ts'
+import type { StoreContext } from '../records/writing-context.ts'
 import type { HeldRow } from './held-row.ts'
 import type { Pace } from './pace.ts'
 import type { Sift } from './sift-rows.ts'

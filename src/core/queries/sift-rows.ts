@@ -12,7 +12,7 @@ import type { SourcePlan } from '../sql/plan.ts'
 import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { leastGrants, takesPart } from '../sql/source-access.ts'
-import { judgesOf } from '../stores/judge-rows.ts'
+import { judgesOf } from '../row-access/evaluate-access.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { HeldRow } from './held-row.ts'
 

@@ -1,7 +1,7 @@
 /** What a vault is made of, and what is wrong with what it was given. */
 import { z } from 'zod'
 import { VaultError } from '../errors.ts'
-import type { Limits } from '../operations/context.ts'
+import type { Limits } from '../execution/context.ts'
 import type { PolicyFor } from '../policy/statement.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'

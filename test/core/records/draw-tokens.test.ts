@@ -1,0 +1,160 @@
+/** Drawn tokens are never taken ones: unlucky draws are repeated, crowded formats searched, and an exhausted format says so. */
+import { expect, test } from 'vitest'
+import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import type { Entropy } from '../../../src/core/ports/entropy.ts'
+import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
+import { insertTokens, tokenRows } from '../../../src/core/records/token-store.ts'
+import { column } from '../../../src/index.ts'
+import type { LooseVault } from '../../support/open-loose.ts'
+import { asLoose, insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
+import { OWNER } from '../../support/test-vault.ts'
+import { onEachStorage } from '../../support/three-storages.ts'
+
+/** A million possibilities, and not one more. */
+const TABLES: SchemaDefinition = {
+  codes: {
+    code: column.string({ token: { kind: 'formatPreserving', format: { pattern: '\\d{6}' } }, redaction: 'PLAIN_TEXT' }),
+    digits: column.string({ token: { kind: 'formatPreserving', format: 'digits' }, redaction: 'PLAIN_TEXT' }),
+    label: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
+    same: column.string({
+      token: { kind: 'deterministicFormatPreserving', format: { pattern: '\\d{6}' } },
+      redaction: 'PLAIN_TEXT',
+    }),
+  },
+}
+
+/** Luck that draws zero, the rank of 000000, so many times; or as the test says. */
+interface Rigged {
+  zeros: number
+  draws: number
+  bytes: Entropy['bytes']
+}
+
+function rig(): Rigged {
+  const rigged: Rigged = {
+    zeros: 0,
+    draws: 0,
+    bytes(count) {
+      rigged.draws++
+      return rigged.zeros-- > 0 ? new Uint8Array(count) : systemEntropy.bytes(count)
+    },
+  }
+  return rigged
+}
+
+const textOf = (rank: number): string => String(rank).padStart(6, '0')
+
+/** Fills the format from 000000 on, but for one rank. */
+async function crowd({ storage, ring }: LooseVault, count: number, free?: number): Promise<void> {
+  const ranks = Array.from({ length: count }, (_, rank) => rank).filter((rank) => rank !== free)
+  for (let from = 0; from < ranks.length; from += 2_000) {
+    const slice = ranks.slice(from, from + 2_000)
+    const tokens = slice.map((rank) => ({ text: textOf(rank), space: 60_000, row: rank + 1, place: 0 }))
+    await insertTokens(storage, await tokenRows(storage, ring, tokens))
+  }
+}
+
+onEachStorage('drawing tokens', (engine) => {
+  /** The caller names his requests, so that all luck drawn is drawn for tokens. */
+  async function open(rigged: Rigged): Promise<LooseVault> {
+    const loose = await openLoose(engine.fresh().open(), TABLES, { entropy: { bytes: (count) => rigged.bytes(count) } })
+    const request = { requestID: 'request-1', traceID: '0123456789abcdef0123456789abcdef' }
+    return { ...loose, session: asLoose(loose.vault.as({ ...OWNER, request })) }
+  }
+
+  test('a token that is taken is drawn again', async () => {
+    const rigged = rig()
+    const { session } = await open(rigged)
+    rigged.zeros = 1
+    const first = await insertOne(session, 'codes', { code: '999999' })
+    expect(first.tokens.code).toBe('000000')
+    rigged.zeros = 3
+    rigged.draws = 0
+    const second = await insertOne(session, 'codes', { code: '999998' })
+    expect(rigged.draws).toBeGreaterThanOrEqual(4)
+    expect(second.tokens.code).toMatch(/^[0-9]{6}$/)
+    expect(await valuesOf(session, [first.tokens.code, second.tokens.code])).toEqual(['999999', '999998'])
+  })
+
+  test('two records of one request never get the same token', async () => {
+    const rigged = rig()
+    const { session } = await open(rigged)
+    rigged.zeros = 2
+    const records = ['999999', '999998', '999997'].map((code) => ({ fields: { code } }))
+    const stored = await session.insert('codes', records, { tokenization: true })
+    const tokens = stored.records.map(({ tokens: { code } }) => code)
+    expect(new Set(tokens).size).toBe(3)
+    expect(await valuesOf(session, tokens)).toEqual(['999999', '999998', '999997'])
+  })
+
+  test('a token that another record of the request brings is not drawn', async () => {
+    const rigged = rig()
+    const { session } = await open(rigged)
+    rigged.zeros = 1
+    const records = [{ fields: { code: '999999' } }, { fields: { label: 'x' }, tokens: { label: '000000' } }]
+    const stored = await session.insert('codes', records, { tokenization: true, byot: 'ENABLE' })
+    expect(stored.records[1]?.tokens.label).toBe('000000')
+    expect(await valuesOf(session, [stored.records[0]?.tokens.code, '000000'])).toEqual(['999999', 'x'])
+  })
+
+  test('a token that a live value derives is not drawn', async () => {
+    const rigged = rig()
+    const { session } = await open(rigged)
+    const live = await insertOne(session, 'codes', { same: '123456' })
+    const taken = live.tokens.same ?? ''
+    const rank = Number(taken)
+    let isBent = true
+    rigged.bytes = (count) => {
+      const bytes = isBent ? new Uint8Array(count) : systemEntropy.bytes(count)
+      if (isBent) new DataView(bytes.buffer).setUint32(count - 4, rank)
+      isBent = false
+      return bytes
+    }
+    const drawn = await insertOne(session, 'codes', { code: '999999' })
+    expect(isBent).toBe(false)
+    expect(drawn.tokens.code).not.toBe(taken)
+    expect(await valuesOf(session, [taken, drawn.tokens.code])).toEqual(['123456', '999999'])
+  })
+
+  test('in a crowded format the first free neighbour is found', async () => {
+    const rigged = rig()
+    const vault = await open(rigged)
+    await crowd(vault, 10_000, 7_777)
+    rigged.zeros = 1_000
+    const { tokens } = await insertOne(vault.session, 'codes', { code: '999999' })
+    expect(tokens.code).toBe('007777')
+    expect(await valuesOf(vault.session, [tokens.code])).toEqual(['999999'])
+  })
+
+  test('an exhausted format says so, naming its column, and stores nothing', async () => {
+    const rigged = rig()
+    const vault = await open(rigged)
+    await crowd(vault, 10_000)
+    rigged.zeros = 1_000
+    const refused = vault.session.insert('codes', [{ fields: { label: 'x' } }, { fields: { code: '999999' } }])
+    await expect(refused).rejects.toMatchObject({
+      code: 'limit_exceeded',
+      grpcCode: 8,
+      message: expect.stringContaining('exhausted'),
+      details: [{ table: 'codes', column: 'code' }],
+    })
+    expect((await vault.session.get('codes')).records).toEqual([])
+    rigged.zeros = 0
+    await expect(insertOne(vault.session, 'codes', { code: '999999' })).resolves.toBeDefined()
+  })
+
+  test('a value that fits no format is refused by column and record, and not quoted', async () => {
+    const { session } = await open(rig())
+    for (const name of ['digits', 'same']) {
+      const refused = session.insert('codes', [{ fields: { label: 'x' } }, { fields: { [name]: 'secret' } }])
+      await expect(refused).rejects.toMatchObject({
+        code: 'unprocessable',
+        details: [{ table: 'codes', column: name, index: 1 }],
+      })
+      await expect(refused).rejects.not.toThrow(/secret/)
+    }
+    const { id } = await insertOne(session, 'codes', { digits: '123456' })
+    await expect(session.update('codes', id, { fields: { digits: '12345' } })).rejects.toMatchObject({ code: 'unprocessable' })
+    expect((await session.get('codes')).records.length).toBe(1)
+  })
+})

@@ -1,0 +1,102 @@
+/** Sharing a commit: what comes in one turn goes together, in order, and only who is at fault fails. */
+import { expect, test } from 'vitest'
+import { commitTogether } from '../../../src/core/unit-of-work/group-commit.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { SYSTEM_PORTS } from '../../support/system-ports.ts'
+
+const { scheduler } = SYSTEM_PORTS
+
+/** Something to send: its weight, and whether it makes a list fail. */
+interface Item {
+  readonly name: number
+  readonly weight: number
+  readonly isBad?: boolean
+}
+
+const OWN_FAULT = new Error('one of them is at fault')
+const OUTAGE = new Error('nobody can be reached')
+
+/** A sender that keeps the lists it was handed, and fails those that hold a bad item. */
+function recording({ most = 10, fault = OWN_FAULT } = {}) {
+  const lists: number[][] = []
+  const send = commitTogether<Item>(
+    async (items) => {
+      lists.push(items.map(({ name }) => name))
+      await scheduler.turn()
+      if (items.some(({ isBad }) => isBad)) throw fault
+    },
+    { scheduler, most, weigh: ({ weight }) => weight, isOnesOwnFault: (error) => error === OWN_FAULT },
+  )
+  return { lists, send }
+}
+
+const itemsOf = (...weights: number[]): Item[] => weights.map((weight, name) => ({ name, weight }))
+
+test('what comes in one turn goes as one list, in order; what comes in the next goes by itself', async () => {
+  const { lists, send } = recording()
+  const first = itemsOf(1, 1, 1).map(send)
+  await scheduler.turn()
+  const late = send({ name: 9, weight: 1 })
+  await Promise.all([...first, late])
+  expect(lists).toEqual([[0, 1, 2], [9]])
+})
+
+test('a list never waits for the one before it, which may be held up for as long as it likes', async () => {
+  const lists: string[] = []
+  let letGo = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const send = commitTogether<string>(
+    async ([item = '']) => {
+      lists.push(item)
+      if (item === 'held') await held
+    },
+    { scheduler, most: 10, weigh: () => 1, isOnesOwnFault: () => true },
+  )
+  const waiting = send('held')
+  await scheduler.turn()
+  await send('quick')
+  expect(lists).toEqual(['held', 'quick'])
+  letGo()
+  await waiting
+})
+
+test('a list holds no more than it may, but an item heavier than that goes all the same', async () => {
+  const { lists, send } = recording({ most: 5 })
+  await Promise.all(itemsOf(2, 2, 2, 9, 1).map(send))
+  expect(lists).toEqual([[0, 1], [2], [3], [4]])
+})
+
+test('law: every item goes in order in lists within bounds, and each fails just when it is at fault itself', async () => {
+  const random = seededRandom('commit together')
+  for (let round = 0; round < 200; round++) {
+    const { lists, send } = recording({ most: 8 })
+    const items = Array.from({ length: 1 + Math.floor(random() * 20) }, (_, name) => ({
+      name,
+      weight: 1 + Math.floor(random() * 6),
+      isBad: random() < 0.1,
+    }))
+    const outcomes = await Promise.allSettled(items.map(send))
+    expect(outcomes.map(({ status }) => status === 'rejected')).toEqual(items.map(({ isBad }) => isBad))
+    // Lists as they first went: what was tried again alone comes behind them.
+    const seen = new Set<number>()
+    const firstTries = lists.filter((list) => list.every((name) => !seen.has(name) && seen.add(name)))
+    expect(firstTries.flat()).toEqual(items.map(({ name }) => name))
+    const weights = firstTries.map((list) => list.reduce((sum, name) => sum + (items[name]?.weight ?? 0), 0))
+    for (const [index, weight] of weights.entries()) expect(weight <= 8 || firstTries[index]?.length === 1).toBe(true)
+  }
+})
+
+test('an outage fails all of a list, and nothing is sent a second time', async () => {
+  const { lists, send } = recording({ fault: OUTAGE })
+  const outcomes = await Promise.allSettled([...itemsOf(1, 1), { name: 2, weight: 1, isBad: true }].map(send))
+  expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual([OUTAGE, OUTAGE, OUTAGE])
+  expect(lists).toEqual([[0, 1, 2]])
+})
+
+test('an item alone that is at fault is not tried again', async () => {
+  const { lists, send } = recording()
+  await expect(send({ name: 0, weight: 1, isBad: true })).rejects.toBe(OWN_FAULT)
+  expect(lists).toEqual([[0]])
+})
