@@ -5,12 +5,15 @@ import { systemEntropy } from '../../src/adapters/system/system-entropy.ts'
 import { systemScheduler } from '../../src/adapters/system/system-scheduler.ts'
 import { admitRows } from '../../src/core/barrier/admit.ts'
 import { parseFields } from '../../src/core/barrier/parse-record.ts'
-import type { QueryAnswer, QueryContext, QueryOptions } from '../../src/core/operations/query-records.ts'
-import { answerQuery, explainQuery } from '../../src/core/operations/query-records.ts'
+import { EventBuilder } from '../../src/core/execution/event-builder.ts'
+import type { QueryOptions } from '../../src/core/operations/query-records.ts'
+import { parseQueryText, query } from '../../src/core/operations/query-records.ts'
 import { compilePolicy } from '../../src/core/policy/compile-policy.ts'
 import { accessOf } from '../../src/core/policy/create-access.ts'
 import type { PolicyDefinition } from '../../src/core/policy/statement.ts'
 import type { Storage } from '../../src/core/ports/storage.ts'
+import type { QueryAnswer, QueryContext } from '../../src/core/queries/answer-query.ts'
+import { answerQuery, explainQuery } from '../../src/core/queries/answer-query.ts'
 import { allotSchema, EMPTY_ALLOTMENT } from '../../src/core/schema/allotment.ts'
 import type { SchemaDefinition } from '../../src/core/schema/column.ts'
 import { layoutSchema } from '../../src/core/schema/layout.ts'
@@ -52,6 +55,13 @@ export interface QueriesOptions {
   readonly clock?: { now(): bigint }
 }
 
+/** Answers a query as the operation does, without a session. */
+export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryAnswer> {
+  const layout = layoutSchema(EMPTY_ALLOTMENT)
+  const parsing = { layout, limits: { records: 1000, page: 1000 }, event: new EventBuilder() }
+  return answerQuery(context, query.parse({ query: sql, options }, parsing))
+}
+
 /** Opens these tables in an empty storage. */
 export async function openQueries(tables: SchemaDefinition, options: QueriesOptions = {}): Promise<Queries> {
   const { storage = memoryStorage(), policy = {}, clock = { now: () => process.hrtime.bigint() } } = options
@@ -82,7 +92,7 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
   async function insert(name: string, records: readonly Record_[]): Promise<string[]> {
     const table = tableNamed(name)
     const ids = await storage.reserveIds(table.physical.name, records.length)
-    const values = records.map((fields, index) => parseFields(table, fields, { verb: 'Insert', index }))
+    const values = records.map((fields, index) => parseFields(table, fields, index))
     const nothing = records.map(() => undefined)
     const sources = { texts: nothing, brought: nothing, transientIds: records.map((_, index) => index + 1), nowMs: 0 }
     await storage.insert(table.physical.name, admitRows(barrier, table, { ids, records: values, sources }).rows)
@@ -102,8 +112,8 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
         calls.length = 0
         counts.opened = 0
       },
-      query: async (sql, asked = {}) => (await answerQuery(context, sql, asked)).records.map(({ fields }) => fields),
-      explain: (sql) => explainQuery(context, sql, {}),
+      query: async (sql, asked = {}) => (await answer(context, sql, asked)).records.map(({ fields }) => fields),
+      explain: (sql) => explainQuery(context, parseQueryText(sql)),
       as: queriesOf,
     }
   }

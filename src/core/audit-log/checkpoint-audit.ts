@@ -1,22 +1,22 @@
-/** Signs where every lane of the audit trail stands, and hands it out of the vault's reach. */
+/** Signs the heads of all chains of the audit trail, and hands the checkpoint to a place that the vault cannot change. */
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
-import { allReadable, readMarks } from './read-trail.ts'
 import type { Signer } from '../ports/signer.ts'
-import type { AuditTrail } from '../execution/context.ts'
+import type { AuditContext } from './audit-context.ts'
+import { allReadable, readMarks } from './read-trail.ts'
 
-/** Who signs, and who keeps. */
+/** Who signs a checkpoint, and who keeps it. */
 export interface CheckpointOptions {
   /** An Ed25519 key, such as `ed25519Signer({ … })`. */
   readonly signer: Signer
-  /** Keeps the checkpoint where whoever can write the database cannot: another account, an append-only bucket, a printer. */
+  /** Keeps the checkpoint where writers of the database cannot change it: another account, an append-only bucket, a printer. */
   sink?(checkpoint: SignedCheckpoint): Promise<void>
 }
 
-/** The signed checkpoint, once the sink has it. Costs a read of one small row for each lane. Throws `internal` where a head does not open. */
-export async function checkpointAudit(trail: AuditTrail, { signer, sink }: CheckpointOptions): Promise<SignedCheckpoint> {
-  const { vaultID, accountID, hash, clock } = trail
-  const heads = allReadable(await readMarks(trail))
+/** The signed checkpoint, once the sink has it. Reads one small row for each chain. Throws `data_loss` where a head fails authentication. */
+export async function checkpointAudit(context: AuditContext, { signer, sink }: CheckpointOptions): Promise<SignedCheckpoint> {
+  const { vaultID, accountID, hash, clock } = context
+  const heads = allReadable(await readMarks(context))
   const checkpoint = createCheckpoint(heads, { vaultID, accountID, now: clock.now(), hash })
   const signed = signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
   await sink?.(signed)

@@ -1,4 +1,4 @@
-/** The audit trail in storage: events sealed into the rows of their lanes, each lane's head moved with them, in the transaction at hand. */
+/** The audit trail in storage: events are sealed into rows of their chain, and the chain's head moves with them, in one transaction. */
 import type { Chaining } from '../audit/chain.ts'
 import { chainEvents } from '../audit/chain.ts'
 import type { EventDraft } from '../audit/event.ts'
@@ -15,17 +15,19 @@ import type { Cell, Row, Storage } from '../ports/storage.ts'
 import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
 import type { AuditSpace } from '../sealing/audit-entry.ts'
 import { openEntries, sealEntries } from '../sealing/audit-entry.ts'
+import { at } from '../util/at.ts'
 import { toHex } from '../util/bytes.ts'
 import { slabItem } from '../util/slab.ts'
 
 /**
- * Thrown inside a transaction to undo it when a lane cannot be appended to: another process moved its head meanwhile, or
- * somebody tampered with it. Another lane is then taken, so that neither stops the vault; `verifyAudit` tells of the second.
+ * Thrown inside a transaction to roll it back when a chain cannot be appended to: another process moved its head meanwhile, or it
+ * was changed in the database. The next attempt takes another chain, so that neither stops the vault. `verifyAudit` reports
+ * the second.
  */
-export const LANE_LOST = new Error('the lane cannot be appended to')
+export const CHAIN_CONFLICT = new Error('the audit chain cannot be appended to')
 
-/** Whose trail it is, and what writing it takes. */
-export interface TrailPorts {
+/** Whose trail it is, and what writing it uses. */
+export interface EventStorePorts {
   readonly barrier: Barrier
   readonly clock: Clock
   readonly hash: Hash
@@ -34,16 +36,16 @@ export interface TrailPorts {
   readonly log?: Log | undefined
 }
 
-/** Events as they were appended: enough to find out whether they are stored. */
-export interface Appended {
-  /** Place of the last in its lane, and its row. */
+/** Events as they were appended: enough to find out later whether they are stored. */
+export interface AppendedEvents {
+  /** Sequence number of the last event in its chain, and its row. */
   readonly sequence: number
   readonly row: number
   /** Its digest, 64 hex digits. */
   readonly digest: string
 }
 
-/** An entry as it was read: its row, its time in nanoseconds where it is an event, and its bytes where they open. */
+/** An entry as it was read: its row, its time in nanoseconds where it is an event, and its bytes; undefined where it fails authentication. */
 export interface OpenedEntry {
   readonly id: number
   readonly at: bigint
@@ -51,17 +53,17 @@ export interface OpenedEntry {
 }
 
 export interface EventStore {
-  /** Appends events to a lane, inside a transaction. Throws LANE_LOST when another lane must be taken. */
-  append(storage: Storage, lane: number, drafts: readonly EventDraft[]): Promise<Appended>
-  /** True when these events are stored: what to ask when nobody can say whether a transaction committed. */
-  isStored(storage: Storage, appended: Appended): Promise<boolean>
-  /** The heads of these lanes, undefined for one that has no event. Throws `internal` for one that does not open. */
-  heads(storage: Storage, lanes: readonly number[]): Promise<(LaneHead | undefined)[]>
-  /** Entries opened as far as they open. */
+  /** Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT when another chain must be taken. */
+  append(storage: Storage, chain: number, drafts: readonly EventDraft[]): Promise<AppendedEvents>
+  /** True when these events are stored: resolves a commit in doubt. */
+  isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
+  /** The heads of these chains, undefined for one without events. Throws `data_loss` for one that fails authentication. */
+  heads(storage: Storage, chains: readonly number[]): Promise<(LaneHead | undefined)[]>
+  /** Opens entries; one that fails authentication has no bytes. */
   open(space: AuditSpace, rows: readonly Row[]): OpenedEntry[]
 }
 
-export function createEventStore(ports: TrailPorts): EventStore {
+export function createEventStore(ports: EventStorePorts): EventStore {
   const { barrier, clock, hash, vaultID, accountID, log } = ports
   const address = (space: AuditSpace) => ({ ring: barrier.ring, vault: barrier.vault, space })
 
@@ -69,9 +71,9 @@ export function createEventStore(ports: TrailPorts): EventStore {
     const ids = rows.map(({ id }) => id)
     const sealed = rows.map(({ body }) => (body instanceof Uint8Array ? body : new Uint8Array(0)))
     const { plaintexts, opened } = openEntries(address(space), ids, sealed)
-    return rows.map(({ id, at }, index) => ({
+    return rows.map(({ id, at: nanoseconds }, index) => ({
       id,
-      at: toBigint(at),
+      at: toBigint(nanoseconds),
       bytes: opened[index] === 1 ? slabItem(plaintexts, index) : undefined,
     }))
   }
@@ -82,13 +84,13 @@ export function createEventStore(ports: TrailPorts): EventStore {
     return decodeHead(entry.bytes)
   }
 
-  /** The head that is about to be moved; of one that does not open the log tells, and its lane is left as it is. */
+  /** The head that is about to move. One that fails authentication is logged, and its chain is left as it is. */
   function headToMove(row: Row): LaneHead {
     try {
       return headOf(row)
     } catch {
-      log?.error({ lane: row.id }, 'the head of a lane of the audit trail cannot be authenticated; its chain is left')
-      throw LANE_LOST
+      log?.error({ chain: row.id }, 'audit chain head failed authentication; continuing in another chain')
+      throw CHAIN_CONFLICT
     }
   }
 
@@ -106,14 +108,14 @@ export function createEventStore(ports: TrailPorts): EventStore {
       )
       return entry?.bytes !== undefined && toHex(hashLeaf(hash, entry.bytes)) === digest
     },
-    async heads(storage, lanes) {
-      const rows = await storage.get(AUDIT_LANES.name, lanes)
+    async heads(storage, chains) {
+      const rows = await storage.get(AUDIT_LANES.name, chains)
       return rows.map((row) => (row === undefined ? undefined : headOf(row)))
     },
-    async append(storage, lane, drafts) {
-      const [row] = await storage.get(AUDIT_LANES.name, [lane])
+    async append(storage, chain, drafts) {
+      const [row] = await storage.get(AUDIT_LANES.name, [chain])
       const chaining: Chaining = {
-        lane,
+        lane: chain,
         head: row === undefined ? undefined : headToMove(row),
         vaultID,
         accountID,
@@ -127,31 +129,29 @@ export function createEventStore(ports: TrailPorts): EventStore {
         rows.map(({ id }) => id),
         rows.map(({ bytes }) => bytes),
       )
-      const events = rows.map(({ id, at }, index) => ({ id, at, body: slabItem(sealed, index) }))
-      const moved = { body: sealOne('head', lane, encodeHead(head)) }
-      // Sent together: on an engine behind a wire they share one round trip.
+      const events = rows.map((event, index) => ({ id: event.id, at: event.at, body: slabItem(sealed, index) }))
+      const moved = { body: sealOne('head', chain, encodeHead(head)) }
+      // Sent together, so that on Postgres they share one round trip.
       const [, isMoved] = await Promise.all([
         storage.insert(AUDIT_EVENTS.name, events),
         row === undefined
-          ? storage.insert(AUDIT_LANES.name, [{ id: lane, ...moved }]).then(() => [true])
-          : storage.update(AUDIT_LANES.name, [{ id: lane, version: row.version, set: moved }]),
+          ? storage.insert(AUDIT_LANES.name, [{ id: chain, ...moved }]).then(() => [true])
+          : storage.update(AUDIT_LANES.name, [{ id: chain, version: row.version, set: moved }]),
       ]).catch((error: unknown) => {
-        throw isVaultError(error, 'conflict') ? LANE_LOST : error
+        throw isVaultError(error, 'conflict') ? CHAIN_CONFLICT : error
       })
-      if (isMoved[0] !== true) throw LANE_LOST
-      return { sequence: head.sequence, row: rows.at(-1)?.id ?? 0, digest: head.digest }
+      if (isMoved[0] !== true) throw CHAIN_CONFLICT
+      return { sequence: head.sequence, row: at(rows, rows.length - 1).id, digest: head.digest }
     },
   }
 }
 
-/** A whole number as storage gives it. */
+/** An integer as storage returns it. */
 export function toBigint(cell: Cell | undefined): bigint {
   return typeof cell === 'number' || typeof cell === 'bigint' ? BigInt(cell) : 0n
 }
 
-function unreadableHead(lane: number): VaultError {
-  return new VaultError(
-    'data_loss',
-    `The head of lane ${lane} of the audit trail cannot be authenticated. It was changed, or sealed under a key that is gone. Verify the trail.`,
-  )
+/** The error for a chain head that fails authentication. */
+export function unreadableHead(chain: number): VaultError {
+  return new VaultError('data_loss', `The head of audit chain ${chain} failed authentication. Run vault.verifyAudit().`)
 }

@@ -1,33 +1,33 @@
-/** The audit trail as lines, to be kept and checked elsewhere: every lane up to where it stood when the export began. */
+/** Exports the audit trail as lines, to be kept and verified elsewhere: every chain up to its head at the start of the export. */
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
 import { placeOfRow } from '../audit/place.ts'
 import { VaultError } from '../errors.ts'
+import type { AuditContext } from './audit-context.ts'
 import { allReadable, eachEvent, readMarks } from './read-trail.ts'
-import type { AuditTrail } from '../execution/context.ts'
 
-/** What an export takes along. */
+/** What an export includes beside the events. */
 export interface ExportOptions {
-  /** Checkpoints kept elsewhere, so that whoever checks the export has them at hand. */
+  /** Checkpoints that were kept elsewhere, for the verifier of the export. */
   readonly checkpoints?: readonly SignedCheckpoint[]
 }
 
-/** One line after the other, without line ends. Throws `internal` where an event or a head does not open. */
-export async function* exportAudit(trail: AuditTrail, options: ExportOptions = {}): AsyncGenerator<string> {
+/** The lines in order, without line ends. Throws `data_loss` where an event or a head fails authentication. */
+export async function* exportAudit(context: AuditContext, options: ExportOptions = {}): AsyncGenerator<string> {
   const checkpoints = oldestFirst(options.checkpoints ?? [])
-  const heads = allReadable(await readMarks(trail))
+  const heads = allReadable(await readMarks(context))
   const ends = new Map(heads.map(({ lane, sequence }) => [lane, sequence]))
-  yield headerLine(trail.vaultID)
+  yield headerLine(context.vaultID)
   for (const head of heads) yield headLine(head)
   for (const checkpoint of checkpoints) yield checkpointLine(checkpoint)
   let events = 0
-  for await (const entries of eachEvent(trail)) {
+  for await (const entries of eachEvent(context)) {
     for (const { id, bytes } of entries) {
       const place = placeOfRow(id)
-      // What came after the heads were read belongs to the next export.
+      // Events appended after the heads were read belong to the next export.
       if (place !== undefined && place.sequence > (ends.get(place.lane) ?? 0)) continue
       if (bytes === undefined) throw unreadable()
-      yield eventLine(trail.hash, bytes)
+      yield eventLine(context.hash, bytes)
       events++
     }
   }
@@ -41,5 +41,5 @@ function oldestFirst(checkpoints: readonly SignedCheckpoint[]): SignedCheckpoint
 }
 
 function unreadable(): VaultError {
-  return new VaultError('data_loss', 'Export failed. An event of the audit trail cannot be authenticated. Verify the trail.')
+  return new VaultError('data_loss', 'Export failed. An event of the audit trail failed authentication. Run vault.verifyAudit().')
 }

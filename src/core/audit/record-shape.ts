@@ -1,35 +1,31 @@
 /** What an event keeps of an input: the members its operation names, with every value replaced, and equal neighbours of a list told once. */
+import { type IsName, UNKNOWN_NAME } from '../errors.ts'
 
 /**
  * How a member is told. `value`: replaced, a list of them counted. `name`: as it is where the schema has it. `columns`: an object's
  * members, or a list's, where the schema has them as names. `flag` and `number`: as they are. A list: as it is where it is
  * one of these words. An object: member by member, and so each of a list of objects.
  */
-export type Shape = 'value' | 'name' | 'columns' | 'flag' | 'number' | readonly string[] | Members
+export type RecordedShape = 'value' | 'name' | 'columns' | 'flag' | 'number' | readonly string[] | Members
 
 /** The members that are told. */
 export interface Members {
-  readonly [member: string]: Shape
+  readonly [member: string]: RecordedShape
 }
-
-/** Says whether a text is the name of a table, a column or a column group. Every other text counts as a value. */
-export type IsName = (text: string) => boolean
 
 /** Stands in place of every value. */
 const REPLACED = '*REDACTED*'
-/** Stands in place of a name that is none the vault knows: a careless caller may have put a value there. */
-const UNKNOWN_NAME = '*UNKNOWN*'
 /** Different entries of one list that are told; of those behind them, only how many there are. */
 const MOST_ENTRIES = 100
 /** Members of one object that are told. */
 const MOST_MEMBERS = 1000
 
 /** The JSON text of an input for `data.content`. Nothing passes but words of the shape, names of the schema, flags, whole numbers and counts. */
-export function foldShape(given: unknown, shape: Shape, isName: IsName): string {
+export function recordShape(given: unknown, shape: RecordedShape, isName: IsName): string {
   return JSON.stringify(fold(given, shape, isName))
 }
 
-function fold(part: unknown, shape: Shape, isName: IsName): unknown {
+function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (shape === 'value') return isList(part) ? foldList(part, always, () => REPLACED) : REPLACED
   if (shape === 'flag') return typeof part === 'boolean' ? part : REPLACED
   if (shape === 'number') return Number.isSafeInteger(part) ? part : REPLACED
@@ -115,7 +111,7 @@ function isPlain(part: unknown): part is Readonly<Record<string, unknown>> {
   return typeof part === 'object' && part !== null && !isList(part)
 }
 
-function isWords(shape: Shape): shape is readonly string[] {
+function isWords(shape: RecordedShape): shape is readonly string[] {
   return isList(shape)
 }
 

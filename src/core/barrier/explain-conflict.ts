@@ -1,28 +1,27 @@
-/** A storage conflict in the words of the schema: which column, never which value. */
-import { isVaultError, VaultError } from '../errors.ts'
+/** Explains a conflict of storage by the schema: which column, never which value. */
+import type { Fault, VaultError } from '../errors.ts'
+import { fault, isVaultError, words } from '../errors.ts'
 import type { Table } from '../schema/layout.ts'
+import type { RecordIndex } from './parse-record.ts'
+import { cellDetail, inRecord, recordDetail } from './parse-record.ts'
 
-/** A unique conflict named by table, column and record; any other error as it is. `indexes` gives each row its record's place in the request. */
-export function explainConflict(error: unknown, table: Table, verb: string, indexes: readonly number[]): unknown {
+/** A unique conflict by table, column and record; any other error as it is. `indexes` gives the position in the request of each row. */
+export function explainConflict(error: unknown, table: Table, indexes: readonly RecordIndex[]): unknown {
   if (!isVaultError(error, 'conflict')) return error
   const column = conflictColumn(error, table)
-  const position = error.details[0]?.index
-  const index = position === undefined ? undefined : (indexes[position] ?? position)
-  return valueTaken(table, column === undefined ? undefined : { name: column }, { verb, index })
+  const row = error.details[0]?.index
+  const index = row === undefined ? undefined : indexes[row]
+  return valueTaken(table, column === undefined ? undefined : { name: column }, index)
 }
 
-/** The answer to a unique value that is already there, wherever that shows. */
-export function valueTaken(
-  table: Table,
-  column: { readonly name: string } | undefined,
-  { verb, index }: { readonly verb: string; readonly index: number | undefined },
-): VaultError {
-  const which = index === undefined ? '' : ` (record ${index})`
-  return new VaultError(
+/** The error for a unique value that another record holds. */
+export function valueTaken(table: Table, column: { readonly name: string } | undefined, index: RecordIndex): Fault {
+  const name = column === undefined ? words('id') : column.name
+  const detail = column === undefined ? recordDetail(table, index) : cellDetail(table, column, index)
+  return fault(
     'conflict',
-    `${verb} failed. Another record of table ${table.name} already holds this value of unique column ${column?.name ?? 'id'}${which}. Send another value, or upsert.`,
-    { table: table.name, ...(column === undefined ? {} : { column: column.name }), ...(index === undefined ? {} : { index }) },
-  )
+    detail,
+  )`Another record of table ${table.name} already holds this value of unique column ${name}${inRecord(index)}. Use another value, or upsert.`
 }
 
 /** The column whose uniqueness a storage conflict is about. */

@@ -1,47 +1,38 @@
 /** Untrusted fields to trusted values, one list by column position for each record. */
-import { type Fault, fault, printableName, VaultError } from '../errors.ts'
+import type { ErrorDetail, Fault } from '../errors.ts'
+import { fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueFault } from '../values/column-type.ts'
 
 /** A record's values by column position: undefined where the column was not named, null where it was named null. */
 export type Values = readonly unknown[]
 
-/** What an error about a record says it was part of. */
-export interface Place {
-  /** "Insert", "Update": the first word of the message. */
-  readonly verb: string
-  /** Position of the record in the request. */
-  readonly index: number
-}
+/** Position of a record in its request, from 0; undefined for the one record of an update. */
+export type RecordIndex = number | undefined
 
-/** Checks the names and values of one record. Throws `invalid_request` for names, `unprocessable` for values. */
-export function parseFields(table: Table, fields: unknown, place: Place): Values {
+/** Checks the names and values of one record; `index` is its position in the request. Throws `invalid_request` for names, `unprocessable` for values. */
+export function parseFields(table: Table, fields: unknown, index: RecordIndex): Values {
   if (!isFields(fields)) {
-    throw new VaultError(
-      'invalid_request',
-      `${place.verb} failed. Record ${place.index} needs fields: an object of values by column.`,
-      {
-        table: table.name,
-        index: place.index,
-      },
-    )
+    throw fault('invalid_request', recordDetail(table, index))`${recordPath(index)}.fields must be an object of values by column.`
   }
   const values: unknown[] = new Array(table.columns.length).fill(undefined)
-  const names = Object.keys(fields)
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i] ?? ''
+  for (const name of Object.keys(fields)) {
     const column = table.byName.get(name)
     if (column === undefined) throw unknownColumn(table.name, name)
     const value = fields[name]
-    if (value !== undefined) values[column.position] = parseValue(table, column, value, place)
+    if (value !== undefined) values[column.position] = parseValue(table, column, { value, index })
   }
   return values
 }
 
-/** Checks one value against its column's type and rules; null passes where the column is not required. */
-export function parseValue(table: Table, column: Column, value: unknown, place: Place): unknown {
+/** Checks one value against its column's type and rules. Null passes where the column is not required. */
+function parseValue(
+  table: Table,
+  column: Column,
+  { value, index }: { readonly value: unknown; readonly index: RecordIndex },
+): unknown {
   if (value === null) {
-    if (column.required) throw broken(table, column, place, 'is required and must not be null')
+    if (column.required) throw brokenRule(table, column, { index, rule: 'is required and cannot be null' })
     return null
   }
   try {
@@ -49,39 +40,56 @@ export function parseValue(table: Table, column: Column, value: unknown, place: 
     column.check?.(parsed, column.type)
     return parsed
   } catch (error) {
-    if (error instanceof ValueFault) throw broken(table, column, place, error.message)
+    if (error instanceof ValueFault) throw brokenRule(table, column, { index, rule: error.message })
     throw error
   }
 }
 
-/** Refuses a record to be inserted that lacks a required column. */
-export function assertComplete(table: Table, values: Values, place: Place): void {
+/** Throws `unprocessable` for a record to insert that lacks a required column. */
+export function assertComplete(table: Table, values: Values, index: RecordIndex): void {
   for (const column of table.columns) {
-    if (column.required && (values[column.position] === undefined || values[column.position] === null)) {
-      throw broken(table, column, place, 'is required and is missing')
-    }
+    const value = values[column.position]
+    if (column.required && (value === undefined || value === null))
+      throw brokenRule(table, column, { index, rule: 'is required but missing' })
   }
 }
 
-/** The one answer to a column that does not exist and to one the caller may not know of. */
+/** The error for a column that does not exist, and for one that the caller cannot know of. */
 export function unknownColumn(table: string, column: unknown): Fault {
   const name = printableName(column)
   return fault('invalid_request', { table, column: name })`Column ${name} of table ${table} is invalid. Specify a valid column.`
 }
 
-function broken(table: Table, column: Column, place: Place, rule: string): VaultError {
-  return new VaultError(
-    'unprocessable',
-    `${place.verb} failed. Column ${column.name} of table ${table.name} ${rule} (record ${place.index}).`,
-    {
-      table: table.name,
-      column: column.name,
-      index: place.index,
-    },
-  )
+/** The place of a record in an error. */
+export function recordDetail(table: Pick<Table, 'name'>, index: RecordIndex): ErrorDetail {
+  return { table: table.name, ...(index === undefined ? {} : { index }) }
 }
 
-/** True for an object of values by column; a map, a date or a list is none, and would be stored as an empty record. */
+/** The place of a cell in an error. */
+export function cellDetail(table: Pick<Table, 'name'>, column: Pick<Column, 'name'>, index: RecordIndex): ErrorDetail {
+  return { ...recordDetail(table, index), column: column.name }
+}
+
+/** A record in a message: `records[3]`, or `record`. */
+export function recordPath(index: RecordIndex): Sentence {
+  return index === undefined ? words('record') : say`records[${index}]`
+}
+
+/** The same at the end of a message about one of several records: ` (records[3])`, or nothing. */
+export function inRecord(index: RecordIndex): Sentence {
+  return index === undefined ? words('') : say` (records[${index}])`
+}
+
+function brokenRule(
+  table: Table,
+  column: Column,
+  { index, rule }: { readonly index: RecordIndex; readonly rule: string },
+): Fault {
+  const detail = cellDetail(table, column, index)
+  return fault('unprocessable', detail)`Column ${column.name} of table ${table.name} ${words(rule)}${inRecord(index)}.`
+}
+
+/** True for an object of values by column; a map, a date or a list would be stored as an empty record. */
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && Object.prototype.toString.call(value) === '[object Object]'
 }

@@ -1,5 +1,5 @@
 /** Plaintext out: sealed rows to shown fields, at the level decided for each column. The only opener of bodies. */
-import { VaultError } from '../errors.ts'
+import { type Fault, fault } from '../errors.ts'
 import type { Opened } from '../ports/keys.ts'
 import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction/redact.ts'
@@ -157,12 +157,17 @@ function unopened(count: number): Opened {
   return { plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(count), count }, opened: new Uint8Array(count).fill(1) }
 }
 
-function unreadable(table: Table): VaultError {
-  return new VaultError(
-    'data_loss',
-    `A record of table ${table.name} cannot be authenticated. It was changed, moved, or sealed under a key that is gone.`,
-    {
-      table: table.name,
-    },
-  )
+function unreadable(table: Table): Fault {
+  return fault('data_loss', {
+    table: table.name,
+  })`A record of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+}
+
+/** The value of one column in each row, null where it has none. Throws `data_loss` where a row fails authentication. */
+export function columnValues(barrier: Barrier, table: Table, column: Column, rows: readonly Row[]): unknown[] {
+  const cursor = openColumns(barrier, table, rows, [column])
+  return rows.map((_, index) => {
+    cursor.to(index)
+    return cursor.value(column)
+  })
 }

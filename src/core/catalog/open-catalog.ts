@@ -48,7 +48,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
   await ports.storage.prepare([CATALOG])
   let rows = await readEntries(ports.storage)
   if (rows.size === 0) {
-    await found(ports, vaultId)
+    await initializeCatalog(ports, vaultId)
     rows = await readEntries(ports.storage)
   }
   assertOwner(rows, vaultId)
@@ -74,7 +74,7 @@ async function readEntries(storage: Storage): Promise<Map<string, Row>> {
 }
 
 /** Writes the first entries of a new vault, all in one insert: of several founders racing, one wins and the others read what it wrote. */
-async function found({ storage, keys, engine, entropy }: CatalogPorts, vaultId: string): Promise<void> {
+async function initializeCatalog({ storage, keys, engine, entropy }: CatalogPorts, vaultId: string): Promise<void> {
   const root: RootKey = { version: 1, secret: entropy.bytes(ROOT_BYTES) }
   const wrapped = await keys.wrap(root.secret, rootContext(vaultId, root.version))
   const ring = engine.createRing(vaultId, [root])

@@ -1,27 +1,37 @@
-/** What a caller's grants say to the names and rows of a request: the few checks all operations make, in one place. */
-import type { Values } from '../barrier/parse-record.ts'
+/** Checks the names and rows of a request against the caller's grants: the few checks that operations share. */
+import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import type { Action } from '../policy/actions.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
+import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { judgeRows, judgeValues } from '../row-access/evaluate-access.ts'
+import { at } from '../util/at.ts'
 import type { SessionContext } from './context.ts'
 
-/** What the caller may do with the table. Throws `forbidden` when no row of it could grant him the action on any column. */
-export function accessTo(context: SessionContext, table: Table, action: Action): TableAccess {
+/** What these checks use: the barrier, the caller, and the caller's grants. */
+type GrantContext = Pick<SessionContext, 'barrier' | 'caller' | 'access'>
+
+/** The caller's access to a table. Throws `forbidden` when no row of it could grant the action on any column. */
+export function requireAccess(context: GrantContext, table: Table, action: Action): TableAccess {
   const access = context.access.table(table)
   if (!access.couldMeet({ action, columns: [] })) throw forbidden(context.caller, action, table)
   return access
 }
 
+/** A column as a request names it, and the action it is named for. */
+export interface NamedColumn {
+  readonly name: unknown
+  readonly action: Action
+}
+
 /**
- * The column of this name, for this action. Throws `invalid_request` when there is none, in the same words when the caller
- * may not know of it; `forbidden` when he sees it and may not do this with it.
+ * The column of this name. Throws `invalid_request` where it does not exist, and the same where the caller cannot know of it;
+ * `forbidden` where the caller can read it but has no grant for the action.
  */
-export function columnFor(context: SessionContext, access: TableAccess, { name, action }: NamedColumn): Column {
+export function requireColumn(context: GrantContext, access: TableAccess, { name, action }: NamedColumn): Column {
   const { table } = access
   const column = typeof name === 'string' ? table.byName.get(name) : undefined
   if (column !== undefined && access.couldMay(action, column)) return column
@@ -29,27 +39,21 @@ export function columnFor(context: SessionContext, access: TableAccess, { name, 
   throw unknownColumn(table.name, name)
 }
 
-/** A column as a request names it, and what for. */
-export interface NamedColumn {
-  readonly name: unknown
-  readonly action: Action
-}
-
-/** Refuses names the caller may not write, hidden ones as unknown ones; before any value is looked at. */
-export function assertNameable(
-  context: SessionContext,
+/** Throws for a column that the caller cannot write, as `requireColumn` does. No value is looked at. */
+export function assertColumnsWritable(
+  context: GrantContext,
   access: TableAccess,
   { members, action }: { readonly members: readonly unknown[]; readonly action: 'CREATE' | 'UPDATE' },
 ): void {
   if (access.alwaysMeets({ action, columns: access.table.columns })) return
   for (const member of members) {
     if (typeof member !== 'object' || member === null) continue
-    for (const name of Object.keys(member)) columnFor(context, access, { name, action })
+    for (const name of Object.keys(member)) requireColumn(context, access, { name, action })
   }
 }
 
-/** A caller who may not write a required column can insert nothing; told which, he would learn of it. */
-export function assertMayComplete(context: SessionContext, access: TableAccess): void {
+/** Throws `forbidden` if the caller cannot write a required column. The error does not name it: the caller may not know that it exists. */
+export function assertRequiredWritable(context: GrantContext, access: TableAccess): void {
   const { table } = access
   if (table.columns.some((column) => column.required && !access.couldMay('CREATE', column)))
     throw forbidden(context.caller, 'CREATE', table)
@@ -60,42 +64,43 @@ export function namedColumns(table: Table, values: Values): Column[] {
   return table.columns.filter((column) => values[column.position] !== undefined)
 }
 
-/** Refuses a record that his grants do not cover as it would stand. */
-export function assertGranted(
-  context: SessionContext,
-  access: TableAccess,
-  { action, values, before }: { readonly action: 'CREATE' | 'UPDATE'; readonly values: Values; before?(column: Column): unknown },
-): void {
+/** A record as it would be stored: the values it names and, for an update, the values it has now. */
+interface ResultingRecord {
+  readonly action: 'CREATE' | 'UPDATE'
+  readonly values: Values
+  before?(column: Column): unknown
+}
+
+/** Throws `forbidden` for a record that the caller's grants would not cover once it is stored. */
+export function assertGranted(context: GrantContext, access: TableAccess, { action, values, before }: ResultingRecord): void {
   const need = { action, columns: namedColumns(access.table, values) }
   if (access.alwaysMeets(need)) return
   const valueIn = (column: Column): unknown => {
     const value = values[column.position]
     return value === undefined ? before?.(column) : value
   }
-  if (!judgeValues(access, valueIn).meets(need)) throw forbidden(context.caller, action, access.table)
+  if (!evaluateValues(access, valueIn).meets(need)) throw forbidden(context.caller, action, access.table)
 }
 
-/** A row that stands, what is to be written over it, and how an error names it. */
-export interface Overwriting {
+/** An existing row, what is to be written over it, and the record's position in the request. */
+export interface Overwrite {
   readonly row: Row
   readonly values: Values
-  readonly index: number
+  readonly index: RecordIndex
 }
 
-/** The changes his grants do not reach, since for them those rows are not there; refuses those that would leave their reach. */
-export function beyondReach(context: SessionContext, access: TableAccess, changes: readonly Overwriting[]): Overwriting[] {
+/** The overwrites of rows that are invisible to the caller for this update. Throws `forbidden` for one that would make its row invisible. */
+export function findInvisible(context: GrantContext, access: TableAccess, overwrites: readonly Overwrite[]): Overwrite[] {
   const { table } = access
   if (access.alwaysMeets({ action: 'UPDATE', columns: table.columns })) return []
-  const rows = changes.map(({ row }) => row)
-  const grants = judgeRows(context, access, rows)
+  const rows = overwrites.map(({ row }) => row)
+  const accesses = evaluateAccess(context.barrier, access, rows)
   const cursor = openRows(context.barrier, table, rows)
-  const isReached = changes.map(
-    ({ values }, index) => grants[index]?.meets({ action: 'UPDATE', columns: namedColumns(table, values) }) === true,
-  )
-  for (const [index, { values }] of changes.entries()) {
-    if (isReached[index] !== true) continue
+  return overwrites.filter(({ values }, index) => {
+    const need = { action: 'UPDATE', columns: namedColumns(table, values) } as const
+    if (!at(accesses, index).meets(need)) return true
     cursor.to(index)
     assertGranted(context, access, { action: 'UPDATE', values, before: (column) => cursor.value(column) })
-  }
-  return changes.filter((_, index) => isReached[index] !== true)
+    return false
+  })
 }

@@ -1,32 +1,40 @@
-/** Runs one operation: its span, its unit of work, its one event however it ends, and the log's line where it failed. */
+/** Performs one operation: its span, its unit of work, its one audit event, the verb in front of its errors, and the log of its failures. */
 import { v4 as uuid } from 'uuid'
 import type { EventContext } from '../audit/event.ts'
-import { foldShape } from '../audit/record-shape.ts'
-import { type Outcome, outcomeOf, SUCCESS, UNCERTAIN, UNDONE, withoutStrangers } from '../audit/outcome.ts'
+import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
+import { recordShape } from '../audit/record-shape.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { Fault, isVaultError, print, VaultError } from '../errors.ts'
+import { Fault, isVaultError, print, statusOf, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
+import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { toHex } from '../util/bytes.ts'
 import type { SessionContext } from './context.ts'
+import { EventBuilder } from './event-builder.ts'
 import type { Operation } from './operation.ts'
-import { Story } from './event-builder.ts'
 
-/** The answer to an operation. What cannot be recorded is not answered. */
+/** What failures need to know of an operation, whatever its input and result are. */
+type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 'recorded' | 'notFoundStatus'>
+
+/**
+ * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a
+ * failure commits before this returns. Throws `unavailable` where the event cannot be stored.
+ */
 export function perform<Given extends object, Request, Answer>(
   session: SessionContext,
   operation: Operation<Given, Request, Answer>,
   given: Given,
 ): Promise<Answer> {
-  if (session.tracing === undefined) return run(session, operation, given, undefined)
-  return session.tracing.within(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
+  const { tracing } = session
+  if (tracing === undefined) return run(session, operation, { given, span: undefined })
+  return tracing.within(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
     let failure: string | undefined
     try {
-      return await run(session, operation, given, span)
+      return await run(session, operation, { given, span })
     } catch (error) {
       failure = outcomeOf(error).failure
       throw error
     } finally {
-      quietly(() => span.end({}, failure))
+      endQuietly(span, failure)
     }
   })
 }
@@ -34,102 +42,103 @@ export function perform<Given extends object, Request, Answer>(
 async function run<Given extends object, Request, Answer>(
   session: SessionContext,
   operation: Operation<Given, Request, Answer>,
-  given: Given,
-  span: Span | undefined,
+  { given, span }: { readonly given: Given; readonly span: Span | undefined },
 ): Promise<Answer> {
   const { action, resourceType } = operation
-  const story = new Story()
-  let made: EventContext | undefined
-  const asked = (): EventContext => {
-    made ??= eventContext(session, span)
-    return made
+  const event = new EventBuilder()
+  let requested: EventContext | undefined
+  const requestContext = (): EventContext => {
+    requested ??= requestContextOf(session, span)
+    return requested
   }
-  const unit = session.ground.begin(() => {
-    const context = asked()
-    const content = contentOf(session, operation, given)
-    return (outcome, ending) => ({ context, action, resourceType, content, ...story.told(outcome, ending) })
+  const unit = session.units.begin(() => {
+    const context = requestContext()
+    const content = recordedInput(session, operation, given)
+    return (outcome) => ({ context, action, resourceType, content, ...event.build(outcome) })
   })
+  const ending: Ending = { session, operation, requestContext }
   let answer: Answer
   try {
-    const context = { ...session, unit, story }
+    const context = { ...session, unit, event }
     answer = await operation.execute(context, operation.parse(given, context))
   } catch (error) {
-    const outcome = tellableOutcome(session, operation, error)
-    const ending = isVaultError(error, 'unavailable') ? UNCERTAIN : UNDONE
-    await note(session, operation, asked, () => unit.note(outcome, ending))
-    logFailure(session, operation, asked, error)
-    throw failureOf(operation, error)
+    await record(unit, recordedOutcome(session, operation, error), ending)
+    logFailure(error, ending)
+    throw withVerbOf(operation, error)
   }
-  if (!unit.isTold) await note(session, operation, asked, () => unit.note(SUCCESS))
+  if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return answer
 }
 
-/** The input as the event tells it; of one that cannot even be looked at, nothing. */
-export function contentOf(
-  { layout }: Pick<SessionContext, 'layout'>,
-  { told }: Pick<Operation<never, never, never>, 'told'>,
-  given: object,
-): string {
+/** What the end of an operation uses: its session, itself, and the ids of its request. */
+interface Ending {
+  readonly session: SessionContext
+  readonly operation: AnyOperation
+  requestContext(): EventContext
+}
+
+/** The input as its event keeps it; empty for one that cannot be read. */
+function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }: AnyOperation, given: object): string {
   try {
     const { options, ...members }: { readonly options?: unknown } = given
-    const body = typeof options === 'object' && options !== null ? { ...members, ...options } : members
-    return foldShape(body, told, (text) => layout.names.has(text))
+    const input = typeof options === 'object' && options !== null ? { ...members, ...options } : members
+    return recordShape(input, recorded, (text) => layout.names.has(text))
   } catch {
     return ''
   }
 }
 
-/** How a failure is told in events: no name that the schema does not have. */
-export function tellableOutcome({ layout }: Pick<SessionContext, 'layout'>, { verb }: Named, error: unknown): Outcome {
-  const isName = (word: string) => layout.names.has(word)
-  const { code, message } = outcomeOf(error)
-  if (error instanceof Fault) return { code, message: `${verb} failed. ${print(error.sentence, isName)}` }
-  return { code, message: withoutStrangers(message, isName) }
+/** The outcome of a failure as its event keeps it: without names that the schema does not have. */
+function recordedOutcome({ layout }: Pick<SessionContext, 'layout'>, operation: AnyOperation, error: unknown): Outcome {
+  const { code, message } = outcomeOf(withVerbOf(operation, error))
+  if (!(error instanceof Fault)) return { code, message }
+  return {
+    code,
+    message: prefixed(
+      operation.verb,
+      print(error.sentence, (text) => layout.names.has(text)),
+    ),
+  }
 }
 
-/** A failure as its caller is told it. */
-export function failureOf({ verb }: Pick<Named, 'verb'>, error: unknown): unknown {
-  return error instanceof Fault ? new VaultError(error.code, `${verb} failed. ${error.message}`, error.details) : error
+/** A failure as its caller reads it: the verb before a fault, and the HTTP status that its operation documents. Other errors stay as they are. */
+function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): unknown {
+  if (!(error instanceof Fault)) return error
+  const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
+  return new VaultError(error.code, prefixed(verb, error.message), error.details, { httpStatus })
 }
 
-/** Runs what is no operation, and puts the same in front of its failures. */
-export function naming<T>(verb: string, work: () => T): T {
+function prefixed(verb: string, message: string): string {
+  return `${verb} failed. ${message}`
+}
+
+/** Runs work that is no operation, and puts a verb before its faults. */
+export function withVerb<T>(verb: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw failureOf({ verb }, error)
+    throw withVerbOf({ verb }, error)
   }
 }
 
-type Named = Pick<Operation<never, never, never>, 'action' | 'verb'>
-
-/** Stores an event by itself. */
-async function note(
-  { log }: SessionContext,
-  { verb, action }: Named,
-  asked: () => EventContext,
-  work: () => Promise<void>,
-): Promise<void> {
+/** Stores the event of an operation that stored none with a change. */
+async function record(unit: RecordedUnit, outcome: Outcome, { session, operation, requestContext }: Ending): Promise<void> {
   try {
-    await work()
+    await unit.record(outcome)
   } catch (error) {
-    const facts = { operation: action, requestID: asked().requestID, code: outcomeOf(error).failure }
-    log?.error(facts, 'audit event not stored')
-    const why = isVaultError(error) ? error : undefined
-    throw new VaultError(
-      'unavailable',
-      `${verb} failed. Its audit event could not be stored, so nothing is answered. Try again, or look at the storage. ${why?.message ?? ''}`.trim(),
-      {},
-      { cause: why },
-    )
+    const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
+    session.log?.error(fields, 'audit event not stored')
+    const cause = isVaultError(error) ? error : undefined
+    const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
+    throw new VaultError('unavailable', `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
 }
 
-/** Characters of an email address that an event repeats; a longer text is none. */
-const LONGEST_EMAIL = 320
+/** UTF-16 units of an email address that an event keeps; no address is longer. */
+const MAX_EMAIL_LENGTH = 320
 
-/** Who asks and in which request. Ids that must be there and were not given are made up. */
-function eventContext({ caller, barrier }: SessionContext, span: Span | undefined): EventContext {
+/** Who asks, and in which request. Ids that events require and the caller did not give are generated. */
+function requestContextOf({ caller, barrier }: SessionContext, span: Span | undefined): EventContext {
   const { traceparent, traceID, requestID, ...given } = caller.request ?? {}
   const email = caller.context?.email
   return {
@@ -142,25 +151,27 @@ function eventContext({ caller, barrier }: SessionContext, span: Span | undefine
     actorType: caller.actorType,
     requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
     traceID: traceID ?? traceIdOf(traceparent) ?? span?.traceId ?? toHex(barrier.entropy.bytes(16)),
-    ...(typeof email === 'string' && email.length <= LONGEST_EMAIL ? { userEmail: email } : {}),
+    ...(typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH ? { userEmail: email } : {}),
   }
 }
 
-/** A span that fails takes nothing with it: what was done was done. */
-function quietly(tell: () => void): void {
+/** Ends a span. A span that throws changes nothing: the operation has ended. */
+function endQuietly(span: Span, failure: string | undefined): void {
   try {
-    tell()
+    span.end({}, failure)
   } catch {
-    // There is nobody left to tell.
+    // The result of the operation matters more than its span.
   }
 }
 
-/** One line for what the host must look into, and one for what was refused. */
-function logFailure({ log }: SessionContext, { action }: Named, asked: () => EventContext, error: unknown): void {
+/** Logs what the host must look into as an error, and a refusal as a warning. */
+function logFailure(error: unknown, { session: { log }, operation, requestContext }: Ending): void {
   if (log === undefined) return
-  const { requestID, traceID } = asked()
   const { failure } = outcomeOf(error)
-  const facts = { operation: action, requestID, traceID, code: failure }
-  if (failure === 'internal' || failure === 'unavailable') log.error(facts, 'operation failed')
-  else if (failure === 'forbidden') log.warn(facts, 'operation refused')
+  const isOurs = statusOf(error).http >= 500
+  if (!isOurs && failure !== 'forbidden') return
+  const { requestID, traceID } = requestContext()
+  const fields = { operation: operation.action, requestID, traceID, code: failure }
+  if (isOurs) log.error(fields, 'operation failed')
+  else log.warn(fields, 'operation refused')
 }

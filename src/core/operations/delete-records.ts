@@ -1,57 +1,57 @@
-/** Deletes records: the named ones, all or none, or every record of a table that the caller may delete. */
+/** Delete: the named records, all or none, or every record of a table that the caller can delete. */
 import { readIds } from '../barrier/record-ids.ts'
-import { VaultError } from '../errors.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { fault } from '../errors.ts'
+import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { requireAccess } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
 import type { Need, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
-import type { Table } from '../schema/layout.ts'
+import { deleteEveryRow, deleteRows } from '../records/record-store.ts'
+import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
-import { judgeRows } from '../row-access/evaluate-access.ts'
-import { deleteAll as deleteEvery, deleteRows } from '../records/record-store.ts'
-import type { OperationContext } from '../execution/context.ts'
-import { listOf, recordsNotFound, tableOf, textsOf } from '../execution/context.ts'
-import { accessTo } from '../execution/grants.ts'
-import type { Operation } from '../execution/operation.ts'
+import type { Table } from '../schema/layout.ts'
 
-const VERB = 'Delete'
-
-/** What stands for every record of a table. */
+/** Means every record of a table, in place of a list of ids. */
 export const ALL = '*'
 
 /** Rows that one step of a filtered '*' deletes. */
 const SLICE = 1000
 
-/** Inside a change. */
-type Changing = OperationContext & { readonly unit: UnitOfWork<Storage> }
-
-/** A record goes whole, so the whole of it must be granted. */
+/** A record is deleted whole, so every column of it must be granted. */
 function needOf(table: Table): Need {
   return { action: 'DELETE', columns: table.columns }
 }
 
-/** Deletes every record of a table that is there for this caller. */
-export const deleteAll: Operation<{ readonly table: string; readonly ids: readonly [typeof ALL] }, Table, { ids: string[] }> = {
+/** Input of a deletion of every record. */
+export interface DeleteAllInput {
+  readonly table: string
+  readonly ids: readonly [typeof ALL]
+}
+
+/** Deletes every record of a table that is visible to the caller. */
+export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
   action: 'DELETE',
   resourceType: 'TABLE',
-  verb: VERB,
-  told: { table: 'name', ids: 'value' },
+  verb: 'Delete',
+  recorded: { table: 'name', ids: 'value' },
   parse({ table: name }, context) {
-    const table = tableOf(context, name)
-    context.story.about(table)
+    const table = requireTable(context, name)
+    context.event.setTable(table)
     return table
   },
   async execute(context, table) {
-    const access = accessTo(context, table, 'DELETE')
-    const everyRow = access.alwaysMeets(needOf(table))
-    await context.unit.change(async (unit) => {
-      await (everyRow ? deleteEvery(unit.storage, table) : deleteReached({ ...context, unit }, access))
-      context.story.writes(table, [])
+    const access = requireAccess(context, table, 'DELETE')
+    await context.unit.change(async ({ storage }) => {
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, table)
+      else await deleteVisible(storage, context, access)
+      context.event.setWrittenRows(table, [])
     })
     return { ids: [ALL] }
   },
 }
 
-/** Records of one table, by their ids. */
+/** Input of a deletion. */
 export interface DeleteInput {
   readonly table: string
   readonly ids: readonly string[]
@@ -59,97 +59,89 @@ export interface DeleteInput {
 
 interface Request {
   readonly table: Table
-  readonly ids: string[]
+  readonly ids: readonly string[]
 }
 
 /**
- * Deletes and answers the ids in the order given. Throws `not_found` when an id names no record; then nothing is deleted. An
- * id is an id: '*' among ids is refused, for an id taken from a request must never empty a table.
+ * Deletes records by their ids, all or none. Throws `not_found` naming the positions of ids that name none. '*' among the ids is
+ * refused: an id taken from a request must never empty a table.
  */
 export const deleteRecords: Operation<DeleteInput, Request, { ids: string[] }> = {
   action: 'DELETE',
   resourceType: 'RECORD',
-  verb: VERB,
-  told: { table: 'name', ids: 'value' },
+  verb: 'Delete',
+  recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given }, context) {
-    const table = tableOf(context, name)
-    context.story.about(table)
-    const ids = textsOf(listOf(context, given, VERB, 'ids'))
-    if (ids.includes(ALL)) {
-      throw new VaultError(
-        'invalid_request',
-        `${VERB} failed. '*' is no id. To delete every record, give it in place of the list.`,
-      )
-    }
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    const ids = toTexts(parseList(context, given, 'ids'))
+    if (ids.includes(ALL))
+      throw fault('invalid_request')`"*" is not a record id. To delete all records, pass "*" instead of the array.`
     return { table, ids }
   },
   async execute(context, { table, ids }) {
-    const access = accessTo(context, table, 'DELETE')
+    const access = requireAccess(context, table, 'DELETE')
     const positions = readIds(context.barrier.ring, table, ids)
     const rows = [...new Set(positions.filter((position) => position !== undefined))]
-    await context.unit.change(async (unit) => {
-      const reached = await reachedRows({ ...context, unit }, access, rows)
-      const gone = new Set(await deleteRows(unit.storage, table, reached))
+    await context.unit.change(async ({ storage }) => {
+      const visible = await lockVisibleRows(storage, context, { access, rows })
+      const gone = new Set(await deleteRows(storage, table, visible))
       const absent = positions.flatMap((position, index) => (position === undefined || !gone.has(position) ? [index] : []))
-      if (absent.length > 0) throw recordsNotFound(table, VERB, ids, absent)
-      context.story.writes(table, rows)
+      if (absent.length > 0) throw recordsNotFound(table, ids, absent)
+      context.event.setWrittenRows(table, rows)
     })
-    return { ids }
+    return { ids: [...ids] }
   },
 }
 
-/** Deletes the rows his grants reach, a slice at a time. */
-async function deleteReached(context: Changing, access: TableAccess): Promise<void> {
+/** Deletes the rows visible to the caller, a slice at a time. */
+async function deleteVisible(storage: Storage, { barrier }: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
+  const needs = [needOf(table)]
   for (let after = 0; ; ) {
     const page = { order: 'up', after, limit: SLICE } as const
-    const found = await findVisible(context, access, { needs: [needOf(table)], filter: { kind: 'every' }, page })
-    const held = await holdReached(
-      context,
-      access,
-      found.map(({ row }) => row),
-    )
-    await deleteRows(context.unit.storage, table, held)
-    if (found.length < SLICE) return
-    after = found.at(-1)?.row.id ?? after
+    const found = await findVisible(storage, barrier, { access, needs, filter: { kind: 'every' }, page })
+    const rows = found.map(({ row }) => row)
+    await deleteRows(storage, table, await lockRows(storage, barrier, { access, rows }))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < SLICE) return
+    after = last.id
   }
 }
 
-/** The rows among these that are there for him. */
-async function reachedRows(context: Changing, access: TableAccess, rows: readonly number[]): Promise<readonly number[]> {
-  const need = needOf(access.table)
-  if (access.alwaysMeets(need)) return rows
-  const found = await context.unit.storage.get(access.table.physical.name, rows)
-  return holdReached(
-    context,
-    access,
-    found.filter((row) => row !== undefined),
-  )
+/** The rows among these that are visible to the caller, locked where that depends on what they hold. */
+async function lockVisibleRows(
+  storage: Storage,
+  { barrier }: OperationContext,
+  { access, rows }: { readonly access: TableAccess; readonly rows: readonly number[] },
+): Promise<readonly number[]> {
+  if (access.alwaysMeets(needOf(access.table))) return rows
+  const found = await storage.get(access.table.physical.name, rows)
+  return lockRows(storage, barrier, { access, rows: found.filter((row) => row !== undefined) })
 }
 
 /**
- * The rows among these that are there for him, held so that nobody changes them before they go: raising the version of a row
- * that still stands as it was judged locks it, and one that was changed meanwhile is judged again.
+ * Locks the rows among these that are visible to the caller, so that no other writer changes them before they are deleted: a patch
+ * that sets nothing raises the version. A row that changed meanwhile is read and evaluated again.
  */
-async function holdReached(context: Changing, access: TableAccess, rows: readonly Row[]): Promise<number[]> {
+async function lockRows(
+  storage: Storage,
+  barrier: OperationContext['barrier'],
+  { access, rows }: { readonly access: TableAccess; readonly rows: readonly Row[] },
+): Promise<number[]> {
   const { name } = access.table.physical
-  const held: number[] = []
+  const need = needOf(access.table)
+  const locked: number[] = []
   let pending = rows
   while (pending.length > 0) {
-    const grants = judgeRows(context, access, pending)
-    const reached = pending.filter((_, index) => grants[index]?.meets(needOf(access.table)) === true)
-    const patches = reached.map(({ id, version }) => ({ id, version, set: {} }))
-    const isHeld = patches.length === 0 ? [] : await context.unit.storage.update(name, patches)
-    held.push(...reached.flatMap(({ id }, index) => (isHeld[index] === true ? [id] : [])))
-    const missed = reached.filter((_, index) => isHeld[index] !== true)
-    const again =
-      missed.length === 0
-        ? []
-        : await context.unit.storage.get(
-            name,
-            missed.map(({ id }) => id),
-          )
+    const accesses = evaluateAccess(barrier, access, pending)
+    const visible = pending.filter((_, index) => accesses[index]?.meets(need) === true)
+    const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
+    const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)
+    locked.push(...visible.flatMap(({ id }, index) => (isLocked[index] === true ? [id] : [])))
+    const changed = visible.flatMap(({ id }, index) => (isLocked[index] === true ? [] : [id]))
+    const again = changed.length === 0 ? [] : await storage.get(name, changed)
     pending = again.filter((row) => row !== undefined)
   }
-  return held
+  return locked
 }

@@ -1,33 +1,39 @@
-/** Tokens back to values, as text, each at the level asked for or the highest the caller may see. */
+/** Detokenize: tokens back to values, as text, each at the lower of the redaction asked for and the one granted. */
 import { showText } from '../barrier/reveal.ts'
-import { VaultError } from '../errors.ts'
-import { MOST_NAMED_IN_ERROR } from '../limits.ts'
+import { type Fault, fault, VaultError } from '../errors.ts'
+import {
+  assertOptions,
+  parseFlag,
+  parseList,
+  parseRedaction,
+  parseTokenText,
+  paths,
+  TOKEN_NOT_FOUND,
+} from '../execution/check-input.ts'
+import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { Need } from '../policy/table-access.ts'
+import { resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
-import { ASKED_LEVELS, isAskedLevel } from '../redaction/levels.ts'
+import { ASKED_LEVELS } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
-import type { Granted } from '../records/visible-tokens.ts'
-import { resolveGranted, rowsByTable } from '../records/visible-tokens.ts'
+import { at } from '../util/at.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
-import { assertOptions, flagOf, listOf, tokenTextOf } from '../execution/context.ts'
-import type { Operation } from '../execution/operation.ts'
-
-const VERB = 'Detokenize'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
   readonly token: string
+  /** The lower of this and the level granted is returned. Default DEFAULT: the column's own. */
   readonly redaction?: AskedLevel
 }
 
 /** Options of detokenize. */
 export interface DetokenizeOptions {
-  /** Answer what can be answered and mark the rest. Default false: one bad token fails all. */
+  /** Return what can be resolved and mark the rest. Default false: one bad token fails the request. */
   readonly continueOnError?: boolean
 }
 
-/** What one token stands for. `value` is text for every type; a token that stands for nothing has valueType NONE and an error. */
+/** What one token stands for. `value` is text for every type. A token that stands for nothing has valueType NONE and an error. */
 export interface DetokenizedRecord {
   readonly token: string
   readonly valueType: ColumnTypeName | 'NONE'
@@ -35,43 +41,43 @@ export interface DetokenizedRecord {
   readonly error?: string
 }
 
-/** Tokens, and how to go about them. */
+/** Input of detokenize. */
 export interface DetokenizeInput {
   readonly records: readonly DetokenizeParameter[]
   readonly options?: DetokenizeOptions
 }
 
 interface Request {
-  readonly given: readonly DetokenizeParameter[]
+  readonly parameters: readonly Required<DetokenizeParameter>[]
   readonly continueOnError: boolean
 }
 
-/** Resolves tokens in the order asked. Unknown, malformed, foreign, dead and expired tokens answer alike: `not_found`, naming positions. */
+/** One record for each token, in order. Unknown, malformed, foreign, replaced and expired tokens give the same `not_found`, naming positions. */
 export const detokenize: Operation<DetokenizeInput, Request, { records: DetokenizedRecord[] }> = {
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
-  verb: VERB,
-  told: { records: { token: 'value', redaction: ASKED_LEVELS }, continueOnError: 'flag' },
+  verb: 'Detokenize',
+  recorded: { records: { token: 'value', redaction: ASKED_LEVELS }, continueOnError: 'flag' },
   parse({ records, options = {} }, context) {
-    assertOptions<DetokenizeOptions>(options, VERB, ['continueOnError'])
-    const continueOnError = flagOf(options.continueOnError, VERB, 'continueOnError')
-    return { continueOnError, given: listOf(context, records, VERB, 'tokens').map(parseParameter) }
+    assertOptions<DetokenizeOptions>(options, ['continueOnError'])
+    const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
+    return { continueOnError, parameters: parseList(context, records, 'tokens').map(parseParameter) }
   },
-  async execute(context, { given, continueOnError }) {
+  async execute(context, { parameters, continueOnError }) {
     if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const texts = given.map(({ token }) => token)
-    const found = await resolveGranted(context, texts, needsOf)
-    for (const [table, rows] of rowsByTable(found)) context.story.touches(table, rows)
-    const broken = found.find((one) => one instanceof VaultError)
-    if (broken !== undefined && !continueOnError) throw broken
-    const records = found.map((one, index) => toRecord(given[index] ?? { token: '' }, one))
-    const missing = records.flatMap((record, index) => (record.error === NOT_FOUND ? [index] : []))
+    const texts = parameters.map(({ token }) => token)
+    const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
+    for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
+    const failed = found.find((one) => one instanceof VaultError)
+    if (failed !== undefined && !continueOnError) throw failed
+    const records = found.map((one, index) => toRecord(at(parameters, index), one))
+    const missing = records.flatMap((record, index) => (record.error === TOKEN_NOT_FOUND ? [index] : []))
     if (missing.length > 0 && (!continueOnError || missing.length === found.length)) throw tokensNotFound(missing)
     return { records }
   },
 }
 
-/** Detokenizing shows the value, so both must be granted. */
+/** Detokenizing shows the value, so both grants are required. */
 function needsOf(column: Column): Need[] {
   return [
     { action: 'DETOKENIZATION', columns: [column] },
@@ -79,35 +85,23 @@ function needsOf(column: Column): Need[] {
   ]
 }
 
-/** What a token that stands for nothing is answered with. Existing clients read exactly this. */
-const NOT_FOUND = 'Token Not Found'
-
-function toRecord({ token, redaction }: DetokenizeParameter, found: Granted): DetokenizedRecord {
+function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: VisibleResolution): DetokenizedRecord {
   if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message }
-  const [view] = found === undefined ? [] : found.access.views([found.column], redaction ?? 'DEFAULT')
-  if (found === undefined || view === undefined) return { token, valueType: 'NONE', value: '', error: NOT_FOUND }
+  const [view] = found === undefined ? [] : found.access.views([found.column], redaction)
+  if (found === undefined || view === undefined) return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND }
   return { token, valueType: found.column.type.name, value: showText(view, found.value) }
 }
 
-function parseParameter(parameter: unknown, index: number): DetokenizeParameter {
+function parseParameter(parameter: unknown, index: number): Required<DetokenizeParameter> {
   const given = typeof parameter === 'object' && parameter !== null ? parameter : {}
-  const token = tokenTextOf('token' in given ? given.token : undefined, VERB, index)
-  const redaction: unknown = 'redaction' in given ? given.redaction : undefined
-  if (redaction === undefined) return { token }
-  if (isAskedLevel(redaction)) return { token, redaction }
-  throw new VaultError(
-    'invalid_request',
-    `${VERB} failed. redaction of item ${index} must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`,
-    { index },
-  )
+  const token = parseTokenText('token' in given ? given.token : undefined, index)
+  return { token, redaction: parseRedaction('redaction' in given ? given.redaction : undefined, index) }
 }
 
-function tokensNotFound(bad: readonly number[]): VaultError {
-  const indexes = bad.slice(0, MOST_NAMED_IN_ERROR)
-  const sentence = bad.length === 1 ? 'A token stands' : `${bad.length} tokens stand`
-  return new VaultError(
-    'not_found',
-    `${VERB} failed. ${sentence} for nothing, at position ${indexes.join(', ')}. Check them, or ask to continue on errors.`,
-    indexes.map((index) => ({ index })),
-  )
+function tokensNotFound(indexes: readonly number[]): Fault {
+  const details = indexes.map((index) => ({ index }))
+  const where = paths('tokens', indexes)
+  return indexes.length === 1
+    ? fault('not_found', details)`A token was not found: ${where}. Remove it, or set continueOnError.`
+    : fault('not_found', details)`${indexes.length} tokens were not found: ${where}. Remove them, or set continueOnError.`
 }

@@ -1,28 +1,25 @@
-/** Records by tokens: for each token the record its value stands in, shown at the level asked for. */
+/** Get by tokens: for each token the record that its value belongs to, at the redaction asked for. */
 import { mintIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { revealRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
+import { assertOptions, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { Need } from '../policy/table-access.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
-import { isAskedLevel } from '../redaction/levels.ts'
+import { resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
+import { ASKED_LEVELS, type AskedLevel } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
-import type { Granted } from '../records/visible-tokens.ts'
-import { resolveGranted, rowsByTable } from '../records/visible-tokens.ts'
-import { audited } from './audited.ts'
-import type { OperationContext, SessionContext } from '../execution/context.ts'
-import { assertOptions, listOf, tokenTextOf } from '../execution/context.ts'
-
-const VERB = 'Get by tokens'
+import { at } from '../util/at.ts'
 
 /** Options of a read by tokens. */
 export interface GetByTokensOptions {
-  /** Level asked for; the answer is at the lower of this and what the caller may see. Default DEFAULT: each column's own. */
+  /** The lower of this and the level granted is returned. Default DEFAULT: each column's own. */
   readonly redaction?: AskedLevel
 }
 
-/** The record one token stands in. A token that stands in none has an error and no fields. */
+/** The record of one token. A token without a record has an error and no fields. */
 export interface TokenRecord {
   readonly token: string
   readonly id?: string
@@ -31,27 +28,39 @@ export interface TokenRecord {
   readonly error?: string
 }
 
-/** One item for each token, in order; throws `invalid_request` and `forbidden` alone. Values that live apart from any record are had by detokenize alone. */
-export function getByTokens(
-  session: SessionContext,
-  tokens: readonly string[],
-  options: GetByTokensOptions,
-): Promise<{ records: TokenRecord[] }> {
-  const body = () => ({ tokens, ...options })
-  return audited(session, { action: 'GET_BY_TOKENS', resourceType: 'TOKEN', verb: VERB, body }, async (context, trail) => {
-    assertOptions<GetByTokensOptions>(options, VERB, ['redaction'])
-    const asked: unknown = options.redaction ?? 'DEFAULT'
-    if (!isAskedLevel(asked))
-      throw new VaultError('invalid_request', `${VERB} failed. redaction must be DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`)
-    const texts = listOf(context, tokens, VERB, 'tokens').map((token, index) => tokenTextOf(token, VERB, index))
-    if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const found = await resolveGranted(context, texts, needsOf)
-    for (const [table, rows] of rowsByTable(found)) trail.touches(table, rows)
-    return { records: found.map((one, index) => showRecord(context, texts[index] ?? '', one, asked)) }
-  })
+/** Input of a read by tokens. */
+export interface GetByTokensInput {
+  readonly tokens: readonly string[]
+  readonly options?: GetByTokensOptions
 }
 
-/** The record is shown as any read shows it: something of it at least must be granted. */
+interface Request {
+  readonly texts: readonly string[]
+  readonly asked: AskedLevel
+}
+
+/** One item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record: detokenize alone returns them. */
+export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenRecord[] }> = {
+  action: 'GET_BY_TOKENS',
+  resourceType: 'TOKEN',
+  verb: 'Get by tokens',
+  recorded: { tokens: 'value', redaction: ASKED_LEVELS },
+  parse({ tokens, options = {} }, context) {
+    assertOptions<GetByTokensOptions>(options, ['redaction'])
+    return {
+      asked: parseRedaction(options.redaction),
+      texts: parseList(context, tokens, 'tokens').map(parseTokenText),
+    }
+  },
+  async execute(context, { texts, asked }) {
+    if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
+    const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
+    for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
+    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), asked })) }
+  },
+}
+
+/** The record is shown as any read shows it, so at least one of its columns must be readable. */
 function needsOf(column: Column): Need[] {
   return [
     { action: 'DETOKENIZATION', columns: [column] },
@@ -59,14 +68,18 @@ function needsOf(column: Column): Need[] {
   ]
 }
 
-function showRecord({ barrier }: OperationContext, token: string, found: Granted, asked: AskedLevel): TokenRecord {
+function toRecord(
+  { barrier }: Pick<OperationContext, 'barrier'>,
+  found: VisibleResolution,
+  { token, asked }: { readonly token: string; readonly asked: AskedLevel },
+): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, error: found.message }
-  const notFound = { token, fields: {}, error: 'Token Not Found' }
+  const notFound = { token, fields: {}, error: TOKEN_NOT_FOUND }
   if (found?.row === undefined) return notFound
   const { table, row, access } = found
   const views = access.views(table.readable, asked)
   if (views.length === 0) return notFound
-  const [fields = {}] = revealRows(barrier, table, [row], views)
-  const [id = ''] = mintIds(barrier.ring, table, [row.id])
+  const fields = at(revealRows(barrier, table, [row], views), 0)
+  const id = at(mintIds(barrier.ring, table, [row.id]), 0)
   return { token, id, table: table.name, fields }
 }

@@ -1,30 +1,37 @@
-/** Inserts records, all or none, or upserts them by a unique column, and answers their ids and tokens. */
-import type { Byot } from '../barrier/brought-tokens.ts'
-import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/brought-tokens.ts'
+/** Insert: new records, all or none, or an upsert by a unique column; returns their ids and tokens. */
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { TokenTexts } from '../barrier/marks.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
-import { assertComplete, parseFields } from '../barrier/parse-record.ts'
-import { VaultError } from '../errors.ts'
+import { assertComplete, cellDetail, parseFields } from '../barrier/parse-record.ts'
+import type { Byot } from '../barrier/supplied-tokens.ts'
+import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
+import { fault } from '../errors.ts'
+import { assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import {
+  assertColumnsWritable,
+  assertGranted,
+  assertRequiredWritable,
+  findInvisible,
+  namedColumns,
+  requireAccess,
+  requireColumn,
+} from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell } from '../ports/storage.ts'
+import { mintInputOf, storeNew } from '../records/record-store.ts'
+import type { RowChange, UpsertRecord } from '../records/upsert-store.ts'
+import { storeUpserts } from '../records/upsert-store.ts'
+import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { judgeRows } from '../row-access/evaluate-access.ts'
-import { markedOf, storeNew } from '../records/record-store.ts'
-import type { Change, Keyed, Merged } from '../records/upsert-store.ts'
-import { storeMerged } from '../records/upsert-store.ts'
-import type { OperationContext, ParsingContext } from '../execution/context.ts'
-import { assertOptions, byotOf, flagOf, listOf, tableOf } from '../execution/context.ts'
-import { accessTo, assertGranted, assertMayComplete, assertNameable, beyondReach, columnFor, namedColumns } from '../execution/grants.ts'
-import type { Operation, Untrusted } from '../execution/operation.ts'
+import { at, required } from '../util/at.ts'
 
-const VERB = 'Insert'
-
-/** A record as a caller sends it: values, and where he brings them tokens, by column. */
+/** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {
   readonly fields: unknown
   readonly tokens?: unknown
@@ -32,24 +39,24 @@ export interface RecordInput {
 
 /** Options of an insert. Source: specification, "Records". */
 export interface InsertOptions {
-  /** Answer the tokens of tokenized columns. Default false. */
+  /** Return the tokens of tokenized columns. Default false. */
   readonly tokenization?: boolean
-  /** Unique column to go by: a record that holds the same value there is updated instead. Empty means absent. */
+  /** A unique column: a record that holds the same value there is updated instead. Empty means absent. */
   readonly upsert?: string
   /** Require every record to name the same columns. Not with upsert. */
   readonly homogeneous?: boolean
-  /** Whether records may, or must, bring tokens of their own. Default DISABLE. */
+  /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: Byot
 }
 
-/** Records, and the table they are to stand in. */
+/** Input of an insert. */
 export interface InsertInput {
   readonly table: string
   readonly records: readonly RecordInput[]
   readonly options?: InsertOptions
 }
 
-/** What is asked, before any record is looked into: which columns a record may name is for the caller's grants to say. */
+/** What is asked, before any record is looked at: which columns a record can name depends on the caller's grants. */
 interface Request {
   readonly table: Table
   readonly records: readonly unknown[]
@@ -59,19 +66,21 @@ interface Request {
   readonly upsert: string | undefined
 }
 
-/** Records as they were understood. */
-interface Understood {
-  readonly parsed: readonly Values[]
-  readonly brought: TokenTexts
+/** Checked records. */
+interface ParsedRecords {
+  readonly access: TableAccess
+  readonly values: readonly Values[]
+  readonly supplied: TokenTexts
   readonly tokenization: boolean
 }
 
-/** Inserts in the order given. Throws `invalid_request`, `unprocessable`, `conflict` or `forbidden`; then nothing is stored. */
-export const insert: Operation<InsertInput, Request, { records: StoredRecord[] }> = {
+/** The records in order. Throws `invalid_request`, `unprocessable`, `conflict` or `forbidden`; then nothing is stored. */
+export const insert: Operation<InsertInput, Request, { records: readonly StoredRecord[] }> = {
   action: 'INSERT',
   resourceType: 'RECORD',
-  verb: VERB,
-  told: {
+  verb: 'Insert',
+  notFoundStatus: 400,
+  recorded: {
     table: 'name',
     records: { fields: 'columns', tokens: 'columns' },
     tokenization: 'flag',
@@ -79,68 +88,25 @@ export const insert: Operation<InsertInput, Request, { records: StoredRecord[] }
     homogeneous: 'flag',
     byot: BYOT_MODES,
   },
-  parse: parseInsert,
-  async execute(context, request) {
-    const access = accessTo(context, request.table, 'CREATE')
-    const key = upsertColumn(context, access, request)
-    const understood = { ...parseRecords(context, access, request), tokenization: request.tokenization }
+  parse({ table: name, records, options = {} }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'homogeneous', 'byot'])
     return {
-      records: key === undefined ? await insertAll(context, access, understood) : await upsert(context, access, key, understood),
+      table,
+      tokenization: parseFlag(options.tokenization, 'tokenization'),
+      homogeneous: parseFlag(options.homogeneous, 'homogeneous'),
+      mode: parseByot(options.byot),
+      records: parseList(context, records, 'records'),
+      upsert: options.upsert,
     }
   },
-}
-
-function parseInsert({ table: name, records, options = {} }: Untrusted<InsertInput>, context: ParsingContext): Request {
-  const table = tableOf(context, name, 'invalid_request')
-  context.story.about(table)
-  assertOptions<InsertOptions>(options, VERB, ['tokenization', 'upsert', 'homogeneous', 'byot'])
-  return {
-    table,
-    tokenization: flagOf(options.tokenization, VERB, 'tokenization'),
-    homogeneous: flagOf(options.homogeneous, VERB, 'homogeneous'),
-    mode: byotOf(options.byot, VERB),
-    records: listOf(context, records, VERB, 'records'),
-    upsert: options.upsert,
-  }
-}
-
-/** Checks records, one after the other, and the tokens they bring. */
-function parseRecords(
-  context: OperationContext,
-  access: TableAccess,
-  { records: given, mode, homogeneous }: Request,
-): Pick<Understood, 'parsed' | 'brought'> {
-  const { table } = access
-  assertMayComplete(context, access)
-  const parsed = given.map((record, index) => {
-    const fields = memberOf(record, 'fields')
-    assertNameable(context, access, { members: [fields, memberOf(record, 'tokens')], action: 'CREATE' })
-    return parseFields(table, fields, { verb: VERB, index })
-  })
-  if (homogeneous) assertHomogeneous(table, parsed)
-  const brought = given.map((record, index) =>
-    parseTokens(table, memberOf(record, 'tokens'), { mode, values: parsed[index] ?? [], place: { verb: VERB, index } }),
-  )
-  assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
-  return { parsed, brought }
-}
-
-function memberOf(record: unknown, name: keyof RecordInput): unknown {
-  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
-}
-
-async function insertAll(
-  context: OperationContext,
-  access: TableAccess,
-  { parsed, brought, tokenization }: Understood,
-): Promise<StoredRecord[]> {
-  const { table } = access
-  for (const [index, values] of parsed.entries()) {
-    assertComplete(table, values, { verb: VERB, index })
-    assertGranted(context, access, { action: 'CREATE', values })
-  }
-  const written = await storeNew(context, table, { records: parsed, brought, verb: VERB, indexes: [...parsed.keys()] })
-  return mintRecords(context.barrier.ring, table, written.ids, tokenization ? markedOf(written, parsed, () => true) : undefined)
+  async execute(context, request) {
+    const access = requireAccess(context, request.table, 'CREATE')
+    const key = upsertColumn(context, access, request)
+    const parsed = parseRecords(context, access, request)
+    return { records: key === undefined ? await insertAll(context, parsed) : await upsertAll(context, key, parsed) }
+  },
 }
 
 /** The column to upsert by; undefined for a plain insert. */
@@ -150,117 +116,138 @@ function upsertColumn(
   { upsert: name, homogeneous }: Request,
 ): Column | undefined {
   if (name === undefined || name === '') return undefined
-  if (homogeneous)
-    throw new VaultError('invalid_request', `${VERB} failed. homogeneous and upsert do not go together. Leave one out.`)
+  if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
   const { table } = access
-  const column = columnFor(context, access, { name, action: 'CREATE' })
+  const column = requireColumn(context, access, { name, action: 'CREATE' })
   if (!access.couldMeet({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
-  if (!column.unique) {
-    throw new VaultError(
-      'unprocessable',
-      `${VERB} failed. Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`,
-      {
-        table: table.name,
-        column: column.name,
-      },
-    )
-  }
-  return column
+  if (column.unique) return column
+  const detail = { table: table.name, column: column.name }
+  throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`
+}
+
+/** Checks the records one after the other, and then the tokens supplied with them. */
+function parseRecords(
+  context: OperationContext,
+  access: TableAccess,
+  { records, mode, homogeneous, tokenization }: Request,
+): ParsedRecords {
+  const { table } = access
+  assertRequiredWritable(context, access)
+  const values = records.map((record, index) => {
+    const members = [memberOf(record, 'fields'), memberOf(record, 'tokens')]
+    assertColumnsWritable(context, access, { members, action: 'CREATE' })
+    return parseFields(table, members[0], index)
+  })
+  if (homogeneous) assertHomogeneous(table, values)
+  const supplied = records.map((record, index) =>
+    parseTokens(table, memberOf(record, 'tokens'), { mode, values: at(values, index), index }),
+  )
+  assertNoPointers({ ring: context.barrier.ring, layout: context.layout }, table, {
+    tokens: supplied,
+    indexes: [...records.keys()],
+  })
+  return { access, values, supplied, tokenization }
+}
+
+function memberOf(record: unknown, name: keyof RecordInput): unknown {
+  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
 }
 
 function assertHomogeneous(table: Table, records: readonly Values[]): void {
-  const first = records[0] ?? []
-  const odd = records.findIndex((values) =>
+  const first = at(records, 0)
+  const index = records.findIndex((values) =>
     values.some((value, position) => (value === undefined) !== (first[position] === undefined)),
   )
-  if (odd < 0) return
-  throw new VaultError(
-    'unprocessable',
-    `${VERB} failed. Record ${odd} of table ${table.name} names other columns than record 0, and homogeneous asks for the same.`,
-    {
-      table: table.name,
-      index: odd,
-    },
-  )
+  if (index < 0) return
+  const detail = { table: table.name, index }
+  throw fault('unprocessable', detail)`records[${index}] has other columns than records[0]; homogeneous requires the same.`
 }
 
-/** Records that share a key are one, written one over the other in their order. */
-async function upsert(
+/** Throws for a new record that lacks a required column, or that the caller's grants do not cover. */
+function checkNew(context: OperationContext, access: TableAccess, record: Pick<UpsertRecord, 'values' | 'index'>): void {
+  assertComplete(access.table, record.values, record.index)
+  assertGranted(context, access, { action: 'CREATE', values: record.values })
+}
+
+async function insertAll(
   context: OperationContext,
-  access: TableAccess,
-  key: Column,
-  { parsed, brought, tokenization }: Understood,
+  { access, values: records, supplied, tokenization }: ParsedRecords,
 ): Promise<StoredRecord[]> {
   const { table } = access
-  const cells = keyCells(context, table, key, parsed)
-  const byCell = new Map<string, Keyed>()
+  for (const [index, values] of records.entries()) checkNew(context, access, { values, index })
+  const written = await storeNew(context.unit, context, { table, records, supplied, indexes: [...records.keys()] })
+  const wanted = tokenization ? mintInputOf(written, records, () => true) : undefined
+  return mintRecords(context.barrier.ring, table, written.ids, wanted)
+}
+
+/** Upserts records. Those that share a key become one, later values over earlier ones. */
+async function upsertAll(context: OperationContext, key: Column, parsed: ParsedRecords): Promise<readonly StoredRecord[]> {
+  const { access, tokenization } = parsed
+  const { table } = access
+  const cells = keyCells(context, key, parsed)
+  const byCell = new Map<string, UpsertRecord>()
   for (const [index, cell] of cells.entries()) {
-    const record = { cell, values: parsed[index] ?? [], brought: brought[index], index }
+    const record = { cell, values: at(parsed.values, index), supplied: parsed.supplied[index], index }
     const earlier = byCell.get(keyOfCell(cell))
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
-  const request: Merged = {
-    verb: VERB,
-    key,
-    merged: [...byCell.values()],
-    tokenization,
-    assertNew(records) {
-      for (const { values, index } of records) {
-        assertComplete(table, values, { verb: VERB, index })
-        assertGranted(context, access, { action: 'CREATE', values })
-      }
-    },
-    assertChanges: (changes) => assertChangeable(context, access, key, changes),
-    sawBefore(rows) {
-      const grants = judgeRows(context, access, rows)
-      return (row, column) => grants[row]?.level(column) !== undefined
-    },
-  }
-  const stored = await context.unit.change((unit) => storeMerged({ ...context, unit }, table, request))
-  const places = new Map([...byCell.keys()].map((cell, place) => [cell, place]))
-  return cells.flatMap((cell) => stored.records[places.get(keyOfCell(cell)) ?? -1] ?? [])
+  const records = [...byCell.values()]
+  const stored = await context.unit.change((unit) =>
+    storeUpserts(unit, context, {
+      table,
+      key,
+      records,
+      tokenization,
+      checkNew: (fresh) => {
+        for (const record of fresh) checkNew(context, access, record)
+      },
+      checkChanges: (changes) => checkChanges(context, access, { key, changes }),
+      wasVisible(rows) {
+        const accesses = evaluateAccess(context.barrier, access, rows)
+        return (row, column) => accesses[row]?.level(column) !== undefined
+      },
+    }),
+  )
+  const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
+  return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
 }
 
 /**
- * Refuses changes his grants do not cover. A row that he may not change is answered as any taken unique value is: that much
- * whoever may write a unique column learns anyway.
+ * Throws for changes that the caller's grants do not cover. A row the caller cannot change gives `conflict`, like any duplicate
+ * value: callers who can write a unique column can detect duplicates in any case.
  */
-function assertChangeable(context: OperationContext, access: TableAccess, key: Column, changes: readonly Change[]): void {
+function checkChanges(
+  context: OperationContext,
+  access: TableAccess,
+  { key, changes }: { readonly key: Column; readonly changes: readonly RowChange[] },
+): void {
   const { table } = access
   for (const { values } of changes) {
-    for (const { name } of namedColumns(table, values)) columnFor(context, access, { name, action: 'UPDATE' })
+    for (const { name } of namedColumns(table, values)) requireColumn(context, access, { name, action: 'UPDATE' })
   }
-  const [first] = beyondReach(context, access, changes)
-  if (first !== undefined) throw valueTaken(table, key, { verb: VERB, index: first.index })
+  const [first] = findInvisible(context, access, changes)
+  if (first !== undefined) throw valueTaken(table, key, first.index)
 }
 
-/** What storage finds each record's key under. Throws `unprocessable` where a record has no key. */
-function keyCells(context: OperationContext, table: Table, key: Column, parsed: readonly Values[]): Exclude<Cell, null>[] {
-  const missing = parsed.findIndex((values) => (values[key.position] ?? null) === null)
-  if (missing >= 0) {
-    throw new VaultError(
-      'unprocessable',
-      `${VERB} failed. Record ${missing} has no value in column ${key.name} of table ${table.name}, which the upsert goes by.`,
-      {
-        table: table.name,
-        column: key.name,
-        index: missing,
-      },
-    )
+/** The stored cell that each record's key is found under. Throws `unprocessable` for a record without a key. */
+function keyCells({ barrier }: OperationContext, key: Column, { access, values }: ParsedRecords): Exclude<Cell, null>[] {
+  const { table } = access
+  const keys = values.map((record) => record[key.position])
+  const index = keys.findIndex((value) => value === undefined || value === null)
+  if (index >= 0) {
+    const detail = cellDetail(table, key, index)
+    throw fault('unprocessable', detail)`records[${index}] has no value for the upsert column ${key.name} of table ${table.name}.`
   }
-  return lookupCells(
-    context.barrier.ring,
-    key,
-    parsed.map((values) => values[key.position]),
-  )
+  return lookupCells(barrier.ring, key, keys)
 }
 
-/** One record written over another: the later values win, and a token stays only with the value it was brought for. */
-function overlay(table: Table, under: Keyed, over: Keyed): Keyed {
+/** One record written over another: later values win, and a token stays only with the value it was supplied for. */
+function overlay(table: Table, under: UpsertRecord, over: UpsertRecord): UpsertRecord {
   const values = under.values.map((value, position) => (over.values[position] === undefined ? value : over.values[position]))
-  const brought = new Map(over.brought ?? [])
-  for (const [name, token] of under.brought ?? []) {
-    if (over.values[table.byName.get(name)?.position ?? -1] === undefined) brought.set(name, token)
+  const supplied = new Map(over.supplied ?? [])
+  for (const [name, token] of under.supplied ?? []) {
+    const column = required(table.byName.get(name), 'The column of a supplied token')
+    if (over.values[column.position] === undefined) supplied.set(name, token)
   }
-  return { cell: under.cell, values, brought, index: under.index }
+  return { cell: under.cell, values, supplied, index: under.index }
 }

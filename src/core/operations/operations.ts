@@ -1,30 +1,59 @@
-/** The registry of operations: whatever names one (sessions, batches, routes, a console) names it here. */
+/** The registry of operations. Sessions, batches, routes and command lines find an operation here by its name. */
+import { fault, printableName, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
-import { deleteAll, deleteRecords } from './delete-records.ts'
-import { detokenize } from './detokenize-tokens.ts'
-import { get, getOne } from './get-records.ts'
-import { insert } from './insert-records.ts'
 import type { AnswerOf, GivenOf, Operation, RequestOf } from '../execution/operation.ts'
 import { perform } from '../execution/perform.ts'
+import { deleteAll, deleteRecords } from './delete-records.ts'
+import { detokenize } from './detokenize-tokens.ts'
+import { getByTokens } from './get-by-tokens.ts'
+import { get, getOne } from './get-records.ts'
+import { insert } from './insert-records.ts'
+import { listEvents } from './list-events.ts'
+import { query } from './query-records.ts'
+import { tokenize } from './tokenize-values.ts'
+import { update } from './update-record.ts'
 
 /** Every operation by its name. */
-export const OPERATIONS = { insert, get, getOne, delete: deleteRecords, deleteAll, detokenize } as const
+export const OPERATIONS = {
+  insert,
+  get,
+  getOne,
+  update,
+  delete: deleteRecords,
+  deleteAll,
+  detokenize,
+  tokenize,
+  getByTokens,
+  query,
+  listEvents,
+} as const
 
 type Registry = typeof OPERATIONS
 
 /** The name of an operation. */
 export type OperationName = keyof Registry
 
-/** The same registry, said so that a name, an input and an answer stay together. */
+/** What an operation takes, by its name. */
+export type OperationInput<Name extends OperationName> = GivenOf<Registry[Name]>
+
+/** What an operation returns, by its name. */
+export type OperationResult<Name extends OperationName> = AnswerOf<Registry[Name]>
+
+/** The same registry, typed so that a name, its input and its result stay together. */
 const BY_NAME: {
-  readonly [Name in OperationName]: Operation<GivenOf<Registry[Name]>, RequestOf<Registry[Name]>, AnswerOf<Registry[Name]>>
+  readonly [Name in OperationName]: Operation<OperationInput<Name>, RequestOf<Registry[Name]>, OperationResult<Name>>
 } = OPERATIONS
 
-/** Performs an operation by its name. */
+/** Performs an operation by its name. Throws `invalid_request` for an unknown name, or an input that is no object. */
 export function performNamed<Name extends OperationName>(
   session: SessionContext,
   name: Name,
-  given: GivenOf<Registry[Name]>,
-): Promise<AnswerOf<Registry[Name]>> {
-  return perform(session, BY_NAME[name], given)
+  input: OperationInput<Name>,
+): Promise<OperationResult<Name>> {
+  if (!Object.hasOwn(OPERATIONS, name))
+    throw fault(
+      'invalid_request',
+    )`Operation ${printableName(name)} does not exist. Supported: ${words(Object.keys(OPERATIONS).join(', '))}.`
+  if (typeof input !== 'object' || input === null) throw fault('invalid_request')`The input of an operation must be an object.`
+  return perform(session, BY_NAME[name], input)
 }

@@ -1,107 +1,60 @@
-/** Answers a SELECT: parse, settle, plan, run, show. Everything that can be refused is refused before any row is read. */
+/** Query: a SELECT over sealed and plain columns, 25 records at most. */
 import { z } from 'zod'
-import { mintIds } from '../barrier/record-ids.ts'
-import type { Fields } from '../barrier/reveal.ts'
-import { showValue } from '../barrier/reveal.ts'
-import { VaultError } from '../errors.ts'
-import { PatternFault } from '../expressions/like.ts'
-import { TextFault } from '../expressions/text-fault.ts'
+import { fault, words } from '../errors.ts'
+import type { Operation } from '../execution/operation.ts'
 import { MEMORY_BUDGET, ROW_BUDGET, TIME_BUDGET_MS } from '../limits.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
-import type { HeldRow, ReadHeld, Tuple } from '../queries/held-row.ts'
+import { answerQuery, type QueryRecord, type QueryRequest, type QueryText } from '../queries/answer-query.ts'
 import type { Budget, Stop } from '../queries/pace.ts'
-import { createPace } from '../queries/pace.ts'
-import type { Result } from '../queries/run-plan.ts'
-import { runPlan } from '../queries/run-plan.ts'
-import type { ScanContext } from '../queries/scan-rows.ts'
-import type { Level } from '../redaction/levels.ts'
-import { lowerLevel } from '../redaction/levels.ts'
-import { redact } from '../redaction/redact.ts'
-import type { Layout, Table } from '../schema/layout.ts'
-import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
-import { parseSelect } from '../sql/parse-select.ts'
-import type { Plan } from '../sql/plan.ts'
-import { planQuery } from '../sql/plan.ts'
-import type { Outputs, ValueOutput } from '../sql/query.ts'
-import { explainingFaults, queryFault } from '../sql/query-fault.ts'
-import { resolveSelect } from '../sql/resolve-select.ts'
-import type { SourceAccess } from '../sql/source-access.ts'
-import { filterCells } from '../row-access/find-visible.ts'
-import type { JsonValue } from '../values/column-type.ts'
-import { audited } from './audited.ts'
-import type { SessionContext } from '../execution/context.ts'
 
-/** What a query touches. */
-export interface QueryContext extends ScanContext {
-  readonly clock: Clock
-  readonly scheduler: Scheduler
-  readonly layout: Pick<Layout, 'tables'>
-  readonly access: { table(table: Table): SourceAccess }
-}
-
-/** How a query is answered. */
+/** Options of a query. */
 export interface QueryOptions {
-  /** What the record id is called in queries and answers. Default `svc_id`. */
+  /** The name of the record id in queries and records. Default `svc_id`. */
   readonly idName?: string
-  /** An `AbortSignal`: once it is aborted the query ends with `invalid_request`. */
+  /** An `AbortSignal`: once it is aborted the query ends with `cancelled`. */
   readonly signal?: Stop
-  /** What it may take. Default 1,000,000 rows, 30,000 milliseconds, 256 MiB of rows held for joins. */
+  /** What the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
   readonly budget?: Partial<Budget>
 }
 
-/** One record of an answer. */
-export interface QueryRecord {
-  readonly fields: Fields
-}
-
-/** What a query answers, and which rows its records came from. */
-export interface QueryAnswer {
-  readonly records: QueryRecord[]
-  /** Rows behind the records, by table; none for totals. */
-  readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
+/** Input of a query. */
+export interface QueryInput {
+  readonly query: string
+  readonly options?: QueryOptions
 }
 
 const DEFAULT_ID_NAME = 'svc_id'
 
 /**
- * Answers a SELECT with 25 records at most. Throws `invalid_request` for what does not parse, is outside the subset or takes too
- * much, `forbidden` for what needs more than the caller is shown, `unprocessable` for types that do not go together.
+ * The records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its text,
+ * `forbidden` for what needs more than the caller can see, `unprocessable` for types that do not go together.
  */
-export function queryRecords(session: SessionContext, sql: unknown, options: QueryOptions): Promise<{ records: QueryRecord[] }> {
-  const deed = { action: 'QUERY', resourceType: 'VAULT', verb: 'Query', body: () => ({ query: sql }) } as const
-  return audited(session, deed, async (context, trail) => {
+export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[] }> = {
+  action: 'QUERY',
+  resourceType: 'VAULT',
+  verb: 'Query',
+  notFoundStatus: 400,
+  recorded: { query: 'value' },
+  parse({ query: text, options = {} }) {
     assertQueryOptions(options)
-    const { records, found } = await answerQuery({ ...context, storage: context.unit.storage }, sql, options)
-    for (const { table, rows } of found) trail.touches(table, rows)
+    const budget = { rows: ROW_BUDGET, milliseconds: TIME_BUDGET_MS, bytes: MEMORY_BUDGET, ...options.budget }
+    return { ...parseQueryText(text, options), budget, signal: options.signal }
+  },
+  async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
+    const { records, found } = await answerQuery({ storage, barrier, clock, scheduler, layout, access }, request)
+    for (const { table, rows } of found) event.addRows(table, rows)
     return { records }
-  })
+  },
 }
 
-/** The answer, and the rows behind it. */
-export async function answerQuery(context: QueryContext, sql: unknown, options: QueryOptions): Promise<QueryAnswer> {
-  const text = textOf(sql)
-  const idName = options.idName ?? DEFAULT_ID_NAME
-  const plan = planOf(context, text, idName)
-  const budget = budgetOf(options)
-  const result = await running(text, () => runPlan(context, plan, createPace(context, budget, options.signal)))
-  return { records: show(context, plan, result), found: foundBy(plan, result) }
-}
-
-/** How a query would be answered: what storage is asked, what is opened, and what allows each column. It reads nothing and names no value. */
-export function explainQuery(context: QueryContext, sql: unknown, options: Pick<QueryOptions, 'idName'>): QueryPlan {
-  const text = textOf(sql)
-  const idName = options.idName ?? DEFAULT_ID_NAME
-  return explainPlan(planOf(context, text, idName), idName)
-}
-
-function budgetOf({ budget = {} }: QueryOptions): Budget {
-  return { rows: ROW_BUDGET, milliseconds: TIME_BUDGET_MS, bytes: MEMORY_BUDGET, ...budget }
+/** The text of a query. Throws `invalid_request`. */
+export function parseQueryText(text: unknown, { idName = DEFAULT_ID_NAME }: Pick<QueryOptions, 'idName'> = {}): QueryText {
+  if (typeof text === 'string') return { text, idName }
+  throw fault('invalid_request')`The query must be a string.`
 }
 
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()
 
-/** Anything misspelt, or no number, would bound nothing. */
+/** Strict, because a misspelled budget would limit nothing. */
 const optionsShape = z.strictObject({
   idName: z
     .string()
@@ -111,92 +64,16 @@ const optionsShape = z.strictObject({
   budget: z.strictObject({ rows: amount, milliseconds: amount, bytes: amount }).optional(),
 })
 
-/** Refuses options of another shape than declared. */
+/** The supported options, for the error. */
+const SUPPORTED = 'idName, signal (AbortSignal), budget { rows, milliseconds, bytes } (numbers from 0)'
+
+/** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   const parsed = optionsShape.safeParse(options)
   if (parsed.success) return
   const [issue] = parsed.error.issues
-  const member = issue?.path.map(String).join('.') ?? ''
-  const isAmount = issue?.path[0] === 'budget' && issue.path.length > 1
-  throw new VaultError(
-    isAmount ? 'out_of_range' : 'invalid_request',
-    `Query failed. Option ${member === '' ? 'list' : member} is not as described. It takes idName, an AbortSignal as signal, and a budget of rows, milliseconds and bytes from 0 up.`,
-  )
-}
-
-function textOf(sql: unknown): string {
-  if (typeof sql === 'string') return sql
-  throw new VaultError('invalid_request', 'Query failed. Give the query as text.')
-}
-
-function planOf(context: QueryContext, text: string, idName: string): Plan {
-  return explainingFaults(text, () => {
-    const accessTo = (table: Table) => context.access.table(table)
-    const query = resolveSelect(parseSelect(text), { text, layout: context.layout, idName, accessTo })
-    return planQuery(query, (table) => filterCells(context, table))
-  })
-}
-
-/** Runs work; faults that only values bring to light are explained like those of the text. */
-async function running<T>(text: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof TextFault) throw queryFault(text, error)
-    if (error instanceof PatternFault)
-      throw new VaultError(
-        'unprocessable',
-        `Query failed. A pattern of LIKE that stands in a column cannot be used. ${error.message}`,
-      )
-    throw error
-  }
-}
-
-function show({ barrier }: ScanContext, { query }: Plan, result: Result): QueryRecord[] {
-  if (result.kind === 'totals') {
-    return result.answers === undefined ? [] : [{ fields: totalFields(query.outputs, result.answers) }]
-  }
-  const { tuples, read } = result
-  const values = query.outputs.kind === 'rows' ? query.outputs.values : []
-  const ids = query.sources.map(({ table }, index) => {
-    const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
-    const minted = mintIds(barrier.ring, table, rows)
-    return new Map(rows.map((row, at) => [row, minted[at] ?? '']))
-  })
-  const idOf = ({ id }: HeldRow, source: number) => ids[source]?.get(id) ?? ''
-  // `fromEntries` makes own members whatever their names are.
-  return tuples.map((tuple) => ({
-    fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
-  }))
-}
-
-function totalFields(outputs: Outputs, answers: readonly JsonValue[]): Fields {
-  const aggregates = outputs.kind === 'totals' ? outputs.aggregates : []
-  return Object.fromEntries(aggregates.map(({ key }, index) => [key, answers[index] ?? null]))
-}
-
-interface Showing {
-  readonly read: ReadHeld
-  idOf(row: HeldRow, source: number): string
-}
-
-/** A value at the lower of the level asked and the one its row grants; a cell the row hides is null. */
-function shown({ ref, asked }: ValueOutput, tuple: Tuple, { read, idOf }: Showing): JsonValue {
-  const row = tuple[ref.source]
-  if (row === undefined) return null
-  const { column } = ref
-  if (column === undefined) return redact(asked === 'DEFAULT' ? 'PLAIN_TEXT' : asked, idOf(row, ref.source))
-  const allowed: Level | undefined = row.grants.level(column)
-  if (allowed === undefined) return null
-  return showValue({ column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }, read(row, ref))
-}
-
-function foundBy({ query }: Plan, result: Result): QueryAnswer['found'] {
-  if (result.kind === 'totals') return []
-  return query.sources.map(({ table }, index) => ({ table, rows: rowsOf(result.tuples, index) }))
-}
-
-/** The rows of one source in these tuples, each once. */
-function rowsOf(tuples: readonly Tuple[], source: number): number[] {
-  return [...new Set(tuples.flatMap((tuple) => tuple[source]?.id ?? []))]
+  const path = issue?.path.map(String) ?? []
+  const code = path[0] === 'budget' && path.length > 1 ? 'out_of_range' : 'invalid_request'
+  const member = path.length === 0 ? 'list' : path.join('.')
+  throw fault(code)`Invalid option "${words(member)}". Supported: ${words(SUPPORTED)}.`
 }

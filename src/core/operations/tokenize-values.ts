@@ -1,167 +1,159 @@
-/** Values to their deterministic tokens, where a live record holds them. Nothing is stored. */
+/** Tokenize: values to their deterministic tokens, where a live record holds them. Nothing is stored. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
-import { openRows } from '../barrier/reveal.ts'
-import { printableName, VaultError } from '../errors.ts'
-import { MOST_NAMED_IN_ERROR } from '../limits.ts'
+import { cellDetail } from '../barrier/parse-record.ts'
+import { columnValues } from '../barrier/reveal.ts'
+import { fault, printableName, words } from '../errors.ts'
+import { parseList, paths, requireTable } from '../execution/check-input.ts'
+import type { OperationContext, ParsingContext } from '../execution/context.ts'
+import { requireAccess, requireColumn } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/refuse-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Row } from '../ports/storage.ts'
+import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
-import { findReached } from '../row-access/find-visible-by-digest.ts'
+import { at } from '../util/at.ts'
 import { ValueFault } from '../values/column-type.ts'
-import { audited } from './audited.ts'
-import type { OperationContext, SessionContext } from '../execution/context.ts'
-import { listOf, tableOf } from '../execution/context.ts'
-import { accessTo, columnFor } from '../execution/grants.ts'
 
-const VERB = 'Tokenize'
-
-/** A value, as text, and where it is to be looked for: in a column, or in a column group. */
+/** A value, as text, and where it is looked for: in a column, or in a column group. */
 export type TokenizeParameter =
   | { readonly value: string; readonly table: string; readonly column: string }
   | { readonly value: string; readonly columnGroup: string }
 
-/** One column of one table, and what the caller may do there. */
-interface Home {
+/** Input of tokenize. */
+export interface TokenizeInput {
+  readonly records: readonly TokenizeParameter[]
+}
+
+/** One parameter, checked in itself: which columns it means depends on the caller's grants. */
+type Asked = { readonly text: string } & ({ readonly group: unknown } | { readonly table: unknown; readonly column: unknown })
+
+/** One column of one table, and the caller's access to it. */
+interface TokenColumn {
   readonly access: TableAccess
   readonly column: Column
 }
 
-/** A parameter as it was understood. The columns share one scope, so a value has one token in all of them. */
+/** A value, and the columns it is looked for in. They share one digest scope, so the value has one token in all of them. */
 interface Wanted {
-  readonly homes: readonly Home[]
+  readonly columns: readonly TokenColumn[]
   readonly value: unknown
 }
 
-/** The token of each value, in order. Throws `not_found` when no live record holds one of them, `unprocessable` for a column that is not deterministic. */
-export function tokenizeValues(
-  session: SessionContext,
-  parameters: readonly TokenizeParameter[],
-): Promise<{ records: { token: string }[] }> {
-  const body = () => ({ records: parameters })
-  return audited(session, { action: 'TOKENIZE', resourceType: 'TOKEN', verb: VERB, body }, async (context) => {
-    const given = listOf(context, parameters, VERB, 'values')
-    const wanted = given.map((parameter, index) => parseParameter(context, parameter, index))
-    const isLive = await liveValues(context, wanted)
+/** The token of each value, in order. Throws `not_found` when no live record holds one of them, `unprocessable` for a column without deterministic tokens. */
+export const tokenize: Operation<TokenizeInput, readonly Asked[], { records: { token: string }[] }> = {
+  action: 'TOKENIZE',
+  resourceType: 'TOKEN',
+  verb: 'Tokenize',
+  recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' } },
+  parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
+  async execute(context, asked) {
+    const wanted = asked.map((one, index) => wantedOf(context, one, index))
+    const isLive = await areLive(context, wanted)
     const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
     if (missing.length > 0) {
-      const indexes = missing.slice(0, MOST_NAMED_IN_ERROR)
-      throw new VaultError(
-        'not_found',
-        `${VERB} failed. No record holds the value at position ${indexes.join(', ')}. Insert it first, or leave it out.`,
-        indexes.map((index) => ({ index })),
-      )
+      const details = missing.map((index) => ({ index }))
+      throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
-    return { records: wanted.map(({ homes, value }) => ({ token: tokenOf(context, homes[0], value) })) }
-  })
+    const { ring } = context.barrier
+    return { records: wanted.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })) }
+  },
 }
 
-function tokenOf({ barrier }: OperationContext, home: Home | undefined, value: unknown): string {
-  return home === undefined ? '' : (deriveTokens(barrier.ring, home.column, [value])[0] ?? '')
-}
-
-function parseParameter(context: OperationContext, parameter: unknown, index: number): Wanted {
+function parseParameter(parameter: unknown, index: number): Asked {
   const given = typeof parameter === 'object' && parameter !== null ? parameter : {}
-  const [value, table, column, group]: unknown[] = ['value', 'table', 'column', 'columnGroup'].map((name) =>
+  const [text, table, column, group]: unknown[] = ['value', 'table', 'column', 'columnGroup'].map((name) =>
     Reflect.get(given, name),
   )
-  if (typeof value !== 'string')
-    throw new VaultError('invalid_request', `${VERB} failed. Item ${index} needs a value, as text.`, { index })
-  const hasPlace = table !== undefined || column !== undefined
-  if (hasPlace === (group !== undefined) || (hasPlace && (table === undefined || column === undefined))) {
-    throw new VaultError('invalid_request', `${VERB} failed. Item ${index} needs either columnGroup, or both table and column.`, {
+  if (typeof text !== 'string') throw fault('invalid_request', { index })`values[${index}].value must be a string.`
+  const hasColumn = table !== undefined && column !== undefined
+  if (group !== undefined && table === undefined && column === undefined) return { text, group }
+  if (group === undefined && hasColumn) return { text, table, column }
+  throw fault('invalid_request', { index })`values[${index}] needs either columnGroup, or both table and column.`
+}
+
+/** The columns of a parameter, and its value as their type reads it. */
+function wantedOf(context: OperationContext, asked: Asked, index: number): Wanted {
+  const columns = 'group' in asked ? columnsOfGroup(context, asked.group) : [columnOf(context, asked)]
+  const first = at(columns, 0)
+  if (first.column.token?.isDeterministic !== true) {
+    throw fault('unprocessable', {
       index,
-    })
+    })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
-  const homes = group === undefined ? [homeOf(context, table, column)] : homesOf(context, group)
-  const home = homes[0]
-  if (home?.column.token?.isDeterministic !== true) {
-    throw new VaultError(
-      'unprocessable',
-      `${VERB} failed. The column of item ${index} has no deterministic tokens. Ask for a deterministic column, or read the record's tokens.`,
-      { index },
-    )
-  }
-  return { homes, value: parseValue(home, value, index) }
+  return { columns, value: parseValue(first, asked.text, index) }
 }
 
-function homeOf(context: OperationContext, tableName: unknown, name: unknown): Home {
-  const table = tableOf(context, tableName)
-  const access = accessTo(context, table, 'TOKENIZATION')
-  return { access, column: columnFor(context, access, { name, action: 'TOKENIZATION' }) }
+function columnOf(
+  context: OperationContext,
+  { table: name, column }: { readonly table: unknown; readonly column: unknown },
+): TokenColumn {
+  const access = requireAccess(context, requireTable(context, name), 'TOKENIZATION')
+  return { access, column: requireColumn(context, access, { name: column, action: 'TOKENIZATION' }) }
 }
 
-/** The columns of a group that he may ask. Of a group in which he may ask none he learns nothing, unless he sees one of them, or holds no grant on its tables at all. */
-function homesOf(context: OperationContext, group: unknown): Home[] {
+/**
+ * Columns of the group on which the caller has TOKENIZATION. If there are none, throws `forbidden` when the caller can read one of
+ * them or has no grant on their tables, else `invalid_request`, as for an unknown group.
+ */
+function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[] {
   const all = [...context.layout.tables.values()].flatMap((table) =>
     table.columns
       .filter((column) => column.group !== undefined && column.group === group)
       .map((column) => ({ access: context.access.table(table), column })),
   )
-  const homes = all.filter(({ access, column }) => access.couldMay('TOKENIZATION', column))
-  if (homes.length > 0) return homes
-  const isStranger = all.length > 0 && all.every(({ access }) => !access.holdsAny)
-  if (isStranger || all.some(({ access, column }) => access.couldSee(column))) throw forbidden(context.caller, 'TOKENIZATION')
-  throw new VaultError(
-    'invalid_request',
-    `${VERB} failed. Column group ${printableName(group)} is unknown. Specify a group of the schema.`,
-  )
+  const allowed = all.filter(({ access, column }) => access.couldMay('TOKENIZATION', column))
+  if (allowed.length > 0) return allowed
+  const hasNoGrant = all.length > 0 && all.every(({ access }) => !access.holdsAny)
+  if (hasNoGrant || all.some(({ access, column }) => access.couldSee(column))) throw forbidden(context.caller, 'TOKENIZATION')
+  throw fault('invalid_request')`Column group ${printableName(group)} does not exist. Specify a group of the schema.`
 }
 
-function parseValue({ access: { table }, column }: Home, text: string, index: number): unknown {
+function parseValue({ access: { table }, column }: TokenColumn, text: string, index: number): unknown {
   try {
     return column.type.fromText(text)
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
-    throw new VaultError(
+    const detail = cellDetail(table, column, index)
+    throw fault(
       'unprocessable',
-      `${VERB} failed. The value for column ${column.name} of table ${table.name} ${error.message} (position ${index}).`,
-      {
-        table: table.name,
-        column: column.name,
-        index,
-      },
-    )
+      detail,
+    )`values[${index}] for column ${column.name} of table ${table.name} ${words(error.message)}.`
   }
 }
 
-/** Whether a live record that is there for the caller holds each value, in any column of its scope; what digests claim is proven on the opened cell. */
-async function liveValues(context: OperationContext, wanted: readonly Wanted[]): Promise<boolean[]> {
+/** Whether a live record visible to the caller holds each value, in any of its columns. */
+async function areLive(context: OperationContext, wanted: readonly Wanted[]): Promise<boolean[]> {
   const isLive: boolean[] = new Array(wanted.length).fill(false)
-  const homes = new Map(wanted.flatMap((one) => one.homes).map((home) => [home.column, home]))
-  for (const home of homes.values()) {
-    const places = wanted.flatMap((one, place) =>
-      !isLive[place] && one.homes.some(({ column }) => column === home.column) ? [place] : [],
+  const columns = new Map(wanted.flatMap((one) => one.columns).map((one) => [one.column, one]))
+  for (const one of columns.values()) {
+    const indexes = wanted.flatMap(({ columns: asked }, index) =>
+      !isLive[index] && asked.some(({ column }) => column === one.column) ? [index] : [],
     )
-    const values = places.map((place) => wanted[place]?.value)
-    const held = await areHeld(context, home, values)
-    for (const [k, place] of places.entries()) isLive[place] = held[k] === true
+    const values = indexes.map((index) => at(wanted, index).value)
+    const held = await areHeld(context, one, values)
+    for (const [k, index] of indexes.entries()) isLive[index] = at(held, k)
   }
   return isLive
 }
 
-async function areHeld(context: OperationContext, home: Home, values: readonly unknown[]): Promise<boolean[]> {
-  const { access, column } = home
+/** Whether a visible row holds each value in the column. The opened value decides, so that a digest moved in the database finds no wrong record. */
+async function areHeld(
+  { unit, barrier }: OperationContext,
+  { access, column }: TokenColumn,
+  values: readonly unknown[],
+): Promise<boolean[]> {
+  const { table } = access
   const needs = [{ action: 'TOKENIZATION', columns: [column] } as const]
-  const digests = digestValues(context.barrier.ring, column, values)
-  const proves = (place: number, rows: readonly Row[]): boolean[] =>
-    holdValues(context, home, rows).map((value) => isSameValue(column, value, values[place]))
-  const rows = await findReached(context, { access, column, needs, proves }, digests)
-  const held = holdValues(
-    context,
-    home,
-    rows.filter((row) => row !== undefined),
-  )
+  const rows = await findVisibleByDigest(unit.storage, barrier, {
+    access,
+    column,
+    needs,
+    digests: digestValues(barrier.ring, column, values),
+    proves: (index, found) => columnValues(barrier, table, column, found).map((held) => isSameValue(column, held, values[index])),
+  })
+  const found = rows.filter((row) => row !== undefined)
+  const held = columnValues(barrier, table, column, found)
   let next = 0
   return rows.map((row, index) => row !== undefined && isSameValue(column, held[next++], values[index]))
-}
-
-/** The value each row holds in the column. */
-function holdValues({ barrier }: OperationContext, { access, column }: Home, rows: readonly Row[]): unknown[] {
-  const cursor = openRows(barrier, access.table, rows)
-  return rows.map((_, index) => {
-    cursor.to(index)
-    return cursor.value(column)
-  })
 }

@@ -1,98 +1,125 @@
-/** Changes named columns of one record; concurrent changes of different columns all survive. */
-import type { Byot } from '../barrier/brought-tokens.ts'
-import { assertNoPointers, parseTokens } from '../barrier/brought-tokens.ts'
+/** Update: named columns of one record; concurrent updates of different columns all survive. */
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
+import type { Values } from '../barrier/parse-record.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { readIds } from '../barrier/record-ids.ts'
-import { VaultError } from '../errors.ts'
-import type { RowAccess, TableAccess } from '../policy/table-access.ts'
-import { judgeRows } from '../row-access/evaluate-access.ts'
-import type { Written } from '../records/record-store.ts'
-import { markedOf, storeChanges } from '../records/record-store.ts'
-import type { Writing } from '../records/write-request.ts'
+import type { Byot } from '../barrier/supplied-tokens.ts'
+import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
+import { fault } from '../errors.ts'
+import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertColumnsWritable, findInvisible, requireAccess } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import type { TableAccess } from '../policy/table-access.ts'
+import type { WasVisible, Written } from '../records/record-store.ts'
+import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
+import { evaluateAccess } from '../row-access/evaluate-access.ts'
+import type { Table } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
+import { retry } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
-import { audited } from './audited.ts'
-import type { OperationContext, SessionContext } from '../execution/context.ts'
-import { assertOptions, byotOf, flagOf, recordsNotFound, tableOf } from '../execution/context.ts'
-import { accessTo, assertNameable, beyondReach } from '../execution/grants.ts'
 
-const VERB = 'Update'
-
-/** Times a change begins again because others keep changing the same record. */
-const MOST_ATTEMPTS = 1000
+/** Times an update runs again because others keep changing the same record. */
+const MAX_ATTEMPTS = 1000
 
 /** Options of an update. */
 export interface UpdateOptions {
-  /** Answer the tokens of the columns that were given a value. Default false. */
+  /** Return the tokens of the columns that were given a value. Default false. */
   readonly tokenization?: boolean
-  /** Whether the change may, or must, bring tokens of its own. Default DISABLE. */
+  /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: Byot
 }
 
-/** A changed record; `updatedAt` is RFC 3339 with nine decimals. */
+/** Input of an update. */
+export interface UpdateInput {
+  readonly table: string
+  readonly id: string
+  readonly fields: unknown
+  readonly tokens?: unknown
+  readonly options?: UpdateOptions
+}
+
+/** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
 export interface UpdatedRecord extends StoredRecord {
   readonly updatedAt: string
 }
 
-/** Writes the named columns, whole, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`; then nothing changed. */
-export function updateRecord(
-  session: SessionContext,
-  tableName: string,
-  { id, change: given }: { readonly id: string; readonly change: unknown },
-  options: UpdateOptions,
-): Promise<UpdatedRecord> {
-  const body = () => ({ table: tableName, id, ...changeOf(given), ...options })
-  return audited(session, { action: 'UPDATE', resourceType: 'RECORD', verb: VERB, body }, async (context, trail) => {
-    const table = tableOf(context, tableName)
-    trail.about(table)
-    const change = changeOf(given)
-    assertOptions<UpdateOptions>(options, VERB, ['tokenization', 'byot'])
-    const tokenization = flagOf(options.tokenization, VERB, 'tokenization')
-    const mode = byotOf(options.byot, VERB)
-    const access = accessTo(context, table, 'UPDATE')
-    assertNameable(context, access, { members: [change.fields, change.tokens], action: 'UPDATE' })
-    const values = parseFields(table, change.fields, { verb: VERB, index: 0 })
-    if (values.every((value) => value === undefined)) {
-      throw new VaultError('invalid_request', `${VERB} failed. Name at least one column of table ${table.name} to change.`, {
-        table: table.name,
-      })
-    }
-    const brought = [parseTokens(table, change.tokens, { mode, values, place: { verb: VERB, index: 0 } })]
-    assertNoPointers(context.barrier.ring, context.layout, table, brought, VERB)
-    const written = await changeRecord(context, access, id, { records: [values], brought, verb: VERB, indexes: [0] })
-    const wanted = tokenization
-      ? markedOf(written, [values], (_, column) => written.before.level(column) !== undefined)
-      : undefined
-    const [stored] = mintRecords(context.barrier.ring, table, written.ids, wanted)
+interface Request {
+  readonly table: Table
+  readonly id: string
+  readonly fields: unknown
+  readonly tokens: unknown
+  readonly tokenization: boolean
+  readonly mode: Byot
+}
+
+/** What is written over the record. */
+interface Change {
+  readonly values: Values
+  readonly supplied: ReadonlyMap<string, string> | undefined
+}
+
+/** Writes the named columns, whole, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; then nothing changed. */
+export const update: Operation<UpdateInput, Request, UpdatedRecord> = {
+  action: 'UPDATE',
+  resourceType: 'RECORD',
+  verb: 'Update',
+  recorded: { table: 'name', id: 'value', fields: 'columns', tokens: 'columns', tokenization: 'flag', byot: BYOT_MODES },
+  parse({ table: name, id, fields, tokens, options = {} }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    assertOptions<UpdateOptions>(options, ['tokenization', 'byot'])
+    const tokenization = parseFlag(options.tokenization, 'tokenization')
+    return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot) }
+  },
+  async execute(context, request) {
+    const { table, id, tokenization } = request
+    const { ring } = context.barrier
+    const access = requireAccess(context, table, 'UPDATE')
+    const change = parseChange(context, access, request)
+    const { written, wasVisible } = await changeRecord(context, access, { id, change })
+    const wanted = tokenization ? mintInputOf(written, [change.values], wasVisible) : undefined
+    const stored = at(mintRecords(ring, table, written.ids, wanted), 0)
     return { ...stored, id, updatedAt: toTimestamp(context.clock.now()) }
-  })
+  },
 }
 
-/** What a change names; of anything that is no object, nothing. */
-function changeOf(given: unknown): { readonly fields: unknown; readonly tokens: unknown } {
-  const change = typeof given === 'object' && given !== null ? given : {}
-  return { fields: Reflect.get(change, 'fields'), tokens: Reflect.get(change, 'tokens') }
+function parseChange(context: OperationContext, access: TableAccess, { table, fields, tokens, mode }: Request): Change {
+  assertColumnsWritable(context, access, { members: [fields, tokens], action: 'UPDATE' })
+  const values = parseFields(table, fields, undefined)
+  if (values.every((value) => value === undefined))
+    throw fault('invalid_request', {
+      table: table.name,
+    })`record.fields names no column of table ${table.name}. Name at least one.`
+  const supplied = parseTokens(table, tokens, { mode, values, index: undefined })
+  const { ring } = context.barrier
+  assertNoPointers({ ring, layout: context.layout }, table, { tokens: [supplied], indexes: [undefined] })
+  return { values, supplied }
 }
 
-/** Writes over the record as it stands, beginning again when others changed it meanwhile. One beyond his reach is not there. */
-async function changeRecord(
+/** Writes over the record, again when others changed it meanwhile. Throws `not_found` for one that is not visible to the caller. */
+function changeRecord(
   context: OperationContext,
   access: TableAccess,
-  id: string,
-  writing: Writing,
-): Promise<Written & { readonly before: RowAccess }> {
+  { id, change: { values, supplied } }: { readonly id: string; readonly change: Change },
+): Promise<{ readonly written: Written; readonly wasVisible: WasVisible }> {
   const { table } = access
-  const [position] = readIds(context.barrier.ring, table, [id])
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const [row] = position === undefined ? [] : await context.unit.storage.get(table.physical.name, [position])
-    const changes = row === undefined ? [] : [{ row, values: writing.records[0] ?? [], index: 0 }]
-    if (row === undefined || beyondReach(context, access, changes).length > 0) throw recordsNotFound(table, VERB, [id], [0])
-    const [before = access.forRow([])] = judgeRows(context, access, [row])
-    const written = await storeChanges(context, table, [row], writing)
-    if (written !== undefined) return { ...written, before }
+  const { unit, barrier } = context
+  const [position] = readIds(barrier.ring, table, [id])
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === STALE,
+    exhausted: () =>
+      fault('aborted', { table: table.name })`The record of table ${table.name} changed concurrently in every attempt. Retry.`,
   }
-  throw new VaultError('aborted', `${VERB} failed. The record of table ${table.name} is being changed too often. Try again.`, {
-    table: table.name,
+  return retry(policy, async () => {
+    const [row] = position === undefined ? [] : await unit.storage.get(table.physical.name, [position])
+    if (row === undefined || findInvisible(context, access, [{ row, values, index: undefined }]).length > 0)
+      throw recordsNotFound(table, [id], [0])
+    const before = at(evaluateAccess(barrier, access, [row]), 0)
+    const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
+    const written = await storeChanges(unit, context, request)
+    return { written, wasVisible: (_, column) => before.level(column) !== undefined }
   })
 }

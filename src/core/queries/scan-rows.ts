@@ -1,7 +1,7 @@
 /** Reads a table for a query: page after page by id, in slices short enough that others are answered meanwhile. */
+import type { Barrier } from '../barrier/barrier.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
-import type { StoreContext } from '../records/writing-context.ts'
 import type { HeldRow } from './held-row.ts'
 import type { Pace } from './pace.ts'
 import type { Sift } from './sift-rows.ts'
@@ -19,7 +19,10 @@ const LONGEST_SLICE = 500
 const SLICE_BYTES = 512 * 1024
 
 /** What reading takes. */
-export type ScanContext = Pick<StoreContext, 'barrier'> & { readonly storage: StorageReads }
+export interface ScanContext {
+  readonly storage: StorageReads
+  readonly barrier: Barrier
+}
 
 /** What is to be read. */
 export interface Scan {

@@ -6,13 +6,13 @@ import { allOf, columnsOf, splitConjuncts } from '../expressions/columns-of.ts'
 import type { Condition, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { Row } from '../ports/storage.ts'
+import { compiledConditions } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { leastGrants, takesPart } from '../sql/source-access.ts'
-import { judgesOf } from '../row-access/evaluate-access.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { HeldRow } from './held-row.ts'
 
@@ -114,7 +114,7 @@ function createJudge({ source: { access }, isJudged, demand }: SourcePlan): Judg
     const grants = leastGrants(access)
     return { readsIds: false, isOnPlain: false, grantsOf: () => grants }
   }
-  const judges = judgesOf(access)
+  const judges = compiledConditions(access)
   // Rows in which the same conditions hold share their grants, and so whether they take part.
   const verdicts = new Map<RowGrants, boolean>()
   return {

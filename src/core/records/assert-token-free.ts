@@ -1,24 +1,28 @@
-/** Refuses brought tokens that are taken without being stored: derived tokens of values that live. */
+/** Refuses supplied tokens that are in use without being stored: tokens derived from values of live records. */
 import { isSameValue } from '../barrier/digest-values.ts'
-import { VaultError } from '../errors.ts'
+import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
+import type { Fault } from '../errors.ts'
+import { fault, VaultError } from '../errors.ts'
+import type { StorageReads } from '../ports/storage.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { StoreContext } from './writing-context.ts'
 import { resolveDerived } from './resolve-tokens.ts'
-import type { Writing } from './write-request.ts'
+import type { WriteRequest } from './write-request.ts'
 
-/** Throws `conflict` for a brought token that a live value derives already, unless it is brought for that same value. */
-export async function assertUnderived(
-  context: StoreContext,
-  table: Table,
-  { records, brought, verb, indexes }: Writing,
+/** Throws `conflict` for a supplied token that a live value derives, unless it is supplied for that same value. */
+export async function assertTokensFree(
+  storage: StorageReads,
+  context: ReadingContext,
+  { table, records, supplied, indexes }: WriteRequest,
 ): Promise<void> {
-  const asked = brought.flatMap((tokens, row) =>
+  const asked = supplied.flatMap((tokens, row) =>
     [...(tokens ?? [])].flatMap(([name, text]) => {
       const column = table.byName.get(name)
       return column === undefined ? [] : [{ row, column, text }]
     }),
   )
   const found = await resolveDerived(
+    storage,
     context,
     asked.map(({ text }) => text),
   )
@@ -27,15 +31,15 @@ export async function assertUnderived(
     if (other === undefined) continue
     const value = records[row]?.[column.position]
     const isOwn = !(other instanceof VaultError) && other.column.scope === column.scope && isSameValue(column, other.value, value)
-    if (!isOwn) throw tokenTaken(table, column, verb, indexes[row] ?? row)
+    if (!isOwn) throw tokenTaken(table, column, indexes[row])
   }
 }
 
-/** The answer to a brought token that stands for something else, wherever that shows. */
-export function tokenTaken(table: Table, column: Pick<Column, 'name'>, verb: string, index: number): VaultError {
-  return new VaultError(
+/** The error for a supplied token that stands for something else. */
+export function tokenTaken(table: Table, column: Pick<Column, 'name'>, index: RecordIndex): Fault {
+  const detail = cellDetail(table, column, index)
+  return fault(
     'conflict',
-    `${verb} failed. The token brought for column ${column.name} of table ${table.name} already stands for something else (record ${index}). Bring another.`,
-    { table: table.name, column: column.name, index },
-  )
+    detail,
+  )`The token for column ${column.name} of table ${table.name} is already in use${inRecord(index)}. Use another.`
 }

@@ -1,4 +1,4 @@
-/** Writes records together with what stands beside them: remembered tokens and values that live apart, all in one transaction. */
+/** Writes records together with their stored tokens and transient values, all in one transaction. */
 import type { Admitted, Amended } from '../barrier/admit.ts'
 import { admitRows, amendRows } from '../barrier/admit.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
@@ -7,214 +7,228 @@ import { countTransients, slotOf } from '../barrier/marks.ts'
 import type { Marked } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { isVaultError } from '../errors.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import type { NewRow, Row, Storage } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
-import { assertUnderived, tokenTaken } from './assert-token-free.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at } from '../util/at.ts'
+import { retry } from '../util/retry.ts'
+import { assertTokensFree, tokenTaken } from './assert-token-free.ts'
 import { drawTokens } from './draw-tokens.ts'
-import type { WritingContext } from './writing-context.ts'
-import { nowMs } from './writing-context.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, insertTokens, tokenRows, tokensToStore } from './token-store.ts'
 import { dropTransients, insertTransients, reserveTransients } from './transient-store.ts'
-import type { Writing } from './write-request.ts'
+import type { WriteRequest } from './write-request.ts'
+import type { WritingContext } from './writing-context.ts'
 
-/** Times drawn tokens are drawn again because others took them between looking and storing. */
-const MOST_ATTEMPTS = 100
+/** Times tokens are drawn again because another caller stored one of them between the check and the write. */
+const MAX_ATTEMPTS = 100
 
-/** Thrown inside a transaction to undo it when a row changed between reading and writing it. */
+/** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
 export const STALE = new Error('a row changed between reading and writing it')
 
-/** Records as they were written: their rows, and what their tokens are told by. */
+/** Records as they were written: their rows, and what their tokens are made of. */
 export interface Written {
   readonly ids: readonly number[]
   readonly marks: Marks
   readonly nowMs: number
-  /** A 1 for each slot whose token was kept as it stood; absent where all are new. */
+  /** A 1 for each slot whose token was kept; absent where all are new. */
   readonly kept?: Uint8Array
 }
 
-/** Whether somebody may see what a cell of a row held before. */
-export type SawBefore = (row: number, column: Column) => boolean
+/** Whether the caller could see what a cell of a row held before. */
+export type WasVisible = (row: number, column: Column) => boolean
 
-/** What the tokens of records just written are told by. A kept token tells of a value that stood there before: only whoever saw that is told. */
-export function markedOf(written: Written, records: readonly Values[], sawBefore: SawBefore): Marked {
+/** What the tokens of written records are made of. A kept token reveals a value that was there before, so it is shown only where that value was visible. */
+export function mintInputOf(written: Written, records: readonly Values[], wasVisible: WasVisible): Marked {
   const { ids, marks, nowMs, kept } = written
   return {
     ids,
     marks,
     nowMs,
     valueOf: (row, column) => records[row]?.[column.position],
-    hides: (row, column) => kept?.[slotOf(marks, row, column)] === 1 && !sawBefore(row, column),
+    hides: (row, column) => kept?.[slotOf(marks, row, column)] === 1 && !wasVisible(row, column),
   }
 }
 
-/** Stores new records and what stands beside them, all or none. Throws `conflict` or `unprocessable` in the words of the schema. */
-export async function storeNew(context: WritingContext, table: Table, writing: Writing): Promise<Written> {
-  for (let attempt = 1; ; attempt++) {
-    const sources = await prepareMarks(context, table, writing)
-    const ids = await context.unit.storage.reserveIds(table.physical.name, writing.records.length)
-    const admitted = admitRows(context.barrier, table, { ids, records: writing.records, sources })
+/** Stores new records with their tokens and transient values, all or none. Throws `conflict` or `unprocessable`. */
+export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
+  const { table, records } = request
+  return writeWithTokens(request, async () => {
+    const sources = await prepareMarks(unit.storage, context, request)
+    const ids = await unit.storage.reserveIds(table.physical.name, records.length)
+    const admitted = admitRows(context.barrier, table, { ids, records, sources })
     const tokens = tokensToStore(table, ids, admitted.marks)
-    try {
-      await insertAdmitted(context, table, admitted, tokens)
-      return { ids, marks: admitted.marks, nowMs: sources.nowMs }
-    } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !isTokenRace(error, table, tokens, writing))
-        throw explainStoring(error, table, tokens, writing)
+    return {
+      tokens,
+      async write() {
+        await insertAdmitted(unit, context, { table, admitted, tokens })
+        return { ids, marks: admitted.marks, nowMs: sources.nowMs }
+      },
     }
-  }
+  })
 }
 
-/** Writes the named values into rows as they stand, all or none; undefined where a row changed meanwhile, and then nothing was written. */
-export async function storeChanges(
+/** Writes the named values over these rows, all or none. Throws STALE where a row changed meanwhile; then nothing was written. */
+export function storeChanges(
+  unit: UnitOfWork,
   context: WritingContext,
-  table: Table,
-  rows: readonly Row[],
-  writing: Writing,
-): Promise<Written | undefined> {
+  { rows, ...request }: WriteRequest & { readonly rows: readonly Row[] },
+): Promise<Written> {
+  const { table, records } = request
   const ids = rows.map((row) => row.id)
-  for (let attempt = 1; ; attempt++) {
-    const sources = await prepareMarks(context, table, writing)
-    const amended = amendRows(context.barrier, table, { rows, records: writing.records, sources })
+  return writeWithTokens(request, async () => {
+    const sources = await prepareMarks(unit.storage, context, request)
+    const amended = amendRows(context.barrier, table, { rows, records, sources })
     const tokens = tokensToStore(table, ids, withoutKept(amended))
-    try {
-      const isWritten = await updateAmended(context, table, amended, tokens)
-      return isWritten ? { ids, marks: amended.marks, nowMs: sources.nowMs, kept: amended.kept } : undefined
-    } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !isTokenRace(error, table, tokens, writing))
-        throw explainStoring(error, table, tokens, writing)
+    return {
+      tokens,
+      async write() {
+        await updateAmended(unit, context, { table, amended, tokens })
+        return { ids, marks: amended.marks, nowMs: sources.nowMs, kept: amended.kept }
+      },
     }
+  })
+}
+
+/** A write that is ready, with the tokens it stores. */
+interface PreparedWrite {
+  readonly tokens: readonly NewToken[]
+  write(): Promise<Written>
+}
+
+/** Prepares and writes, again with fresh tokens where a drawn one was taken meanwhile. Conflicts are explained by column and record. */
+function writeWithTokens(request: WriteRequest, prepare: () => Promise<PreparedWrite>): Promise<Written> {
+  let tokens: readonly NewToken[] = []
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => isDrawnTokenTaken(error, tokens, request),
   }
+  return retry(policy, async () => {
+    const prepared = await prepare()
+    tokens = prepared.tokens
+    try {
+      return await prepared.write()
+    } catch (error) {
+      throw isDrawnTokenTaken(error, tokens, request) ? error : explainWriting(error, tokens, request)
+    }
+  })
 }
 
-/** What the marks of these records are drawn from: brought texts, drawn ones, ids for values that live apart, and the time. */
-async function prepareMarks(context: WritingContext, table: Table, writing: Writing): Promise<MarkSources> {
-  const { records, brought } = writing
-  await assertUnderived(context, table, writing)
-  const texts = await drawTokens(context, table, writing)
-  const transientIds = await reserveTransients(context.unit.storage, countTransients(table, records))
-  return { texts, brought, transientIds, nowMs: nowMs(context) }
+/** What the tokens of these records are made of: supplied texts, drawn ones, ids for transient values, and the time. */
+async function prepareMarks(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<MarkSources> {
+  const { table, records, supplied } = request
+  await assertTokensFree(storage, context, request)
+  const texts = await drawTokens(storage, context, request)
+  const transientIds = await reserveTransients(storage, countTransients(table, records))
+  return { texts, brought: supplied, transientIds, nowMs: nowMs(context) }
 }
 
-/** The records and what stands beside them. */
 async function insertAdmitted(
+  unit: UnitOfWork,
   context: WritingContext,
-  table: Table,
-  admitted: Admitted<NewRow>,
-  tokens: readonly NewToken[],
+  {
+    table,
+    admitted,
+    tokens,
+  }: { readonly table: Table; readonly admitted: Admitted<NewRow>; readonly tokens: readonly NewToken[] },
 ): Promise<void> {
-  const remembered = await tokenRows(context.unit.storage, context.barrier.ring, tokens)
-  const batches = [
-    { table: table.physical.name, rows: admitted.rows },
-    { table: TRANSIENTS.name, rows: admitted.transients },
-    { table: TOKENS.name, rows: remembered },
-  ]
-  context.story.writes(
+  const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
+  context.event.setWrittenRows(
     table,
     admitted.rows.map(({ id }) => id),
   )
-  await context.unit.insert(batches)
+  await unit.insert([
+    { table: table.physical.name, rows: admitted.rows },
+    { table: TRANSIENTS.name, rows: admitted.transients },
+    { table: TOKENS.name, rows: stored },
+  ])
 }
 
-/** False where a row changed meanwhile. */
 async function updateAmended(
+  unit: UnitOfWork,
   context: WritingContext,
-  table: Table,
-  amended: Amended,
-  tokens: readonly NewToken[],
-): Promise<boolean> {
+  { table, amended, tokens }: { readonly table: Table; readonly amended: Amended; readonly tokens: readonly NewToken[] },
+): Promise<void> {
   const ids = amended.rows.map((patch) => patch.id)
-  const remembered = await tokenRows(context.unit.storage, context.barrier.ring, tokens)
-  try {
-    const write = async ({ storage }: UnitOfWork<Storage>): Promise<void> => {
-      if ((await storage.update(table.physical.name, amended.rows)).includes(false)) throw STALE
-      await dropReplaced(storage, table, ids, amended)
-      await insertTransients(storage, amended.transients)
-      await insertTokens(storage, remembered)
-      context.story.writes(table, ids)
-    }
-    await context.unit.change(write)
-    return true
-  } catch (error) {
-    if (error === STALE) return false
-    throw error
-  }
+  const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
+  await unit.change(async ({ storage }) => {
+    if ((await storage.update(table.physical.name, amended.rows)).includes(false)) throw STALE
+    await dropReplaced(storage, table, { ids, amended })
+    await insertTransients(storage, amended.transients)
+    await insertTokens(storage, stored)
+    context.event.setWrittenRows(table, ids)
+  })
 }
 
-/** What storing came to, in the words of the schema: which column's value or brought token is taken, and of which record. */
-function explainStoring(error: unknown, table: Table, tokens: readonly NewToken[], { brought, verb, indexes }: Writing): unknown {
+/** A conflict explained by the schema: which column's value or supplied token is taken, and of which record. Any other error as it is. */
+function explainWriting(error: unknown, tokens: readonly NewToken[], { table, supplied, indexes }: WriteRequest): unknown {
   if (!isVaultError(error, 'conflict')) return error
-  if (error.details[0]?.table === table.physical.name) return explainConflict(error, table, verb, indexes)
-  if (error.details[0]?.table !== TOKENS.name) return error
-  const taken = broughtAt(error.details[0]?.index, table, tokens, brought)
-  if (taken === undefined) return error
-  return tokenTaken(table, { name: taken.column }, verb, indexes[taken.place] ?? 0)
+  const [detail] = error.details
+  if (detail?.table === table.physical.name) return explainConflict(error, table, indexes)
+  if (detail?.table !== TOKENS.name) return error
+  const taken = suppliedAt(detail.index, tokens, { table, supplied })
+  return taken === undefined ? error : tokenTaken(table, { name: taken.column }, at(indexes, taken.row))
 }
 
-/** Deletes rows and the tokens that stood for their cells. Values that live apart stay until their time. Answers the ids that went. */
-export async function deleteRows(storage: Storage, table: Table, rows: readonly number[]): Promise<readonly number[]> {
-  const gone = await storage.delete(table.physical.name, { ids: rows })
-  await dropTokens(storage, spacesOf(table), gone)
-  return gone
+/** True for the conflict of a drawn token with one that another caller stored first: drawing again resolves it. */
+function isDrawnTokenTaken(error: unknown, tokens: readonly NewToken[], request: WriteRequest): boolean {
+  if (!isVaultError(error, 'conflict') || error.details[0]?.table !== TOKENS.name) return false
+  return suppliedAt(error.details[0].index, tokens, request) === undefined
 }
 
-/** Ids that one statement forgets tokens by. */
-const SLICE = 10_000
-
-/** Deletes every row of a table and the tokens that stood for their cells: of the rows that went, not of those that came meanwhile. */
-export async function deleteAll(storage: Storage, table: Table): Promise<void> {
-  const gone = await storage.delete(table.physical.name, { filter: { kind: 'every' } })
-  for (let at = 0; at < gone.length; at += SLICE) await dropTokens(storage, spacesOf(table), gone.slice(at, at + SLICE))
-}
-
-/** True for the conflict of a drawn token with one that somebody else stored first: drawing again mends it. */
-function isTokenRace(error: unknown, table: Table, tokens: readonly NewToken[], { brought }: Writing): boolean {
-  return (
-    isVaultError(error, 'conflict') &&
-    error.details[0]?.table === TOKENS.name &&
-    broughtAt(error.details[0]?.index, table, tokens, brought) === undefined
-  )
-}
-
-/** The column and place of the brought token a conflict is about; undefined where it is about a drawn one. */
-function broughtAt(
+/** The column and row of the supplied token at this index of a list; undefined where that token was drawn. */
+function suppliedAt(
   index: number | undefined,
-  table: Table,
   tokens: readonly NewToken[],
-  brought: TokenTexts,
-): { readonly column: string; readonly place: number } | undefined {
+  { table, supplied }: { readonly table: Table; readonly supplied: TokenTexts },
+): { readonly column: string; readonly row: number } | undefined {
   const token = index === undefined ? undefined : tokens[index]
   const column = table.tokenized.find(({ space }) => space === token?.space)
   if (token === undefined || column === undefined) return undefined
-  return brought[token.place]?.get(column.name) === token.text ? { column: column.name, place: token.place } : undefined
+  return supplied[token.place]?.get(column.name) === token.text ? { column: column.name, row: token.place } : undefined
 }
 
-/** The marks whose texts are new: a stable column's kept text is remembered already. */
+/** The marks whose texts are new: the kept text of a stable column is stored already. */
 function withoutKept({ marks, kept }: Amended): Marks {
   return { ...marks, texts: marks.texts.map((text, slot) => (kept[slot] === 1 ? undefined : text)) }
 }
 
-/** Drops what stood beside the cells that were written over. */
-async function dropReplaced(storage: Storage, table: Table, ids: readonly number[], { replaced }: Amended): Promise<void> {
-  const stale = table.tokenized.flatMap((column) =>
-    ids.flatMap((id, row) => {
-      const slot = row * replaced.width + column.tokenPosition
-      return replaced.texts[slot] === undefined ? [] : [{ space: column.space, row: replaced.tickets[slot]?.row ?? id }]
-    }),
-  )
-  for (const space of new Set(stale.map((token) => token.space))) {
-    await dropTokens(
-      storage,
-      [space],
-      stale.flatMap((token) => (token.space === space ? [token.row] : [])),
-    )
+/** Drops the stored tokens and transient values of replaced cells. */
+async function dropReplaced(
+  storage: Storage,
+  table: Table,
+  { ids, amended: { replaced } }: { readonly ids: readonly number[]; readonly amended: Amended },
+): Promise<void> {
+  for (const column of table.tokenized) {
+    const rows = ids.flatMap((id, row) => {
+      const slot = slotOf(replaced, row, column)
+      return replaced.texts[slot] === undefined ? [] : [replaced.tickets[slot]?.row ?? id]
+    })
+    if (rows.length > 0) await dropTokens(storage, [column.space], rows)
   }
   await dropTransients(storage, replaced)
 }
 
-/** Spaces whose tokens stand for cells of the record itself. */
-function spacesOf(table: Table): number[] {
+/** Deletes rows and the stored tokens of their cells. Transient values stay until they expire. Returns the ids that were deleted. */
+export async function deleteRows(storage: Storage, table: Table, rows: readonly number[]): Promise<readonly number[]> {
+  const gone = await storage.delete(table.physical.name, { ids: rows })
+  await dropTokens(storage, recordSpaces(table), gone)
+  return gone
+}
+
+/** Ids by which one statement drops tokens. */
+const SLICE = 10_000
+
+/** Deletes every row of a table and the stored tokens of the rows that were deleted, not of those inserted meanwhile. */
+export async function deleteEveryRow(storage: Storage, table: Table): Promise<void> {
+  const gone = await storage.delete(table.physical.name, { filter: { kind: 'every' } })
+  const spaces = recordSpaces(table)
+  for (let start = 0; start < gone.length; start += SLICE) await dropTokens(storage, spaces, gone.slice(start, start + SLICE))
+}
+
+/** The columns whose tokens stand for cells of the record itself. */
+function recordSpaces(table: Table): number[] {
   return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.space]))
 }

@@ -1,22 +1,22 @@
-/** From texts to what they stand for: pointers undisguised, derived tokens traced, remembered ones looked up, and every claim proven on the opened cell. */
+/** Resolves tokens to the values they stand for: candidates by pointer, derivation and stored token, each verified on the opened cell. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import type { OpenRows } from '../barrier/reveal.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { revealTransients } from '../barrier/transients.ts'
-import { VaultError } from '../errors.ts'
+import { type Fault, fault, VaultError } from '../errors.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
+import { findByDigest } from '../row-access/find-by-digest.ts'
+import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
+import { at } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { ValueFault } from '../values/column-type.ts'
-import { findByDigest } from '../row-access/find-by-digest.ts'
-import type { StoreContext } from './writing-context.ts'
-import { nowMs } from './writing-context.ts'
 import { findTokens } from './token-store.ts'
 import { getTransients } from './transient-store.ts'
 
-/** What a token stands for. `row` is the record's; undefined where the value lives apart from any. */
+/** What a token stands for. `row` is the record's; undefined for a transient value, which has no record. */
 export interface Resolved {
   readonly table: Table
   readonly column: Column
@@ -24,136 +24,141 @@ export interface Resolved {
   readonly row: Row | undefined
 }
 
-/** What became of one token: what it stands for, an error of its own, or nothing. */
+/** The result for one token: what it stands for, an error of its own, or undefined for nothing. */
 export type Resolution = Resolved | VaultError | undefined
 
-/** Whose tokens count. Which of several leads is followed is decided among these alone: what else is stored must not show. */
-export interface Reach {
-  /** The first row within reach that holds each digest, undefined where there is none. */
+/** Which records count. A choice between several candidates considers these alone, so that hidden records have no effect. */
+export interface Visibility {
+  /** The first visible row that has each digest, undefined where there is none. */
   findRows(table: Table, column: Column, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]>
-  /** The same resolutions, those beyond reach undefined. */
-  within(found: readonly Resolution[]): readonly Resolution[]
+  /** The same resolutions, undefined where they are not visible. */
+  keepVisible(found: readonly Resolution[]): readonly Resolution[]
 }
 
-/** What the cell must show for the token to be its own. */
-type Proof =
+/** What the cell must hold for the token to stand for it. */
+type ExpectedCell =
   | { readonly kind: 'stamp'; readonly high: number; readonly low: number }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly digest: Uint8Array }
 
-/** A cell that a token may stand for. */
-interface Lead {
-  readonly place: number
+/** A cell that the token at an index may stand for. */
+interface TokenCandidate {
+  readonly index: number
   readonly table: Table
   readonly column: Column
   readonly row: number
-  readonly proof: Proof
+  readonly expected: ExpectedCell
 }
 
-/** A lead and what it came to. */
-type Followed = readonly [lead: Lead, resolution: Resolution]
+/** A candidate and what it was verified to be. */
+type CheckedCandidate = readonly [candidate: TokenCandidate, resolution: Resolution]
 
 /**
- * What each text stands for, in order. Unknown, malformed, foreign, dead and expired ones all walk the same way to nothing:
- * each is tried as a pointer, and then as a derived and as a remembered token.
+ * The resolution of each text, in order. Unknown, malformed, foreign, replaced and expired tokens all take the same way to
+ * undefined: each is tried as a pointer, and then as a derived and as a stored token.
  */
-export async function resolveTokens(context: TokenContext, texts: readonly string[], reach: Reach): Promise<Resolution[]> {
-  const found = settle(texts.length, reached(reach, await followLeads(context, pointerLeads(context, texts))))
-  const open = found.flatMap((one, place) => (one === undefined ? [place] : []))
+export async function resolveTokens(
+  storage: StorageReads,
+  context: ReadingContext,
+  { texts, visibility }: { readonly texts: readonly string[]; readonly visibility: Visibility },
+): Promise<Resolution[]> {
+  const keep = (checked: readonly CheckedCandidate[]): CheckedCandidate[] => {
+    const kept = visibility.keepVisible(checked.map(([, resolution]) => resolution))
+    return checked.map(([candidate], index) => [candidate, kept[index]])
+  }
+  const found = chooseOne(texts.length, keep(await verifyCandidates(storage, context, pointerCandidates(context, texts))))
+  const open = found.flatMap((one, index) => (one === undefined ? [{ index, text: at(texts, index) }] : []))
   if (open.length === 0) return found
-  const leads = [...(await derivedLeads(context, texts, { open, reach })), ...(await storedLeads(context, texts, open))]
-  const rest = settle(texts.length, reached(reach, await followLeads(context, leads)))
-  for (const place of open) found[place] = rest[place]
+  const candidates = [
+    ...(await derivedCandidates(context, open, visibility.findRows)),
+    ...(await storedCandidates(storage, context, open)),
+  ]
+  const rest = chooseOne(texts.length, keep(await verifyCandidates(storage, context, candidates)))
+  for (const { index } of open) found[index] = rest[index]
   return found
 }
 
-/** What following leads needs. */
-type TokenContext = Pick<StoreContext, 'unit' | 'barrier' | 'layout' | 'clock'>
-
-function reached(reach: Reach, followed: readonly Followed[]): Followed[] {
-  const kept = reach.within(followed.map(([, resolution]) => resolution))
-  return followed.map(([lead], index) => [lead, kept[index]])
+/** The resolution of each text as a derived token, among all records: such a token is in use although it is not stored. */
+export async function resolveDerived(
+  storage: StorageReads,
+  context: ReadingContext,
+  texts: readonly string[],
+): Promise<Resolution[]> {
+  if (texts.length === 0) return []
+  const open = texts.map((text, index) => ({ index, text }))
+  const candidates = await derivedCandidates(context, open, (table, column, digests) =>
+    findByDigest(storage, { table, column }, digests),
+  )
+  return chooseOne(texts.length, await verifyCandidates(storage, context, candidates))
 }
 
-/** One resolution for each place. A text that stands for values of columns that do not belong together is refused: any choice could be the wrong one. */
-function settle(places: number, followed: readonly Followed[]): Resolution[] {
-  const found: Resolution[] = new Array(places).fill(undefined)
-  for (const [{ place }, resolution] of followed) {
-    const earlier = found[place]
+/** One resolution for each index. A text that stands for values of unrelated columns is refused, because any choice could be wrong. */
+function chooseOne(count: number, checked: readonly CheckedCandidate[]): Resolution[] {
+  const found: Resolution[] = new Array(count).fill(undefined)
+  for (const [{ index }, resolution] of checked) {
+    const earlier = found[index]
     if (resolution === undefined || earlier instanceof VaultError) continue
-    if (earlier === undefined) found[place] = resolution
-    else if (!(resolution instanceof VaultError) && !isSame(earlier, resolution)) found[place] = ambiguous(place)
+    if (earlier === undefined) found[index] = resolution
+    else if (!(resolution instanceof VaultError) && !isSame(earlier, resolution)) found[index] = ambiguous(index)
   }
   return found
 }
 
-/** True when both are the same value of one scope: which of its records is named does not matter. */
+/** True when both are the same value of one digest scope: which of its records is named does not matter. */
 function isSame(left: Resolved, right: Resolved): boolean {
   return left.column.scope === right.column.scope && isSameValue(left.column, left.value, right.value)
 }
 
-function ambiguous(index: number): VaultError {
-  return new VaultError(
-    'unprocessable',
-    `The token at position ${index} stands for values of several columns, whose token formats overlap. Read the record by its id, or put the columns in one group.`,
-    { index },
-  )
-}
-
-/** What each text stands for as a derived token: such a token is taken though nothing is stored of it. */
-export async function resolveDerived(context: TokenContext, texts: readonly string[]): Promise<Resolution[]> {
-  const open = [...texts.keys()]
-  const reach = { findRows: findAmongAll(context.unit.storage) }
-  const leads = texts.length === 0 ? [] : await derivedLeads(context, texts, { open, reach })
-  return settle(texts.length, await followLeads(context, leads))
+function ambiguous(index: number): Fault {
+  return fault('unprocessable', {
+    index,
+  })`tokens[${index}] is ambiguous: several columns with overlapping formats accept it. Read the record by its id, or put the columns in one group.`
 }
 
 /** The id of no row: ids begin with 1. */
 const NO_ROW = 0
 
-function pointerLeads({ barrier, layout }: TokenContext, texts: readonly string[]): Lead[] {
+function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
   const { words, wellFormed } = barrier.ring.undisguise(texts)
-  const [anyHome] = layout.tokenSpaces.values()
-  return texts.flatMap((_, place): Lead[] => {
-    const { space, row, checkHigh, checkLow } = readPointer(words, place)
-    const home = wellFormed[place] === 1 ? layout.tokenSpaces.get(space) : undefined
-    if (home !== undefined) return [{ place, ...home, row, proof: { kind: 'stamp', high: checkHigh, low: checkLow } }]
-    // What leads nowhere takes as long as what leads to a record that is gone: it looks for a row that never was.
-    return anyHome === undefined ? [] : [{ place, ...anyHome, row: NO_ROW, proof: { kind: 'stamp', high: 0, low: 0 } }]
+  const [anyColumn] = layout.tokenSpaces.values()
+  return texts.flatMap((_, index): TokenCandidate[] => {
+    const { space, row, checkHigh, checkLow } = readPointer(words, index)
+    const found = wellFormed[index] === 1 ? layout.tokenSpaces.get(space) : undefined
+    if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'stamp', high: checkHigh, low: checkLow } }]
+    // Reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
+    return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'stamp', high: 0, low: 0 } }]
   })
 }
 
-/** Every record counts. */
-export function findAmongAll(storage: StorageReads): Reach['findRows'] {
-  return (table, column, digests) => findByDigest(storage, table, column, digests)
+/** A text that has no resolution yet. */
+interface OpenText {
+  readonly index: number
+  readonly text: string
 }
 
-async function derivedLeads(
-  context: TokenContext,
-  texts: readonly string[],
-  { open, reach }: { readonly open: readonly number[]; readonly reach: Pick<Reach, 'findRows'> },
-): Promise<Lead[]> {
-  const leads: Lead[] = []
+async function derivedCandidates(
+  context: ReadingContext,
+  open: readonly OpenText[],
+  findRows: Visibility['findRows'],
+): Promise<TokenCandidate[]> {
+  const candidates: TokenCandidate[] = []
+  const texts = open.map(({ text }) => text)
   for (const { table, column } of context.layout.tokenSpaces.values()) {
     if (column.token?.keeps !== 'nothing') continue
-    const traced = traceTexts(
-      context,
-      column,
-      open.map((place) => texts[place] ?? ''),
-    )
-    const claims = open.flatMap((place, index) => (traced[index] === undefined ? [] : [{ place, digest: traced[index] }]))
-    const digests = claims.map(({ digest }) => digest)
-    const rows = digests.length === 0 ? [] : await reach.findRows(table, column, digests)
-    for (const [index, { place, digest }] of claims.entries()) {
-      const row = rows[index]
-      if (row !== undefined) leads.push({ place, table, column, row: row.id, proof: { kind: 'value', digest } })
+    const recovered = recoverDigests(context, column, texts)
+    const possible = open.flatMap(({ index }, k) => (recovered[k] === undefined ? [] : [{ index, digest: recovered[k] }]))
+    const digests = possible.map(({ digest }) => digest)
+    const rows = digests.length === 0 ? [] : await findRows(table, column, digests)
+    for (const [k, { index, digest }] of possible.entries()) {
+      const row = rows[k]
+      if (row !== undefined) candidates.push({ index, table, column, row: row.id, expected: { kind: 'value', digest } })
     }
   }
-  return leads
+  return candidates
 }
 
-/** The digest of the value each text would stand for in this column; undefined where it can be no token of it. */
-function traceTexts({ barrier }: TokenContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
+/** The digest of the value that each text would stand for in this column; undefined where it cannot be a token of it. */
+function recoverDigests({ barrier }: ReadingContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
   const traces = column.token?.trace({ ring: barrier.ring, scope: column.scope, format: column.format }, texts) ?? []
   return traces.map((trace) => {
     if (trace === undefined || trace.kind === 'digest') return trace?.digest
@@ -171,104 +176,117 @@ function valueOfText(column: Column, text: string): unknown {
   }
 }
 
-async function storedLeads(context: TokenContext, texts: readonly string[], open: readonly number[]): Promise<Lead[]> {
-  const homes = await findTokens(
-    context.unit.storage,
-    context.barrier.ring,
-    open.map((place) => texts[place] ?? ''),
-  )
-  return open.flatMap((place, index) => {
-    const home = homes[index]
-    const column = home === undefined ? undefined : context.layout.tokenSpaces.get(home.space)
-    return home === undefined || column === undefined
-      ? []
-      : [{ place, ...column, row: home.row, proof: { kind: 'text', text: texts[place] ?? '' } }]
+async function storedCandidates(
+  storage: StorageReads,
+  { barrier, layout }: ReadingContext,
+  open: readonly OpenText[],
+): Promise<TokenCandidate[]> {
+  const texts = open.map(({ text }) => text)
+  const locations = await findTokens(storage, barrier.ring, texts)
+  return open.flatMap(({ index, text }, k) => {
+    const location = locations[k]
+    const found = location === undefined ? undefined : layout.tokenSpaces.get(location.space)
+    if (location === undefined || found === undefined) return []
+    return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
   })
 }
 
-/** Reads what the leads point at, one table or, where values live apart, one column at a time, and keeps what is proven. */
-async function followLeads(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
-  const groups = new Map<Table | Column, Lead[]>()
-  for (const lead of leads) {
-    const home = lead.column.token?.expires === true ? lead.column : lead.table
-    const group = groups.get(home)
-    if (group === undefined) groups.set(home, [lead])
-    else group.push(lead)
-  }
-  const followed: Followed[] = []
-  for (const group of groups.values()) {
-    const isApart = group[0]?.column.token?.expires === true
-    followed.push(...(await (isApart ? followTransients(context, group) : followRecords(context, group))))
-  }
-  return followed
+/** Reads the cells of candidates, one table or one transient column at a time, and keeps those that hold what is expected. */
+async function verifyCandidates(
+  storage: StorageReads,
+  context: ReadingContext,
+  candidates: readonly TokenCandidate[],
+): Promise<CheckedCandidate[]> {
+  const records = groupBy(candidates, ({ table, column }) => (column.token?.expires === true ? undefined : table))
+  const transients = groupBy(candidates, ({ column }) => (column.token?.expires === true ? column : undefined))
+  const checked: CheckedCandidate[] = []
+  for (const [table, group] of records) checked.push(...(await verifyRecords(storage, context, { table, group })))
+  for (const [column, group] of transients) checked.push(...(await verifyTransients(storage, context, { column, group })))
+  return checked
 }
 
-async function followRecords(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
-  const table = leads[0]?.table
-  if (table === undefined) return []
-  const rows = await context.unit.storage.get(
-    table.physical.name,
-    leads.map(({ row }) => row),
-  )
+function groupBy<Key>(
+  candidates: readonly TokenCandidate[],
+  keyOf: (candidate: TokenCandidate) => Key | undefined,
+): Map<Key, TokenCandidate[]> {
+  const groups = new Map<Key, TokenCandidate[]>()
+  for (const candidate of candidates) {
+    const key = keyOf(candidate)
+    if (key === undefined) continue
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [candidate])
+    else group.push(candidate)
+  }
+  return groups
+}
+
+async function verifyRecords(
+  storage: StorageReads,
+  { barrier }: ReadingContext,
+  { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
+): Promise<CheckedCandidate[]> {
+  const ids = group.map(({ row }) => row)
+  const rows = await storage.get(table.physical.name, ids)
   const live = rows.filter((row) => row !== undefined)
-  const cursor = openRows(context.barrier, table, live)
+  const cursor = openRows(barrier, table, live)
   let next = 0
-  return leads.map((lead, index) => {
+  return group.map((candidate, index) => {
     const row = rows[index]
-    if (row === undefined) return [lead, undefined]
+    if (row === undefined) return [candidate, undefined]
     try {
       cursor.to(next++)
     } catch (error) {
-      if (error instanceof VaultError) return [lead, error]
+      if (error instanceof VaultError) return [candidate, error]
       throw error
     }
-    const { column } = lead
+    const { column } = candidate
     const value = cursor.value(column)
-    const stands = value !== null && isProven(context, cursor, lead, value)
-    return [lead, stands ? { table, column, value, row } : undefined]
+    const isVerified = value !== null && holdsExpected(barrier, cursor, { ...candidate, value })
+    return [candidate, isVerified ? { table, column, value, row } : undefined]
   })
 }
 
-/** True when the opened cell keeps what the token claims. */
-function isProven({ barrier }: TokenContext, cursor: OpenRows, { column, proof }: Lead, value: unknown): boolean {
-  switch (proof.kind) {
+/** True when the opened cell holds what the candidate expects. */
+function holdsExpected(
+  barrier: ReadingContext['barrier'],
+  cursor: OpenRows,
+  { column, expected, value }: Pick<TokenCandidate, 'column' | 'expected'> & { readonly value: unknown },
+): boolean {
+  switch (expected.kind) {
     case 'stamp':
-      return cursor.hasStamp(column, proof.high, proof.low)
+      return cursor.hasStamp(column, expected.high, expected.low)
     case 'text':
-      return cursor.tokenText(column) === proof.text
+      return cursor.tokenText(column) === expected.text
     case 'value': {
       const [digest] = digestValues(barrier.ring, column, [value])
-      return digest !== undefined && sameBytes(digest, proof.digest)
+      return digest !== undefined && sameBytes(digest, expected.digest)
     }
     default:
-      return unreachable(proof)
+      return unreachable(expected)
   }
 }
 
-async function followTransients(context: TokenContext, leads: readonly Lead[]): Promise<Followed[]> {
-  const first = leads[0]
-  if (first === undefined) return []
-  const rows = await getTransients(
-    context.unit.storage,
-    leads.map(({ row }) => row),
-  )
-  const found = revealTransients(
-    context.barrier,
-    first.column,
-    rows.filter((row) => row !== undefined),
-  )
+async function verifyTransients(
+  storage: StorageReads,
+  context: ReadingContext,
+  { column, group }: { readonly column: Column; readonly group: readonly TokenCandidate[] },
+): Promise<CheckedCandidate[]> {
+  const ids = group.map(({ row }) => row)
+  const rows = await getTransients(storage, ids)
+  const live = rows.filter((row) => row !== undefined)
+  const found = revealTransients(context.barrier, column, live)
   const now = nowMs(context)
   let next = 0
-  return leads.map((lead, index) => {
-    if (rows[index] === undefined) return [lead, undefined]
-    const one = found[next++]
-    // A body that does not open here is as a rule another column's value: it says nothing to this token.
-    if (one === undefined || !one.isWhole || one.expiresAt <= now) return [lead, undefined]
-    const { proof } = lead
-    const stands =
-      proof.kind === 'stamp'
-        ? one.text === undefined && one.high === proof.high && one.low === proof.low
-        : proof.kind === 'text' && one.text === proof.text
-    return [lead, stands ? { table: lead.table, column: lead.column, value: one.value, row: undefined } : undefined]
+  return group.map((candidate, index) => {
+    if (rows[index] === undefined) return [candidate, undefined]
+    const one = at(found, next++)
+    // A body that fails authentication here usually belongs to another column, so it is no error of this token.
+    if (!one.isWhole || one.expiresAt <= now) return [candidate, undefined]
+    const { table, expected } = candidate
+    const isVerified =
+      expected.kind === 'stamp'
+        ? one.text === undefined && one.high === expected.high && one.low === expected.low
+        : expected.kind === 'text' && one.text === expected.text
+    return [candidate, isVerified ? { table, column, value: one.value, row: undefined } : undefined]
   })
 }

@@ -1,147 +1,140 @@
-/** Writes records by a unique column: those that exist are changed and the others inserted, all or none, beginning again when others were quicker. */
+/** Writes records by a unique column: existing ones are changed and the others inserted, all or none, again when others were quicker. */
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
-import type { Values } from '../barrier/parse-record.ts'
-import { openRows } from '../barrier/reveal.ts'
-import { isVaultError, VaultError } from '../errors.ts'
-import type { Cell, Row } from '../ports/storage.ts'
+import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import { columnValues } from '../barrier/reveal.ts'
+import { fault, isVaultError } from '../errors.ts'
+import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { SawBefore, Written } from './record-store.ts'
-import { markedOf, STALE, storeChanges, storeNew } from './record-store.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at, required } from '../util/at.ts'
+import { retry } from '../util/retry.ts'
+import type { WasVisible, Written } from './record-store.ts'
+import { mintInputOf, STALE, storeChanges, storeNew } from './record-store.ts'
+import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
-import type { Writing } from './write-request.ts'
 
-/** Times an upsert begins again because others keep changing the same records. */
-const MOST_ATTEMPTS = 1000
+/** Times an upsert runs again because others keep changing the same records. */
+const MAX_ATTEMPTS = 1000
 
 /** One record to write by its key. */
-export interface Keyed {
-  /** What storage finds the key under. */
+export interface UpsertRecord {
+  /** The stored cell that the key is found under. */
   readonly cell: Exclude<Cell, null>
   readonly values: Values
-  readonly brought: ReadonlyMap<string, string> | undefined
-  /** Where it stood in the request. */
-  readonly index: number
+  readonly supplied: ReadonlyMap<string, string> | undefined
+  readonly index: RecordIndex
 }
 
-/** A row that stands, and what is to be written over it. */
-export interface Change {
+/** An existing row, and what is to be written over it. */
+export interface RowChange {
   readonly row: Row
   readonly values: Values
-  readonly index: number
+  readonly index: RecordIndex
 }
 
-/** Records that share no key, and who may say no to storing them, by throwing. */
-export interface Merged {
-  readonly verb: string
+/** Records with distinct keys. The checks throw to refuse them, before anything is written. */
+export interface UpsertRequest {
+  readonly table: Table
   readonly key: Column
-  readonly merged: readonly Keyed[]
+  readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
-  assertNew(records: readonly Keyed[]): void
-  assertChanges(changes: readonly Change[]): void
-  /** Whether whoever asks may see what each of these rows holds. */
-  sawBefore(rows: readonly Row[]): SawBefore
+  checkNew(records: readonly UpsertRecord[]): void
+  checkChanges(changes: readonly RowChange[]): void
+  /** Whether the caller can see what each of these rows holds. */
+  wasVisible(rows: readonly Row[]): WasVisible
 }
 
-/** What became of them: each one's answer, and the rows they were written to. */
-export interface Upserted {
-  readonly records: readonly (StoredRecord | undefined)[]
-  readonly rows: readonly number[]
-}
-
-/** Stores merged records; to be run inside a transaction. */
-export async function storeMerged(context: WritingContext, table: Table, request: Merged): Promise<Upserted> {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const found = await findByKey(context, table, request)
-    const { merged } = request
-    request.assertNew(merged.filter((_, place) => found[place] === undefined))
-    request.assertChanges(merged.flatMap((_, place) => changeOf(merged, found, place)))
-    try {
-      return await context.unit.change((unit) => storeOnce({ ...context, unit }, table, request, found))
-    } catch (error) {
-      const raced = error === STALE || (isVaultError(error, 'conflict') && error.details[0]?.column === request.key.name)
-      if (!raced) throw error
-    }
+/** The written records in the order of the request. Runs inside a change, and names the rows it wrote to the event. */
+export async function storeUpserts(
+  unit: UnitOfWork<Storage>,
+  context: WritingContext,
+  request: UpsertRequest,
+): Promise<readonly StoredRecord[]> {
+  const { table, key, records } = request
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === STALE,
+    exhausted: () =>
+      fault('aborted', { table: table.name })`The records of table ${table.name} changed concurrently in every attempt. Retry.`,
   }
-  throw new VaultError(
-    'aborted',
-    `${request.verb} failed. The records of table ${table.name} are being changed too often. Try again.`,
-    { table: table.name },
-  )
-}
-
-/** The row each merged record already has. */
-async function findByKey(context: WritingContext, table: Table, { key, merged }: Merged): Promise<(Row | undefined)[]> {
-  const cells = merged.map((record) => record.cell)
-  const lookup = key.lookup ?? ''
-  const rows = await context.unit.storage.find(
-    table.physical.name,
-    { kind: 'in', column: lookup, values: cells },
-    { order: 'up', limit: merged.length },
-  )
-  const cursor = openRows(context.barrier, table, rows)
-  const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
-  return merged.map(({ cell, values }) => {
-    const index = byCell.get(keyOfCell(cell))
-    if (index === undefined) return undefined
-    cursor.to(index)
-    // What a digest claims is checked on the opened value: a digest moved by hand brings no wrong record.
-    return isSameValue(key, cursor.value(key), values[key.position]) ? rows[index] : undefined
+  return retry(policy, async () => {
+    const found = await findByKey(unit.storage, context, request)
+    request.checkNew(records.filter((_, index) => found[index] === undefined))
+    request.checkChanges(
+      records.flatMap(({ values, index }, position) => {
+        const row = found[position]
+        return row === undefined ? [] : [{ row, values, index }]
+      }),
+    )
+    try {
+      return await unit.change((inner) => storeOnce(inner, context, { ...request, found }))
+    } catch (error) {
+      // Another caller inserted the same key between the look-up and the write.
+      throw isVaultError(error, 'conflict') && error.details[0]?.column === key.name ? STALE : error
+    }
   })
 }
 
-/** One try, inside its own savepoint: changes to the records that exist, then the new ones. */
+/** The row that each record already has. */
+async function findByKey(
+  storage: StorageReads,
+  { barrier }: WritingContext,
+  { table, key, records }: UpsertRequest,
+): Promise<(Row | undefined)[]> {
+  const lookup = required(key.lookup, 'The look-up column of an upsert')
+  const cells = records.map((record) => record.cell)
+  const filter = { kind: 'in', column: lookup, values: cells } as const
+  const rows = await storage.find(table.physical.name, filter, { order: 'up', limit: records.length })
+  const held = columnValues(barrier, table, key, rows)
+  const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
+  return records.map(({ cell, values }) => {
+    const index = byCell.get(keyOfCell(cell))
+    // The opened value decides, so that a digest moved in the database finds no wrong record.
+    return index !== undefined && isSameValue(key, held[index], values[key.position]) ? rows[index] : undefined
+  })
+}
+
+/** One attempt, in its own savepoint: changes to existing records, then the new ones. */
 async function storeOnce(
+  unit: UnitOfWork<Storage>,
   context: WritingContext,
-  table: Table,
-  request: Merged,
-  found: readonly (Row | undefined)[],
-): Promise<Upserted> {
-  const { merged, tokenization } = request
-  const places = merged.map((_, place) => place)
-  const old = places.filter((place) => found[place] !== undefined)
-  const fresh = places.filter((place) => found[place] === undefined)
-  const records: (StoredRecord | undefined)[] = new Array(merged.length)
-  const rows: number[] = []
-  const note = (at: readonly number[], written: Written, values: readonly Values[]): void => {
-    const sawBefore = request.sawBefore(at.flatMap((place) => found[place] ?? []))
-    const wanted = tokenization ? markedOf(written, values, sawBefore) : undefined
+  request: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
+): Promise<StoredRecord[]> {
+  const { table, records, found, tokenization } = request
+  const positions = records.map((_, position) => position)
+  const existing = positions.filter((position) => found[position] !== undefined)
+  const fresh = positions.filter((position) => found[position] === undefined)
+  const stored: StoredRecord[] = new Array(records.length)
+  const ids: number[] = []
+  const keep = (chosen: readonly number[], written: Written, { records: values }: WriteRequest): void => {
+    const wasVisible = request.wasVisible(chosen.flatMap((position) => found[position] ?? []))
+    const wanted = tokenization ? mintInputOf(written, values, wasVisible) : undefined
     const minted = mintRecords(context.barrier.ring, table, written.ids, wanted)
-    for (const [k, record] of minted.entries()) records[at[k] ?? 0] = record
-    rows.push(...written.ids)
+    for (const [k, position] of chosen.entries()) stored[position] = at(minted, k)
+    ids.push(...written.ids)
   }
-  if (old.length > 0) {
-    const writing = writingOf(request, old)
-    const written = await storeChanges(
-      context,
-      table,
-      old.flatMap((place) => found[place] ?? []),
-      writing,
-    )
-    if (written === undefined) throw STALE
-    note(old, written, writing.records)
+  if (existing.length > 0) {
+    const rows = existing.flatMap((position) => found[position] ?? [])
+    const write = writeRequestOf(request, existing)
+    keep(existing, await storeChanges(unit, context, { ...write, rows }), write)
   }
   if (fresh.length > 0) {
-    const writing = writingOf(request, fresh)
-    note(fresh, await storeNew(context, table, writing), writing.records)
+    const write = writeRequestOf(request, fresh)
+    keep(fresh, await storeNew(unit, context, write), write)
   }
-  context.story.writes(table, rows)
-  return { records, rows }
+  context.event.setWrittenRows(table, ids)
+  return stored
 }
 
-function changeOf(merged: readonly Keyed[], found: readonly (Row | undefined)[], place: number): Change[] {
-  const [row, record] = [found[place], merged[place]]
-  return row === undefined || record === undefined ? [] : [{ row, values: record.values, index: record.index }]
-}
-
-function writingOf({ merged, verb }: Merged, places: readonly number[]): Writing {
-  const chosen = places.flatMap((place) => merged[place] ?? [])
+function writeRequestOf({ table, records }: UpsertRequest, positions: readonly number[]): WriteRequest {
+  const chosen = positions.map((position) => at(records, position))
   return {
+    table,
     records: chosen.map(({ values }) => values),
-    brought: chosen.map(({ brought }) => brought),
-    verb,
+    supplied: chosen.map(({ supplied }) => supplied),
     indexes: chosen.map(({ index }) => index),
   }
 }

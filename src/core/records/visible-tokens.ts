@@ -1,73 +1,84 @@
-/** What tokens stand for, as far as one caller may know: a token he may not resolve stands for nothing. */
+/** Resolves tokens for one caller: a token that the caller cannot resolve stands for nothing. */
 import { VaultError } from '../errors.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Need, RowAccess, TableAccess } from '../policy/table-access.ts'
-import type { Row } from '../ports/storage.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
+import { evaluateAccess } from '../row-access/evaluate-access.ts'
+import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { findReached } from '../row-access/find-visible-by-digest.ts'
-import { judgeRows } from '../row-access/evaluate-access.ts'
-import type { StoreContext } from './writing-context.ts'
-import type { Reach, Resolution, Resolved } from './resolve-tokens.ts'
+import { at } from '../util/at.ts'
+import type { Resolution, Resolved } from './resolve-tokens.ts'
 import { resolveTokens } from './resolve-tokens.ts'
 
-/** What became of one token for this caller. */
-export type Granted = (Resolved & { readonly access: RowAccess }) | VaultError | undefined
+/** The result for one token and one caller. */
+export type VisibleResolution = (Resolved & { readonly access: RowAccess }) | VaultError | undefined
 
-/** What may be done with tokens: what each must be granted on its column, in the row it stands in. */
-export type NeedsOf = (column: Column) => readonly Need[]
+/** Tokens to resolve, and what the caller must be granted on the column of each, in its row. */
+export interface TokensToResolve {
+  readonly texts: readonly string[]
+  needsOf(column: Column): readonly Need[]
+}
 
-/** What resolving for a caller takes. */
-type GrantContext = Pick<StoreContext, 'unit' | 'barrier' | 'layout' | 'clock'> & { readonly access: Access }
+/** What resolving for a caller uses. */
+type CallerContext = ReadingContext & { readonly access: Access }
 
-/** What each text stands for among the cells he may resolve. A cell beyond his reach is not there, even where it holds the same value as one within. */
-export async function resolveGranted(context: GrantContext, texts: readonly string[], needsOf: NeedsOf): Promise<Granted[]> {
-  const grants = new Map<Resolved, RowAccess>()
-  const reach: Reach = {
-    findRows: (table, column, digests) =>
-      findReached(context, { access: context.access.table(table), column, needs: needsOf(column) }, digests),
-    within: (found) => keepGranted(context, found, { grants, needsOf }),
+/** What each text stands for among the cells the caller can resolve. Other cells do not exist here, even where they hold the same value. */
+export async function resolveVisible(
+  storage: StorageReads,
+  context: CallerContext,
+  { texts, needsOf }: TokensToResolve,
+): Promise<VisibleResolution[]> {
+  const accesses = new Map<Resolved, RowAccess>()
+  const visibility = {
+    findRows: (table: Table, column: Column, digests: readonly Uint8Array[]) =>
+      findVisibleByDigest(storage, context.barrier, {
+        access: context.access.table(table),
+        column,
+        needs: needsOf(column),
+        digests,
+      }),
+    keepVisible(found: readonly Resolution[]): Resolution[] {
+      const accessOf = rowAccessOf(context, found)
+      return found.map((one) => {
+        if (one === undefined) return undefined
+        if (one instanceof VaultError) return isErrorVisible(context, one) ? one : undefined
+        const access = accessOf(one)
+        if (!needsOf(one.column).every((need) => access.meets(need))) return undefined
+        accesses.set(one, access)
+        return one
+      })
+    },
   }
-  const found = await resolveTokens(context, texts, reach)
+  const found = await resolveTokens(storage, context, { texts, visibility })
   return found.map((one) => {
     if (one === undefined || one instanceof VaultError) return one
-    const access = grants.get(one)
+    const access = accesses.get(one)
     return access === undefined ? undefined : { ...one, access }
   })
 }
 
-/** The resolutions that meet his needs; what he may do with each is noted. */
-function keepGranted(
-  context: GrantContext,
-  found: readonly Resolution[],
-  { grants, needsOf }: { readonly grants: Map<Resolved, RowAccess>; readonly needsOf: NeedsOf },
-): Resolution[] {
-  const accessOf = (table: Table): TableAccess => context.access.table(table)
+/** The caller's access to each resolved cell, evaluated one table at a time. */
+function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(found)) {
-    for (const [index, access] of judgeRows(context, accessOf(table), rows).entries()) {
-      const row = rows[index]
-      if (row !== undefined) byRow.set(row, access)
-    }
+    const accesses = evaluateAccess(context.barrier, context.access.table(table), rows)
+    for (const [index, row] of rows.entries()) byRow.set(row, at(accesses, index))
   }
-  return found.map((one) => {
-    if (one === undefined) return undefined
-    if (one instanceof VaultError) return mayHearOf(context, one) ? one : undefined
-    const access = one.row === undefined ? withoutRecord(accessOf(one.table)) : byRow.get(one.row)
-    if (access === undefined || !needsOf(one.column).every((need) => access.meets(need))) return undefined
-    grants.set(one, access)
-    return one
-  })
+  return ({ table, row }) => {
+    const known = row === undefined ? undefined : byRow.get(row)
+    return known ?? accessWithoutRecord(context.access.table(table))
+  }
 }
 
-/** A value that lives apart from any record: no condition on a record can be known of it, so only unconditional grants reach it. */
-function withoutRecord(access: TableAccess): RowAccess {
+/** The access to a transient value. It has no record, so no condition holds for it, and only unconditional grants count. */
+function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
 /** The row ids of what was resolved, by table. */
-export function rowsByTable(found: readonly Granted[]): Map<Table, number[]> {
-  const resolved = found.map((one) => (one instanceof VaultError ? undefined : one))
-  return new Map([...recordsByTable(resolved)].map(([table, rows]) => [table, rows.map(({ id }) => id)]))
+export function rowsByTable(found: readonly VisibleResolution[]): Map<Table, number[]> {
+  return new Map([...recordsByTable(found)].map(([table, rows]) => [table, rows.map(({ id }) => id)]))
 }
 
 function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
@@ -81,8 +92,9 @@ function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
   return tables
 }
 
-/** That a record cannot be authenticated is for those who could resolve its tokens. */
-function mayHearOf({ layout, access }: Pick<StoreContext, 'layout'> & { readonly access: Access }, error: VaultError): boolean {
-  const table = error.details[0]?.table === undefined ? undefined : layout.tables.get(error.details[0].table)
+/** That a record fails authentication is told to callers who could resolve its tokens. */
+function isErrorVisible({ layout, access }: Pick<CallerContext, 'layout' | 'access'>, error: VaultError): boolean {
+  const name = error.details[0]?.table
+  const table = name === undefined ? undefined : layout.tables.get(name)
   return table === undefined || access.table(table).couldMeet({ action: 'DETOKENIZATION', columns: [] })
 }

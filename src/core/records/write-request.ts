@@ -1,12 +1,12 @@
-/** Records on their way into storage, as all the stores are handed them. */
+/** Records to be written, as every function of this module takes them. */
 import type { TokenTexts } from '../barrier/marks.ts'
-import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Table } from '../schema/layout.ts'
 
-/** Records to write: values, the tokens they bring, and how an error names each of them. */
-export interface Writing {
+/** Values, the tokens supplied with them, and where each record stands in the request; all three lists have one length. */
+export interface WriteRequest {
+  readonly table: Table
   readonly records: readonly Values[]
-  readonly brought: TokenTexts
-  readonly verb: string
-  /** Position in the request of each record. */
-  readonly indexes: readonly number[]
+  readonly supplied: TokenTexts
+  readonly indexes: readonly RecordIndex[]
 }

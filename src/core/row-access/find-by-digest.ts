@@ -1,18 +1,23 @@
-/** The first record that holds each of some values, found by digest, however many hold the same. */
+/** Finds the first record that holds each of some values, by digest, however many records hold the same. */
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 
-/** Rows asked for beyond one for each digest: a few equal values cost no second question. */
+/** Rows read beyond one for each digest: a few equal values cost no second query. */
 const SPARE = 64
-/** Digests asked for at a time once some values have turned out to be common. */
+/** Digests looked up at a time once some values have turned out to be common. */
 const FEW = 16
 
-/** The row of lowest id for each digest, undefined where no record holds it. The digest's claim is still to be proven on the opened value. */
+/** One column that values are looked up in. */
+export interface DigestColumn {
+  readonly table: Table
+  readonly column: Column
+}
+
+/** The row of lowest id for each digest, undefined where no record has it. The caller still compares the opened value: a digest can be moved in the database. */
 export async function findByDigest(
   storage: StorageReads,
-  table: Table,
-  column: Column,
+  { table, column }: DigestColumn,
   digests: readonly Uint8Array[],
 ): Promise<(Row | undefined)[]> {
   const first = new Map<string, Row>()
@@ -27,9 +32,9 @@ export async function findByDigest(
       const key = keyOfCell(row[column.digest])
       if (!first.has(key)) first.set(key, row)
     }
-    // A full page may be one common value's alone: what was not seen is asked for again, a few at a time.
-    const isWhole = rows.length < limit
-    for (const [key] of asked) if (isWhole || first.has(key)) pending.delete(key)
+    // A full page can hold one common value alone: digests not seen on it are looked up again, a few at a time.
+    const isComplete = rows.length < limit
+    for (const [key] of asked) if (isComplete || first.has(key)) pending.delete(key)
     size = FEW
   }
   return digests.map((digest) => first.get(keyOfCell(digest)))

@@ -1,20 +1,20 @@
-/** Gathers what is asked for in one turn of the event loop and hands it on as one list, so that many share one commit. */
+/** Group commit: gathers items of one event-loop turn and sends them as one list, so that many callers share one commit. */
 import type { Scheduler } from '../ports/scheduler.ts'
 
-/** Hands on a list; resolves when all of it is stored, and rejects when none of it is. */
+/** Sends a list; resolves when all of it is stored, and rejects when none of it is. */
 export type Send<T> = (items: readonly T[]) => Promise<void>
 
-/** What may go together, and how much of it. */
-export interface Company<T> {
+/** Which items travel together. */
+export interface GroupCommitOptions<T> {
   readonly scheduler: Scheduler
-  /** What an item counts for, and what a list may count for in all. */
-  weigh(item: T): number
-  readonly most: number
-  /** True when a failed list's items are each to be tried alone, so that only the one at fault fails. */
-  isOnesOwnFault(error: unknown): boolean
+  /** The weight of an item, and the weight a list may have. */
+  weightOf(item: T): number
+  readonly maxWeight: number
+  /** True when the items of a failed list are each to be sent alone, so that only the one at fault fails. */
+  retriesAlone(error: unknown): boolean
 }
 
-/** One item of a list, and how it ends. */
+/** One item of a list, and how its caller hears of the result. */
 interface Waiting<T> {
   readonly item: T
   stored(): void
@@ -22,22 +22,22 @@ interface Waiting<T> {
 }
 
 /**
- * One item's way in. A list leaves at the end of the turn it was begun in and never waits for the answer to an earlier
- * one: that answer may hang on a lock held by somebody who waits for this very item.
+ * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it. It never waits for
+ * the list before: that one may be blocked by a lock whose holder waits for this item.
  */
-export function commitTogether<T>(
+export function createGroupCommit<T>(
   send: Send<T>,
-  { scheduler, weigh, most, isOnesOwnFault }: Company<T>,
+  { scheduler, weightOf, maxWeight, retriesAlone }: GroupCommitOptions<T>,
 ): (item: T) => Promise<void> {
   let gathering: Waiting<T>[] = []
   let weight = 0
 
-  async function leave(list: readonly Waiting<T>[]): Promise<void> {
+  async function sendList(list: readonly Waiting<T>[]): Promise<void> {
     try {
       await send(list.map(({ item }) => item))
       for (const { stored } of list) stored()
     } catch (error) {
-      for (const { failed } of list) failed(list.length > 1 && isOnesOwnFault(error) ? GO_ALONE : error)
+      for (const { failed } of list) failed(list.length > 1 && retriesAlone(error) ? RETRY_ALONE : error)
     }
   }
 
@@ -47,15 +47,15 @@ export function commitTogether<T>(
     weight = 0
     void scheduler.turn().then(() => {
       if (gathering === list) gathering = []
-      return leave(list)
+      return sendList(list)
     })
     return list
   }
 
   function join(item: T): Promise<void> {
     return new Promise((stored, failed) => {
-      const own = weigh(item)
-      const list = gathering.length > 0 && weight + own <= most ? gathering : begin()
+      const own = weightOf(item)
+      const list = gathering.length > 0 && weight + own <= maxWeight ? gathering : begin()
       list.push({ item, stored, failed })
       weight += own
     })
@@ -65,12 +65,12 @@ export function commitTogether<T>(
     try {
       await join(item)
     } catch (error) {
-      // Sent from here, it is sent in the asynchronous context of its own caller, which engines may look at.
-      if (error !== GO_ALONE) throw error
+      // Sent from here, the item is sent in the asynchronous context of its own caller, which engines may look at.
+      if (error !== RETRY_ALONE) throw error
       await send([item])
     }
   }
 }
 
-/** Tells a caller whose list failed for somebody's own fault to try alone. */
-const GO_ALONE = new Error('the list failed, and each of it is to be tried alone')
+/** Tells the caller of an item whose list failed to send it alone. */
+const RETRY_ALONE = new Error('the list failed; each of its items is sent alone')

@@ -1,29 +1,31 @@
-/** Settles transactions whose end nobody heard, because the storage was lost while they committed: their own event says how they ended. */
+/** Resolves commits in doubt: where the storage is lost during COMMIT, the transaction's own last event says whether it committed. */
+import type { AppendedEvents, EventStore } from '../audit-log/event-store.ts'
 import { mayBeStored } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { Appended, EventStore } from '../audit-log/event-store.ts'
 
-/** What a transaction notes as it goes; its last attempt counts. */
-export interface Noted<T> {
+/** What a transaction has done so far; its last attempt counts. */
+export interface CommitProgress<T> {
   /** The last events it appended. */
-  appended: Appended | undefined
-  /** What its work came to. */
-  answer: { readonly value: T } | undefined
+  appended: AppendedEvents | undefined
+  /** The result of its work. */
+  result: { readonly value: T } | undefined
 }
 
-/** Runs a transaction and answers what it answers; also where its end was not heard and its event turns out to be stored. Source: reliability, "Durability". */
-export async function settlingCommit<T>(
+/**
+ * Runs a transaction and returns its result, also where its end was not heard and its event is found in storage. Where storage
+ * cannot be asked either, the error of the transaction is thrown and the outcome stays unknown. Source: docs/security.md.
+ */
+export async function resolveInDoubtCommit<T>(
   { storage, events }: { readonly storage: Storage; readonly events: EventStore },
-  run: (noted: Noted<T>) => Promise<T>,
+  run: (progress: CommitProgress<T>) => Promise<T>,
 ): Promise<T> {
-  const noted: Noted<T> = { appended: undefined, answer: undefined }
+  const progress: CommitProgress<T> = { appended: undefined, result: undefined }
   try {
-    return await run(noted)
+    return await run(progress)
   } catch (error) {
-    const { appended, answer } = noted
-    if (appended === undefined || answer === undefined || !mayBeStored(error)) throw error
-    // Where nobody can be asked either, it stays unknown.
-    if (await events.isStored(storage, appended).catch(() => false)) return answer.value
+    const { appended, result } = progress
+    if (appended === undefined || result === undefined || !mayBeStored(error)) throw error
+    if (await events.isStored(storage, appended).catch(() => false)) return result.value
     throw error
   }
 }

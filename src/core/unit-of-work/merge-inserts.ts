@@ -1,39 +1,35 @@
-/** Small inserts of one turn, gathered into one list so that many callers share one commit. */
+/** Which inserts and events of one event-loop turn share a commit, and how their rows become one list. */
 import { mayBeStored } from '../errors.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { NewRow } from '../ports/storage.ts'
 import type { Send } from './group-commit.ts'
-import { commitTogether } from './group-commit.ts'
+import { createGroupCommit } from './group-commit.ts'
 import type { Batch } from './unit-of-work.ts'
 
-/** An insert with more rows than this goes by itself: it has little to gain. */
-const MOST_ROWS_A_CALL = 16
-/** Bytes and characters of an insert that still goes with others. */
-const MOST_LENGTH_A_CALL = 64 * 1024
+/** Rows above which an insert is sent alone: it gains little from company. */
+const MAX_ROWS_TO_SHARE = 16
+/** Bytes and characters above which an insert is sent alone. */
+const MAX_LENGTH_TO_SHARE = 64 * 1024
 /** Rows, and events, of one shared transaction. */
-const MOST_ROWS_TOGETHER = 256
+const MAX_ROWS_TOGETHER = 256
 
-/** The way in of inserts: small ones share a commit, large ones go by themselves. */
-export function shareInserts<T extends { readonly batches: readonly Batch[] }>(
+/** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */
+export function groupInserts<T extends { readonly batches: readonly Batch[] }>(
   scheduler: Scheduler,
-  insertAll: Send<T>,
+  send: Send<T>,
 ): (insert: T) => Promise<void> {
-  const together = commitTogether(insertAll, { ...company(scheduler), weigh: ({ batches }) => countRows(batches) })
-  return (insert) => (isSmall(insert.batches) ? together(insert) : insertAll([insert]))
+  const grouped = createGroupCommit(send, { ...optionsFor(scheduler), weightOf: ({ batches }) => countRows(batches) })
+  return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
 }
 
-/** The way in of whatever counts for one. */
-export function shareNotes<T>(scheduler: Scheduler, noteAll: Send<T>): (note: T) => Promise<void> {
-  return commitTogether(noteAll, { ...company(scheduler), weigh: () => 1 })
+/** Returns a function that stores one event; the events of one turn share a commit. */
+export function groupEvents<T>(scheduler: Scheduler, send: Send<T>): (event: T) => Promise<void> {
+  return createGroupCommit(send, { ...optionsFor(scheduler), weightOf: () => 1 })
 }
 
-function company(scheduler: Scheduler) {
-  return { scheduler, most: MOST_ROWS_TOGETHER, isOnesOwnFault }
-}
-
-/** A storage that cannot be reached fails everybody: whether it stored the rows is unknown, so nobody's may be sent a second time. */
-function isOnesOwnFault(error: unknown): boolean {
-  return !mayBeStored(error)
+/** After a failure that may have stored the list nothing may be sent a second time. */
+function optionsFor(scheduler: Scheduler) {
+  return { scheduler, maxWeight: MAX_ROWS_TOGETHER, retriesAlone: (error: unknown) => !mayBeStored(error) }
 }
 
 /** The rows of all inserts, each table's together, tables in the order they first come. */
@@ -56,7 +52,7 @@ function countRows(batches: readonly Batch[]): number {
 }
 
 function isSmall(batches: readonly Batch[]): boolean {
-  if (countRows(batches) > MOST_ROWS_A_CALL) return false
+  if (countRows(batches) > MAX_ROWS_TO_SHARE) return false
   let length = 0
   for (const { rows } of batches) {
     for (const row of rows) {
@@ -66,5 +62,5 @@ function isSmall(batches: readonly Batch[]): boolean {
       }
     }
   }
-  return length <= MOST_LENGTH_A_CALL
+  return length <= MAX_LENGTH_TO_SHARE
 }

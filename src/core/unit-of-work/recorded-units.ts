@@ -1,59 +1,59 @@
-/** Where every operation is told: changes and their events in one transaction, in a lane of their own; those that come together share it. */
+/** Units of work with the audit on: a change and its event commit in one transaction, appended to a chain of the audit trail. */
 import type { EventDraft } from '../audit/event.ts'
 import { SUCCESS } from '../audit/outcome.ts'
+import type { ChainPool } from '../audit-log/chain-pool.ts'
+import { retryOnConflict } from '../audit-log/chain-pool.ts'
+import type { EventStore } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Log } from '../ports/log.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
-import type { EventStore } from '../audit-log/event-store.ts'
-import type { Lanes } from '../audit-log/chain-pool.ts'
-import { untilKept } from '../audit-log/chain-pool.ts'
-import type { Noted } from './in-doubt-commit.ts'
-import { settlingCommit } from './in-doubt-commit.ts'
-import { mergeBatches, shareInserts, shareNotes } from './merge-inserts.ts'
-import { ToldInside } from './transaction-events.ts'
-import type { Batch, Ground, Grounds, Storing, Tell } from './unit-of-work.ts'
-import { groundOf, insertInOrder } from './unit-of-work.ts'
+import type { CommitProgress } from './in-doubt-commit.ts'
+import { resolveInDoubtCommit } from './in-doubt-commit.ts'
+import { groupEvents, groupInserts, mergeBatches } from './merge-inserts.ts'
+import { TransactionEvents } from './transaction-events.ts'
+import type { Batch, BuildEvent, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
+import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
-/** What telling takes. */
+/** What recording uses. */
 export interface RecordedPorts {
   readonly storage: StorageHandle
   readonly scheduler: Scheduler
-  readonly lanes: Lanes
+  readonly chains: ChainPool
   readonly events: EventStore
   readonly log: Log | undefined
 }
 
-export function recordedGrounds(ports: RecordedPorts): Grounds {
-  const outer = storingOutside(ports)
+export function recordedUnits(ports: RecordedPorts): UnitFactories {
+  const outer = recordingOutside(ports)
   return {
-    outer: groundOf(outer),
+    outer: unitFactoryOf(outer),
     transact: (work) => transact(ports, outer, work),
-    join: (hostTransaction) => joinHost(ports, hostTransaction),
+    join: (hostTransaction) => joinHostTransaction(ports, hostTransaction),
   }
 }
 
-/** Outside any transaction: each change has one of its own, small inserts and lone events share one with whoever comes in the same turn. */
-function storingOutside({ storage, scheduler, lanes, events }: RecordedPorts): Storing {
-  async function within<T>(work: (storage: Storage) => Promise<T>, tell: () => readonly EventDraft[]): Promise<T> {
-    return lanes.use((lane) =>
-      settlingCommit({ storage, events }, (noted: Noted<T>) =>
+/** Outside any transaction each change has one of its own; small inserts and single events of one turn share one. */
+function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts): RecordingStorage {
+  function within<T>(work: (storage: Storage) => Promise<T>, draft: () => readonly EventDraft[]): Promise<T> {
+    return chains.withChain((chain) =>
+      resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
         storage.transaction(async (inner) => {
           const value = await work(inner)
-          noted.appended = await events.append(inner, lane, tell())
-          noted.answer = { value }
+          progress.appended = await events.append(inner, chain, draft())
+          progress.result = { value }
           return value
         }),
       ),
     )
   }
-  const insert = shareInserts<{ readonly batches: readonly Batch[]; readonly event: EventDraft }>(scheduler, (inserts) =>
+  const insert = groupInserts<{ readonly batches: readonly Batch[]; readonly event: EventDraft }>(scheduler, (inserts) =>
     within(
       (inner) => insertInOrder(inner, mergeBatches(inserts)),
       () => inserts.map(({ event }) => event),
     ),
   )
-  const note = shareNotes<EventDraft>(scheduler, (drafts) =>
+  const record = groupEvents<EventDraft>(scheduler, (drafts) =>
     within(
       async () => {},
       () => drafts,
@@ -61,39 +61,39 @@ function storingOutside({ storage, scheduler, lanes, events }: RecordedPorts): S
   )
   return {
     storage,
-    insert: (batches, tell) => insert({ batches, event: tell(SUCCESS) }),
-    change: (work, tell) => within(work, () => [tell(SUCCESS)]),
-    note,
+    insert: (batches, build) => insert({ batches, event: build(SUCCESS) }),
+    change: (work, build) => within(work, () => [build(SUCCESS)]),
+    record,
   }
 }
 
 /**
- * Runs work in one transaction. If it is undone, what was read, refused and failed inside is told once more outside, and what
- * was changed is told as undone: nobody reads unseen by rolling back. Work may run again.
+ * Runs work in one transaction. If it rolls back, its reads, refusals and failures are recorded again outside, and its changes
+ * as rolled back: a rollback does not hide a read. Work may run again.
  */
-async function transact<T>(ports: RecordedPorts, outer: Storing, work: (ground: Ground) => Promise<T>): Promise<T> {
-  const { storage, lanes, events } = ports
-  const attempts: ToldInside[] = []
-  let isUndone = true
+async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: (units: UnitFactory) => Promise<T>): Promise<T> {
+  const { storage, chains, events } = ports
+  const attempts: TransactionEvents[] = []
+  let isRolledBack = true
   try {
-    const answer = await lanes.use((first, another) =>
-      settlingCommit({ storage, events }, (noted: Noted<T>) =>
+    const answer = await chains.withChain((first, takeAnother) =>
+      resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
         storage.transaction(async (inner) => {
-          const told = new ToldInside()
-          attempts.push(told)
-          let lane = first
-          const ground = groundInside({
+          const recorded = new TransactionEvents()
+          attempts.push(recorded)
+          let chain = first
+          const units = unitsInside({
             storage: inner,
-            told,
+            recorded,
             async append(within, event) {
-              noted.appended = await events.append(within, lane, [event])
+              progress.appended = await events.append(within, chain, [event])
             },
-            async giveUp() {
-              lane = await another(inner)
+            async changeChain() {
+              chain = await takeAnother(inner)
             },
           })
-          const value = await work(ground)
-          noted.answer = { value }
+          const value = await work(units)
+          progress.result = { value }
           return value
         }),
       ),
@@ -101,81 +101,83 @@ async function transact<T>(ports: RecordedPorts, outer: Storing, work: (ground: 
     attempts.pop()
     return answer
   } catch (error) {
-    isUndone = !mayBeStored(error)
+    isRolledBack = !mayBeStored(error)
     throw error
   } finally {
-    await tellFailed(outer, ports.log, attempts, isUndone)
+    await recordAfterFailure(outer, ports.log, attempts, isRolledBack)
   }
 }
 
-async function tellFailed(
-  outer: Storing,
+/** Records the events of failed attempts outside. All attempts before the last have certainly rolled back. */
+async function recordAfterFailure(
+  outer: RecordingStorage,
   log: Log | undefined,
-  attempts: readonly ToldInside[],
-  isUndone: boolean,
+  attempts: readonly TransactionEvents[],
+  isRolledBack: boolean,
 ): Promise<void> {
   const last = attempts.length - 1
-  const events = attempts.flatMap((told, index) => told.afterFailure(isUndone || index < last))
-  const results = await Promise.allSettled(events.map((event) => outer.note(event)))
+  const events = attempts.flatMap((recorded, index) => recorded.afterFailure(isRolledBack || index < last))
+  const results = await Promise.allSettled(events.map((event) => outer.record(event)))
   const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   if (lost.length === 0) return
   const code = isVaultError(lost[0]) ? lost[0].code : 'internal'
-  log?.error({ events: lost.length, code }, 'audit events of an undone transaction not stored')
+  log?.error({ events: lost.length, code }, 'audit events of a rolled-back transaction not stored')
 }
 
-/** Inside a transaction the application opened: all its events go with it, for only the application knows its end. */
-function joinHost({ storage, lanes, events }: RecordedPorts, hostTransaction: unknown): Ground {
-  let lent: ReturnType<Lanes['lend']> | undefined
-  return groundInside({
+/** Inside a transaction of the application all events commit with it: only the application knows its end. */
+function joinHostTransaction({ storage, chains, events }: RecordedPorts, hostTransaction: unknown): UnitFactory {
+  let lease: ReturnType<ChainPool['lease']> | undefined
+  return unitsInside({
     storage: storage.joinTransaction(hostTransaction),
-    told: new ToldInside(),
+    recorded: undefined,
     async append(within, event) {
-      lent ??= lanes.lend(within)
-      const { lane, wrote } = await lent
-      wrote((await events.append(within, lane, [event])).sequence)
+      lease ??= chains.lease(within)
+      const { chain, appended } = await lease
+      appended((await events.append(within, chain, [event])).sequence)
     },
-    async giveUp() {
-      lent = undefined
+    async changeChain() {
+      lease = undefined
     },
   })
 }
 
-/** A transaction under way, and where its events go. */
-interface Inside {
+/** An open transaction, and where its events go. */
+interface OpenTransaction {
   readonly storage: Storage
-  readonly told: ToldInside
-  /** Appends to the transaction's lane. */
+  /** Keeps its events for a rollback; undefined where only the application knows of one. */
+  readonly recorded: TransactionEvents | undefined
+  /** Appends to the transaction's chain. */
   append(storage: Storage, event: EventDraft): Promise<void>
-  /** Leaves a lane that is lost. */
-  giveUp(): Promise<void>
+  /** Leaves a chain that cannot be appended to. */
+  changeChain(): Promise<void>
 }
 
 /**
- * Every call runs in a savepoint: a change that fails and is caught undoes itself alone, and appends never interleave. Where a
- * lane is lost the call that lost it begins again, in another: the transaction around it is the application's work, which
- * would hear of a conflict that is none of its own.
+ * Inside a transaction every call is a savepoint: a change that fails and is caught rolls back alone, and appends never
+ * interleave. After a chain conflict the call runs again in another chain; the transaction around it is the application's
+ * work and does not hear of the conflict.
  */
-function groundInside({ storage, told, append, giveUp }: Inside): Ground {
-  async function change<T>(work: (storage: Storage) => Promise<T>, tell: Tell): Promise<T> {
-    const answer = await untilKept(
+function unitsInside({ storage, recorded, append, changeChain }: OpenTransaction): UnitFactory {
+  async function change<T>(work: (storage: Storage) => Promise<T>, build: BuildEvent): Promise<T> {
+    const answer = await retryOnConflict(
       () =>
         storage.transaction(async (inner) => {
           const found = await work(inner)
-          await append(inner, tell(SUCCESS))
+          await append(inner, build(SUCCESS))
           return found
         }),
-      giveUp,
+      changeChain,
     )
-    told.changed(tell)
+    recorded?.addChange(build)
     return answer
   }
-  return groundOf({
+  return unitFactoryOf({
     storage,
     change,
-    insert: (batches, tell) => change((inner) => insertInOrder(inner, batches), tell),
-    async note(event) {
-      told.note(event)
-      await untilKept(() => storage.transaction((inner) => append(inner, event)), giveUp)
+    insert: (batches, build) => change((inner) => insertInOrder(inner, batches), build),
+    async record(event) {
+      recorded?.addEvent(event)
+      await retryOnConflict(() => storage.transaction((inner) => append(inner, event)), changeChain)
     },
   })
 }

@@ -1,23 +1,24 @@
-/** What was told inside a transaction that may still be undone, to be told again outside, in its order. */
+/** The events recorded inside a transaction that may still be rolled back, in order, so that they can be recorded again outside. */
 import type { EventDraft } from '../audit/event.ts'
-import { type Outcome, UNCERTAIN, UNDONE } from '../audit/outcome.ts'
-import type { Tell } from './unit-of-work.ts'
+import { OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK } from '../audit/outcome.ts'
+import type { BuildEvent } from './unit-of-work.ts'
 
-export class ToldInside {
-  /** By what was told: one that is told again, in another lane, is the same. */
-  readonly #told = new Map<EventDraft | Tell, (ending: Outcome) => EventDraft>()
+/** Keeps events in order; one that is recorded again, in another chain, counts once. */
+export class TransactionEvents {
+  readonly #recorded = new Map<EventDraft | BuildEvent, (ending: Outcome) => EventDraft>()
 
-  /** An event of what was read, refused or failed. */
-  note(event: EventDraft): void {
-    this.#told.set(event, () => event)
+  /** Keeps the event of a read, a refusal or a failure: a rollback does not change it. */
+  addEvent(event: EventDraft): void {
+    this.#recorded.set(event, () => event)
   }
 
-  changed(tell: Tell): void {
-    this.#told.set(tell, (ending) => tell(ending, ending))
+  /** Keeps the event of a change: a rollback changes its outcome. */
+  addChange(build: BuildEvent): void {
+    this.#recorded.set(build, build)
   }
 
-  /** The same events once the transaction has failed: what was read was read, what was refused was refused, what was changed is not, or nobody knows. */
-  afterFailure(isUndone: boolean): EventDraft[] {
-    return [...this.#told.values()].map((retell) => retell(isUndone ? UNDONE : UNCERTAIN))
+  /** The same events after the transaction failed. Changes are rolled back or, where the storage was lost during COMMIT, of unknown outcome. */
+  afterFailure(isRolledBack: boolean): EventDraft[] {
+    return [...this.#recorded.values()].map((build) => build(isRolledBack ? ROLLED_BACK : OUTCOME_UNKNOWN))
   }
 }

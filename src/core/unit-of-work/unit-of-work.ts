@@ -1,6 +1,7 @@
-/** One operation's way to storage: what it reads there, and how what it changes is stored, all or nothing. */
+/** One operation's access to storage: what it reads, and how its change is stored, all or nothing. */
 import type { EventDraft } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
+import { VaultError } from '../errors.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 
 /** New rows of one table. */
@@ -9,46 +10,47 @@ export interface Batch {
   readonly rows: readonly NewRow[]
 }
 
-/** Storage as one operation has it. Whoever stands in it need not know whether a transaction is under way, whose it is, or what commits with it. */
+/** Storage as one operation has it. Code that uses it does not know whether a transaction is open, whose it is, or what commits with it. */
 export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
-  /** What it reads from, and inside `change` writes to. */
+  /** Outside a change it can only read; the compiler enforces that. */
   readonly storage: Calls
-  /** Stores these rows, all or none. */
+  /** Stores these rows, all or none. Small inserts of several callers share a commit. */
   insert(batches: readonly Batch[]): Promise<void>
   /** Runs work, all or nothing. Work may run again. */
-  change<T>(work: (inner: UnitOfWork<Storage>) => Promise<T>): Promise<T>
+  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T>
 }
 
 /**
- * What an operation's event says of an outcome, asked once it is known: inside the transaction of a change, or at the end; and
- * once more where a transaction around it failed. `ending` is what became of the changes it is made of.
+ * Builds an operation's event for an outcome. It is called once the outcome is known: inside the transaction of a change,
+ * after a read, and again for a change whose surrounding transaction failed.
  */
-export type Tell = (outcome: Outcome, ending?: Outcome) => EventDraft
+export type BuildEvent = (outcome: Outcome) => EventDraft
 
-/** The outermost unit of an operation: its change is stored together with its event, or not at all. */
-export interface ToldUnit extends UnitOfWork {
+/** The outermost unit of an operation: its change and its event are stored together, or neither is. */
+export interface RecordedUnit extends UnitOfWork {
   /** True once the event is stored with a change. */
-  readonly isTold: boolean
-  /** Stores the event alone: of what was read, refused or failed. */
-  note(outcome: Outcome, ending?: Outcome): Promise<void>
+  readonly isRecorded: boolean
+  /** Stores the event alone: of a read, a refusal or a failure. */
+  record(outcome: Outcome): Promise<void>
 }
 
-/** Where operations are done: outside any transaction, in one of ours, or in one of the application's. */
-export interface Ground {
-  /** The unit of work of one operation. `open` notes who asks for what, now, before anybody can change it; where nothing is recorded it is never asked. */
-  begin(open: () => Tell): ToldUnit
+/** Begins units of work: outside any transaction, in one of the vault's, or in one of the application's. */
+export interface UnitFactory {
+  /** The unit of one operation. `open` is called at once, before the caller can change the input, or never where nothing is recorded. */
+  begin(open: () => BuildEvent): RecordedUnit
 }
 
-/** All grounds of a vault. */
-export interface Grounds {
-  readonly outer: Ground
+/** All unit factories of a vault. */
+export interface UnitFactories {
+  /** Outside any transaction. */
+  readonly outer: UnitFactory
   /** Runs work in one transaction. Work may run again. */
-  transact<T>(work: (ground: Ground) => Promise<T>): Promise<T>
-  /** A transaction the application opened itself: it commits, not we. */
-  join(hostTransaction: unknown): Ground
+  transact<T>(work: (units: UnitFactory) => Promise<T>): Promise<T>
+  /** Inside a transaction that the application opened and commits itself. */
+  join(hostTransaction: unknown): UnitFactory
 }
 
-/** A unit inside a transaction that somebody else commits, and speaks for. */
+/** A unit inside a transaction that is committed and recorded elsewhere. */
 export function unitWithin(storage: Storage): UnitOfWork<Storage> {
   return {
     storage,
@@ -70,35 +72,41 @@ export async function insertInOrder(storage: Storage, batches: readonly Batch[])
   for (const { table, rows } of batches) if (rows.length > 0) await storage.insert(table, rows)
 }
 
-/** How a ground stores a change with its event, and an event alone. */
-export interface Storing {
+/** How changes are stored with their events, and events alone. */
+export interface RecordingStorage {
   readonly storage: Storage
-  insert(batches: readonly Batch[], tell: Tell): Promise<void>
-  change<T>(work: (storage: Storage) => Promise<T>, tell: Tell): Promise<T>
-  note(event: EventDraft): Promise<void>
+  insert(batches: readonly Batch[], build: BuildEvent): Promise<void>
+  change<T>(work: (storage: Storage) => Promise<T>, build: BuildEvent): Promise<T>
+  record(event: EventDraft): Promise<void>
 }
 
-/** The ground that stores so. */
-export function groundOf({ storage, insert, change, note }: Storing): Ground {
+/** A factory of units that store through this. An operation has one outermost change, because two would be two events. */
+export function unitFactoryOf({ storage, insert, change, record }: RecordingStorage): UnitFactory {
   return {
     begin(open) {
-      const tell = open()
-      let isTold = false
+      const build = open()
+      let isRecorded = false
+      const assertFirst = (): void => {
+        if (isRecorded)
+          throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
+      }
       return {
         storage,
-        get isTold() {
-          return isTold
+        get isRecorded() {
+          return isRecorded
         },
         async insert(batches) {
-          await insert(batches, tell)
-          isTold = true
+          assertFirst()
+          await insert(batches, build)
+          isRecorded = true
         },
         async change(work) {
-          const answer = await change((inner) => work(unitWithin(inner)), tell)
-          isTold = true
+          assertFirst()
+          const answer = await change((inner) => work(unitWithin(inner)), build)
+          isRecorded = true
           return answer
         },
-        note: (outcome, ending) => note(tell(outcome, ending)),
+        record: (outcome) => record(build(outcome)),
       }
     },
   }

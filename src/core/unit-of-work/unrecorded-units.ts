@@ -1,28 +1,29 @@
-/** Where the audit is off: changes are stored by themselves, and nothing is told. */
+/** Units of work with the audit off: changes are stored by themselves, and no event is built. */
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
-import { mergeBatches, shareInserts } from './merge-inserts.ts'
-import type { Batch, Ground, Grounds, UnitOfWork } from './unit-of-work.ts'
+import { groupInserts, mergeBatches } from './merge-inserts.ts'
+import type { Batch, UnitFactories, UnitFactory, UnitOfWork } from './unit-of-work.ts'
 import { insertBatches, unitWithin } from './unit-of-work.ts'
 
-export function unrecordedGrounds(storage: StorageHandle, scheduler: Scheduler): Grounds {
-  const insert = shareInserts<{ readonly batches: readonly Batch[] }>(scheduler, (inserts) =>
+export function unrecordedUnits(storage: StorageHandle, scheduler: Scheduler): UnitFactories {
+  const insert = groupInserts<{ readonly batches: readonly Batch[] }>(scheduler, (inserts) =>
     insertBatches(storage, mergeBatches(inserts)),
   )
   return {
-    outer: untold({ ...unitWithin(storage), insert: (batches) => insert({ batches }) }),
-    transact: (work) => storage.transaction((inner) => work(groundIn(inner))),
-    join: (hostTransaction) => groundIn(storage.joinTransaction(hostTransaction)),
+    outer: unrecorded({ ...unitWithin(storage), insert: (batches) => insert({ batches }) }),
+    transact: (work) => storage.transaction((inner) => work(unitsIn(inner))),
+    join: (hostTransaction) => unitsIn(storage.joinTransaction(hostTransaction)),
   }
 }
 
-/** Every call runs in a savepoint: a change that fails and is caught undoes itself alone. */
-function groundIn(storage: Storage): Ground {
+/** Inside a transaction every call is a savepoint: a change that fails and is caught rolls back alone. */
+function unitsIn(storage: Storage): UnitFactory {
   const unit = unitWithin(storage)
-  return untold({ ...unit, insert: (batches) => unit.change((inner) => inner.insert(batches)) })
+  return unrecorded({ ...unit, insert: (batches) => unit.change((inner) => inner.insert(batches)) })
 }
 
-/** Nothing is to be told of any unit, so all of it is. */
-function untold(unit: UnitOfWork): Ground {
-  return { begin: () => ({ ...unit, isTold: true, note: async () => {} }) }
+/** Every unit counts as recorded, since there is nothing to record. */
+function unrecorded(unit: UnitOfWork): UnitFactory {
+  const recorded = { ...unit, isRecorded: true, record: async () => {} }
+  return { begin: () => recorded }
 }

@@ -1,23 +1,19 @@
-/** What one caller can do with an open vault, typed by its schema: each method hands its input to one operation. */
+/** The session of one caller, typed by the schema: each method passes its input to one operation. */
 import type { EventQueryInput } from '../audit/event-query.ts'
-import type { Byot } from '../barrier/brought-tokens.ts'
+import type { Byot } from '../barrier/supplied-tokens.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { ALL } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
 import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
-import { getByTokens } from '../operations/get-by-tokens.ts'
 import type { GetOptions, ShowOptions } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
 import type { EventList } from '../operations/list-events.ts'
-import { listEvents } from '../operations/list-events.ts'
-import { OPERATIONS } from '../operations/operations.ts'
-import { perform } from '../execution/perform.ts'
-import type { QueryOptions, QueryRecord } from '../operations/query-records.ts'
-import { queryRecords } from '../operations/query-records.ts'
+import type { OperationInput, OperationName, OperationResult } from '../operations/operations.ts'
+import { performNamed } from '../operations/operations.ts'
+import type { QueryOptions } from '../operations/query-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
-import { tokenizeValues } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
-import { updateRecord } from '../operations/update-record.ts'
+import type { QueryRecord } from '../queries/answer-query.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   AnsweredFields,
@@ -55,19 +51,19 @@ export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOp
 
 type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
 
-/** One stored record; tokens only where they were asked for. */
+/** One written record; tokens only where they were asked for. */
 export type Stored<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly tokens: TokensOf<T> }
   : O extends { readonly tokenization: boolean }
     ? { readonly tokens?: TokensOf<T> }
     : unknown)
 
-/** One record as read: shown fields, or in the token view the tokens. */
+/** One record as it is read: its fields or, in the token view, its tokens. */
 export type Shown<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
   : { readonly fields: AnsweredFields<T, AskedFields<O>> })
 
-/** A value whose token is wanted: in a deterministic column, or in a column group. */
+/** A value whose token is wanted: in a column with deterministic tokens, or in a column group. */
 export type TokenizeInput<S extends SchemaDefinition> =
   | {
       [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
@@ -93,7 +89,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
       readonly error: string
     }
 
-/** What one caller can do. Every method checks its input at run time too; errors are `VaultError`s that name places, never values. */
+/** What one caller can do. Every method checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {
   /**
    * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead.
@@ -115,30 +111,30 @@ export interface Session<S extends SchemaDefinition> {
     id: string,
     options?: O,
   ): Promise<Shown<S[T], O>>
-  /** Writes the named columns of one record, each whole. Throws `not_found`, `unprocessable`, `conflict`. */
+  /** Writes the named columns of one record, each whole. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. */
   update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
     table: T,
     id: string,
     change: { readonly fields: ChangedFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
     options?: O,
   ): Promise<Stored<S[T], O> & { readonly updatedAt: string }>
-  /** Deletes the named records, all or none, or every record with '*'. Throws `not_found`. */
+  /** Deletes the records of these ids, all or none, or every record with '*'. Throws `not_found`. */
   delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   /** Deletes one record. Throws `not_found`. */
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
-  /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` and some are good. */
+  /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
-  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `unprocessable` for other columns. */
+  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `unprocessable` for columns without deterministic tokens. */
   tokenize(parameters: readonly TokenizeInput<S>[]): Promise<{ records: { token: string }[] }>
-  /** For each token the record its value stands in, in order; one that stands in none has an error. */
+  /** For each token the record that its value belongs to, in order. A token without a record has an error. */
   getByTokens<const T extends TableName<S> = TableName<S>>(
     tokens: readonly string[],
     options?: GetByTokensOptions,
   ): Promise<{ records: FoundRecord<S, T>[] }>
   /**
-   * Answers a SELECT over sealed and plain columns alike, 25 records at most; what the engine cannot decide is decided on opened
-   * values. Fields are named as docs/sql.md says, the record id `svc_id`. Throws `invalid_request` for what is outside the
-   * subset, with line and column; `forbidden` for a condition on what the caller is not shown; `unprocessable` for types that clash.
+   * Runs a SELECT over sealed and plain columns alike and returns 25 records at most. Fields are named as docs/sql.md says, the
+   * record id `svc_id`. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on what the
+   * caller cannot see, `unprocessable` for types that do not go together.
    */
   query(sql: string, options?: QueryOptions): Promise<{ records: QueryRecord[] }>
   /**
@@ -146,31 +142,35 @@ export interface Session<S extends SchemaDefinition> {
    * `invalid_request`. Source: specification, "Audit".
    */
   listEvents(query: EventQueryInput): Promise<EventList>
+  /**
+   * Performs an operation by its name, typed by the operation and not by the schema: for routes, batches and command lines. Checks
+   * its input like every method, and throws `invalid_request` for an unknown name.
+   */
+  perform<Name extends OperationName>(name: Name, input: OperationInput<Name>): Promise<OperationResult<Name>>
 }
 
-/** Operations check what they are handed; the cast only says, to the compiler, what the schema made of their answers. */
+/** Operations check their input. The cast tells the compiler what the schema makes of their results. */
 export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
   const session = {
     insert: (table: string, records: readonly RecordInput[], options = {}) =>
-      perform(context, OPERATIONS.insert, { table, records, options }),
-    get: (table: string, options = {}) => perform(context, OPERATIONS.get, { table, options }),
-    getOne: (table: string, id: string, options = {}) => perform(context, OPERATIONS.getOne, { table, id, options }),
+      performNamed(context, 'insert', { table, records, options }),
+    get: (table: string, options = {}) => performNamed(context, 'get', { table, options }),
+    getOne: (table: string, id: string, options = {}) => performNamed(context, 'getOne', { table, id, options }),
     update: (table: string, id: string, change: RecordInput, options = {}) =>
-      updateRecord(context, table, { id, change }, options),
+      performNamed(context, 'update', { table, id, fields: change?.fields, tokens: change?.tokens, options }),
     delete: (table: string, ids: readonly string[] | '*') =>
-      ids === ALL
-        ? perform(context, OPERATIONS.deleteAll, { table, ids: [ALL] })
-        : perform(context, OPERATIONS.delete, { table, ids }),
+      ids === ALL ? performNamed(context, 'deleteAll', { table, ids: [ALL] }) : performNamed(context, 'delete', { table, ids }),
     async deleteOne(table: string, id: string) {
-      await perform(context, OPERATIONS.delete, { table, ids: [id] })
+      await performNamed(context, 'delete', { table, ids: [id] })
       return { id, deleted: true as const }
     },
     detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
-      perform(context, OPERATIONS.detokenize, { records, options }),
-    tokenize: (parameters: readonly TokenizeParameter[]) => tokenizeValues(context, parameters),
-    getByTokens: (tokens: readonly string[], options = {}) => getByTokens(context, tokens, options),
-    query: (sql: string, options = {}) => queryRecords(context, sql, options),
-    listEvents: (query: EventQueryInput) => listEvents(context, query),
+      performNamed(context, 'detokenize', { records, options }),
+    tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),
+    getByTokens: (tokens: readonly string[], options = {}) => performNamed(context, 'getByTokens', { tokens, options }),
+    query: (sql: string, options = {}) => performNamed(context, 'query', { query: sql, options }),
+    listEvents: (query: EventQueryInput) => performNamed(context, 'listEvents', { query }),
+    perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>) => performNamed(context, name, input),
   }
   return session as unknown as Session<S>
 }

@@ -1,26 +1,24 @@
-/** The vault as an application holds it: opens storage and keys, and hands ports to operations. No rules here. */
-
+/** The vault as an application holds it: opens storage and keys, and gives callers their sessions. It has no rules of its own. */
 import type { ChainVerdict } from '../audit/chain-check.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
-import type { Barrier } from '../barrier/barrier.ts'
-import { VaultError } from '../errors.ts'
-import { createEventStore } from '../audit-log/event-store.ts'
-import { createLanes } from '../audit-log/chain-pool.ts'
-import { recordedGrounds } from '../unit-of-work/recorded-units.ts'
-import type { Ground } from '../unit-of-work/unit-of-work.ts'
-import { unrecordedGrounds } from '../unit-of-work/unrecorded-units.ts'
-import { adoptSchema } from '../catalog/apply-schema.ts'
+import type { AuditContext } from '../audit-log/audit-context.ts'
+import { createChainPool } from '../audit-log/chain-pool.ts'
 import type { CheckpointOptions } from '../audit-log/checkpoint-audit.ts'
 import { checkpointAudit } from '../audit-log/checkpoint-audit.ts'
-import type { SessionContext } from '../execution/context.ts'
-import { tableOf } from '../execution/context.ts'
+import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import type { ExportOptions } from '../audit-log/export-audit.ts'
 import { exportAudit } from '../audit-log/export-audit.ts'
-import { openCatalog } from '../catalog/open-catalog.ts'
-import { naming } from '../execution/perform.ts'
-import { explainQuery } from '../operations/query-records.ts'
-import type { VerifyOptions } from '../audit-log/verify-audit.ts'
+import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
+import type { Barrier } from '../barrier/barrier.ts'
+import { applySchema, CATALOG_CHANGED } from '../catalog/apply-schema.ts'
+import { openCatalog } from '../catalog/open-catalog.ts'
+import { VaultError } from '../errors.ts'
+import { requireTable } from '../execution/check-input.ts'
+import type { Limits } from '../execution/context.ts'
+import { withVerb } from '../execution/perform.ts'
+import { runPass } from '../maintenance/run-pass.ts'
+import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Caller } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
@@ -29,93 +27,98 @@ import { accessOf } from '../policy/create-access.ts'
 import type { Explanation, Question } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
+import { explainQuery } from '../queries/answer-query.ts'
+import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
-import { sweepTransients } from '../records/transient-store.ts'
+import { recordedUnits } from '../unit-of-work/recorded-units.ts'
+import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
+import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
 import type { Session } from './session.ts'
 import { createSession } from './session.ts'
 
-/** A vault inside a transaction: only callers, whose changes commit or vanish together. */
+/** A vault inside a transaction: its callers' changes commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition> {
-  /** A session for a caller the application vouches for. Throws `invalid_request` when the caller is not as described. */
+  /** A session for a caller that the application has authenticated. Throws `invalid_request` when a member of the caller is invalid. */
   as(caller: Caller): Session<S>
 }
 
 /** An open vault. */
 export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S> {
   readonly id: string
-  /** A session for a caller the application vouches for. Throws `invalid_request` when the caller is not as described. */
+  /** A session for a caller that the application has authenticated. Throws `invalid_request` when a member of the caller is invalid. */
   as(caller: Caller): Session<S>
   /**
-   * Runs work in one transaction; a throw undoes all of it, and a change that fails and is caught undoes itself alone. Use the
-   * vault handed to work, never the outer one, and await every call: one still running at the end is refused. SQLite and
-   * memory have one writer, which waits for work. After a deadlock or serialization failure on Postgres work may run again.
+   * Runs work in one transaction. An error rolls all of it back; a change that fails and is caught rolls back alone. Use the vault
+   * passed to work, never the outer one, and await every call: one still running at the end is refused. SQLite and memory
+   * have one writer, which waits for work. After a deadlock or serialization failure on Postgres work may run again.
    */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
-  /** The vault inside a transaction the application opened itself on the same database (a Kysely transaction or the driver's own client): it commits, not we. */
+  /** The vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
-  /** Removes transient values whose time is over; reading never shows one either way. Answers how many went. */
+  /** Deletes expired transient values. Reads never return them in any case. Returns how many were deleted. */
   sweep(): Promise<{ expired: number }>
   /**
-   * What the policy says to this caller doing this to this table: column by column, and which statements decided. Nothing
-   * is read and nothing recorded; for tests of policies, and for whoever wonders.
+   * What the policy allows this caller on this table for an action: column by column, and which statements decided. Reads no
+   * record and records no event; for tests of policies.
    */
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<Question, 'row'>): Explanation
-  /** How a query of this caller would be answered: what storage is asked, what is opened, which rule allows each column. Reads nothing, records nothing. */
+  /** How a query of this caller would run: what storage filters, what is opened, which statement allows each column. Reads and records nothing. */
   explainQuery(sql: string, caller: Caller): QueryPlan
-  /** Reads the whole audit trail and says whether it is whole; `firstBroken` says where it is not. Costs a read of every event. */
-  verifyAudit(options?: VerifyOptions): Promise<ChainVerdict>
+  /** Reads the whole audit trail and verifies it; `firstBroken` locates the first failure. Costs a read of every event. */
+  verifyAudit(options?: VerifyAuditOptions): Promise<ChainVerdict>
   /** The audit trail as lines of NDJSON, for `strongroom/audit-verifier` and for keeping elsewhere. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
-  /** Signs where every chain of the trail now stands, and hands it to the sink, which keeps it out of the vault's reach. */
+  /** Signs the heads of all chains of the trail, and passes the checkpoint to the sink, which keeps it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
-  /** Lets go of the storage. Later calls throw `unavailable`, but on memory, which has nothing to let go of. */
+  /** Closes the storage. Later calls throw `unavailable`, except on memory, which has nothing to close. */
   close(): Promise<void>
 }
 
-/** Times opening begins again because another process is opening the same vault with a changed schema. */
-const MOST_ATTEMPTS = 10
+/** Times opening runs again because another process opens the same vault with a changed schema. */
+const MAX_ATTEMPTS = 10
 
 /** Opens a vault on the ports given. Throws `invalid_request` for options, `failed_precondition` when storage, key or schema do not fit; then nothing was written. */
 export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
   const { tables } = defineSchema(options.schema.tables)
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === CATALOG_CHANGED,
+    exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
+  }
+  const opened = await retry(policy, async () => {
     const catalog = await openCatalog(options, options.id)
     const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    const layout = await adoptSchema(options.storage, barrier, {
-      known: catalog.allotment,
-      definition: tables,
-      remember: catalog.remember,
-    })
-    if (layout !== undefined) return createVault(options, { barrier, layout, limits })
-  }
-  throw new VaultError('aborted', 'The vault was not opened: its schema keeps being changed by another process. Try again.')
+    return { barrier, layout: await applySchema(options.storage, barrier, { catalog, definition: tables }) }
+  })
+  return createVault(options, { ...opened, limits })
 }
 
-/** A log that never throws: one that fails takes nothing with it, neither an answer nor an error. */
+/** A log that never throws: one that fails changes neither a result nor an error. */
 function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
-  const quiet = (level: keyof Log) => (facts: object, message: string) => {
+  const quiet = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      log[level](facts, message)
+      log[level](fields, message)
     } catch {
-      // There is nobody left to tell.
+      // The result of the operation matters more than its log.
     }
   }
   return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
 }
 
-/** What opening came to. */
+/** What opening a vault produced. */
 interface Opened {
   readonly barrier: Barrier
   readonly layout: Layout
-  readonly limits: SessionContext['limits']
+  readonly limits: Limits
 }
 
 function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
@@ -123,33 +126,41 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   const log = quietLog(options.log)
   const policy = compilePolicy(options.policy ?? {}, layout)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const lanes = createLanes(storage, events, options.entropy)
-  const grounds =
-    options.audit === 'off' ? unrecordedGrounds(storage, scheduler) : recordedGrounds({ storage, scheduler, lanes, events, log })
-  const trail = { storage, events, scheduler, barrier, clock, hash, layout, vaultID: id, accountID: accountId }
+  const trail: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
+  const factories = unitFactoriesOf(options, { events, log })
   const shared = { barrier, clock, layout, limits, scheduler, tracing, log, trail }
-  const sessionIn = (ground: Ground, given: Caller): Session<S> => {
+  const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
-    return createSession<S>({ ...shared, ground, caller, access: accessOf(policy, caller) })
+    return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
   }
-  const within = (ground: Ground): VaultInTransaction<S> => ({ as: (caller) => sessionIn(ground, caller) })
+  const within = (units: UnitFactory): VaultInTransaction<S> => ({ as: (caller) => sessionIn(units, caller) })
   return {
     id,
-    as: (caller) => sessionIn(grounds.outer, caller),
-    transaction: (work) => grounds.transact((ground) => work(within(ground))),
-    withTransaction: (hostTransaction) => within(grounds.join(hostTransaction)),
-    sweep: async () => ({ expired: await sweepTransients({ storage, clock, layout }) }),
+    as: (caller) => sessionIn(factories.outer, caller),
+    transaction: (work) => factories.transact((units) => work(within(units))),
+    withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
+    sweep: async () => ({ expired: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
     explain: (caller, action, name, explaining) =>
-      naming('Explain', () =>
-        explainAccess(policy, parseCaller(caller), { action, table: tableOf({ layout }, name), ...explaining }),
+      withVerb('Explain', () =>
+        explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
       ),
-    explainQuery: (sql, given) => {
-      const caller = parseCaller(given)
-      return explainQuery({ ...shared, storage, access: accessOf(policy, caller) }, sql, {})
-    },
+    explainQuery: (sql, caller) =>
+      withVerb('Query', () =>
+        explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
+      ),
     verifyAudit: (verifying) => verifyAudit(trail, verifying),
     exportAudit: (exporting) => exportAudit(trail, exporting),
     checkpointAudit: (checkpoint) => checkpointAudit(trail, checkpoint),
     close: () => storage.close(),
   }
+}
+
+/** The units of work of a vault: this is the one place where it matters whether the audit is on. */
+function unitFactoriesOf(
+  { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
+  { events, log }: { readonly events: EventStore; readonly log: Log | undefined },
+): UnitFactories {
+  if (audit === 'off') return unrecordedUnits(storage, scheduler)
+  const chains = createChainPool(storage, events, entropy)
+  return recordedUnits({ storage, scheduler, chains, events, log })
 }

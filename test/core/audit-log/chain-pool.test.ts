@@ -1,11 +1,11 @@
-/** Lanes: never two transactions of one process in one of them, and no more of them than are needed at once. */
+/** ChainPool: never two transactions of one process in one of them, and no more of them than are needed at once. */
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { VaultError } from '../../../src/core/errors.ts'
+import type { ChainPool } from '../../../src/core/audit-log/chain-pool.ts'
+import { createChainPool } from '../../../src/core/audit-log/chain-pool.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
-import { LANE_LOST } from '../../../src/core/audit-log/event-store.ts'
-import type { Lanes } from '../../../src/core/audit-log/chain-pool.ts'
-import { createLanes } from '../../../src/core/audit-log/chain-pool.ts'
+import { CHAIN_CONFLICT } from '../../../src/core/audit-log/event-store.ts'
+import { VaultError } from '../../../src/core/errors.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_LANES } from '../../../src/core/schema/side-tables.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -13,7 +13,7 @@ import { SYSTEM_PORTS } from '../../support/system-ports.ts'
 
 const { scheduler, entropy } = SYSTEM_PORTS
 
-/** Lanes over heads that the test itself moves. */
+/** ChainPool over heads that the test itself moves. */
 async function open(transactions: StorageHandle['transactions'] = 'side by side') {
   const storage: StorageHandle = { ...memoryStorage(), transactions }
   await storage.prepare([AUDIT_LANES])
@@ -21,16 +21,16 @@ async function open(transactions: StorageHandle['transactions'] = 'side by side'
   const events = {
     heads: async (_: unknown, lanes: readonly number[]) =>
       lanes.map((lane) => (sequences.has(lane) ? { sequence: sequences.get(lane) } : undefined)),
-  } as unknown as EventStore // Lanes ask for the places of heads, and for nothing else.
+  } as unknown as EventStore // ChainPool ask for the places of heads, and for nothing else.
   const found = (lane: number) => storage.insert(AUDIT_LANES.name, [{ id: lane, body: new Uint8Array(1) }])
-  return { lanes: createLanes(storage, events, entropy), storage, sequences, found }
+  return { lanes: createChainPool(storage, events, entropy), storage, sequences, found }
 }
 
 /** Uses so many lanes at once; answers which. */
-async function useAtOnce(lanes: Lanes, count: number): Promise<number[]> {
+async function useAtOnce(lanes: ChainPool, count: number): Promise<number[]> {
   return Promise.all(
     Array.from({ length: count }, () =>
-      lanes.use(async (lane) => {
+      lanes.withChain(async (lane) => {
         await scheduler.turn()
         return lane
       }),
@@ -41,12 +41,12 @@ async function useAtOnce(lanes: Lanes, count: number): Promise<number[]> {
 test('an engine with one writer has one lane, and leaves it for a new one only when it is lost', async () => {
   const { lanes, storage, found } = await open('one at a time')
   expect(await useAtOnce(lanes, 3)).toEqual([1, 1, 1])
-  expect((await lanes.lend(storage)).lane).toBe(1)
+  expect((await lanes.lease(storage)).chain).toBe(1)
   await found(4)
   const tried: number[] = []
-  await lanes.use(async (lane) => {
+  await lanes.withChain(async (lane) => {
     tried.push(lane)
-    if (tried.length < 3) throw LANE_LOST
+    if (tried.length < 3) throw CHAIN_CONFLICT
   })
   expect(tried).toEqual([1, 5, 6])
   expect(await useAtOnce(lanes, 2)).toEqual([6, 6])
@@ -59,7 +59,7 @@ test('law: nobody shares a lane, whoever fails, and there are never more than we
   const ever = new Set<number>()
   const works = Array.from({ length: 500 }, async (_, n) => {
     for (let turns = Math.floor(n / 8); turns > 0; turns--) await scheduler.turn()
-    const work = lanes.use(async (lane) => {
+    const work = lanes.withChain(async (lane) => {
       expect(used.has(lane)).toBe(false)
       used.add(lane)
       ever.add(lane)
@@ -77,9 +77,9 @@ test('law: nobody shares a lane, whoever fails, and there are never more than we
 test('a lane whose head another process moved is left to it, and work runs again in another', async () => {
   const { lanes } = await open()
   const tried: number[] = []
-  const lane = await lanes.use(async (own) => {
+  const lane = await lanes.withChain(async (own) => {
     tried.push(own)
-    if (tried.length < 3) throw LANE_LOST
+    if (tried.length < 3) throw CHAIN_CONFLICT
     return own
   })
   expect(new Set(tried).size).toBe(3)
@@ -89,7 +89,7 @@ test('a lane whose head another process moved is left to it, and work runs again
 test('work that cannot run again takes another lane itself, and that one is used again', async () => {
   const { lanes, storage } = await open()
   let runs = 0
-  const kept = await lanes.use(async (lane, another) => {
+  const kept = await lanes.withChain(async (lane, another) => {
     runs++
     expect([lane, await another(storage)]).toEqual([1, 2])
     return another(storage)
@@ -101,7 +101,7 @@ test('work that fails for reasons of its own fails once, and its lane is used ag
   const { lanes } = await open()
   const conflict = new VaultError('conflict', '', { table: 'records_1_people' })
   let runs = 0
-  const work = lanes.use(async () => {
+  const work = lanes.withChain(async () => {
     runs++
     throw conflict
   })
@@ -112,8 +112,8 @@ test('work that fails for reasons of its own fails once, and its lane is used ag
 
 test('whoever loses every lane is told to try again', async () => {
   const { lanes } = await open()
-  const work = lanes.use(async () => {
-    throw LANE_LOST
+  const work = lanes.withChain(async () => {
+    throw CHAIN_CONFLICT
   })
   await expect(work).rejects.toMatchObject({ code: 'unavailable' })
 })
@@ -135,12 +135,12 @@ test('of lanes that are very many none is begun any more, and one of them is use
 
 test('a lent lane is nobody else’s until its events are seen to be stored', async () => {
   const { lanes, storage, sequences } = await open()
-  const first = await lanes.lend(storage)
-  first.wrote(3)
-  const second = await lanes.lend(storage)
-  expect([first.lane, second.lane, ...(await useAtOnce(lanes, 1))]).toEqual([1, 2, 3])
+  const first = await lanes.lease(storage)
+  first.appended(3)
+  const second = await lanes.lease(storage)
+  expect([first.chain, second.chain, ...(await useAtOnce(lanes, 1))]).toEqual([1, 2, 3])
   sequences.set(1, 2)
-  expect((await lanes.lend(storage)).lane).toBe(3)
+  expect((await lanes.lease(storage)).chain).toBe(3)
   sequences.set(1, 3)
-  expect((await lanes.lend(storage)).lane).toBe(1)
+  expect((await lanes.lease(storage)).chain).toBe(1)
 })

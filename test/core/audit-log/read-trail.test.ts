@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
-import type { Span } from '../../../src/core/audit-log/read-trail.ts'
+import type { TimeRange } from '../../../src/core/audit-log/read-trail.ts'
 import { eachWindow } from '../../../src/core/audit-log/read-trail.ts'
 import { AUDIT_EVENTS } from '../../../src/core/schema/side-tables.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -11,7 +11,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 const START = 1_800_000_000_000_000_000n
 const SECOND = 1_000_000_000n
 const HOUR = 3600n * SECOND
-const ALL: Span = { since: undefined, until: undefined }
+const ALL: TimeRange = { since: undefined, until: undefined }
 
 const unasked = (): never => {
   throw new Error('reading asks for nothing but to open')
@@ -37,7 +37,7 @@ async function trailOf(times: readonly bigint[]) {
 }
 
 /** Rows a walk comes by, after making sure that its windows go backwards. */
-async function walked(times: readonly bigint[], span: Span = ALL): Promise<number[]> {
+async function walked(times: readonly bigint[], span: TimeRange = ALL): Promise<number[]> {
   const rows: number[] = []
   let earliest: bigint | undefined
   for await (const window of eachWindow(await trailOf(times), span)) {
@@ -50,7 +50,7 @@ async function walked(times: readonly bigint[], span: Span = ALL): Promise<numbe
 }
 
 /** Rows of the times in a span. */
-function rowsIn(times: readonly bigint[], { since = 0n, until }: Span): number[] {
+function rowsIn(times: readonly bigint[], { since = 0n, until }: TimeRange): number[] {
   return times.flatMap((at, place) => (at >= since && (until === undefined || at < until) ? [place + 1] : []))
 }
 

@@ -1,9 +1,8 @@
 /** What a query may take: rows, time, memory, and turns of the event loop. */
 import { describe, expect, it } from 'vitest'
-import type { QueryContext } from '../../../src/core/operations/query-records.ts'
-import { answerQuery } from '../../../src/core/operations/query-records.ts'
+import type { QueryContext } from '../../../src/core/queries/answer-query.ts'
 import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
+import { answer, openQueries } from '../../support/open-queries.ts'
 import { crowd, PEOPLE, PETS } from '../../support/query-crowd.ts'
 
 describe('what a query may take', () => {
@@ -38,8 +37,8 @@ describe('what a query may take', () => {
     const slow = turning(queries, () => {
       clock.ms += 10_000
     })
-    await expect(answerQuery(slow, SCAN, {})).rejects.toMatchObject(LIMIT)
-    await expect(answerQuery(slow, SCAN, { budget: { milliseconds: 3_600_000 } })).resolves.toBeDefined()
+    await expect(answer(slow, SCAN, {})).rejects.toMatchObject(LIMIT)
+    await expect(answer(slow, SCAN, { budget: { milliseconds: 3_600_000 } })).resolves.toBeDefined()
   })
 
   it('is memory for the rows of joins', async () => {
@@ -58,18 +57,18 @@ describe('what a query may take', () => {
     const context = turning(queries, () => {
       if (++turns === 2) controller.abort()
     })
-    await expect(answerQuery(context, SCAN, { signal: controller.signal })).rejects.toMatchObject({
+    await expect(answer(context, SCAN, { signal: controller.signal })).rejects.toMatchObject({
       code: 'cancelled',
       grpcCode: 1,
     })
     expect(turns).toBe(2)
-    await expect(answerQuery(context, SCAN, { signal: AbortSignal.abort() })).rejects.toMatchObject({ grpcCode: 1 })
+    await expect(answer(context, SCAN, { signal: AbortSignal.abort() })).rejects.toMatchObject({ grpcCode: 1 })
   })
 
   it('lets others have their turn: between slices of rows, and within long joins by the clock', async () => {
     const queries = await open()
     let turns = 0
-    await answerQuery(
+    await answer(
       turning(queries, () => turns++),
       SCAN,
       {},
@@ -78,7 +77,7 @@ describe('what a query may take', () => {
     let millis = 0
     const ticking = { ...turning(queries, () => turns++), clock: { now: () => BigInt(millis++) * 1_000_000n } }
     turns = 0
-    await answerQuery(ticking, 'SELECT count(*) FROM people a JOIN people b ON a.name > b.name AND a.age = 7', {
+    await answer(ticking, 'SELECT count(*) FROM people a JOIN people b ON a.name > b.name AND a.age = 7', {
       budget: { milliseconds: 1e9 },
     })
     expect(turns).toBeGreaterThan(8)
@@ -89,7 +88,7 @@ describe('what a query may take', () => {
     let millis = 0
     let turns = 0
     const slow = { ...turning(queries, () => turns++), clock: { now: () => BigInt(10 * millis++) * 1_000_000n } }
-    await answerQuery(slow, SCAN, { budget: { milliseconds: 1e9 } })
+    await answer(slow, SCAN, { budget: { milliseconds: 1e9 } })
     expect(turns).toBeGreaterThan(500)
   })
 })

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../../../src/core/errors.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
+import { answer, openQueries } from '../../support/open-queries.ts'
 
 const text = { type: 'STRING' } as const
 
@@ -113,8 +113,7 @@ describe('refusals', () => {
   })
 
   it('name a query that is no text', async () => {
-    const { answerQuery } = await import('../../../src/core/operations/query-records.ts')
-    await expect(answerQuery(owner.context, 42, {})).rejects.toMatchObject({ code: 'invalid_request', grpcCode: 3 })
+    await expect(async () => answer(owner.context, 42)).rejects.toMatchObject({ code: 'invalid_request', grpcCode: 3 })
   })
 })
 

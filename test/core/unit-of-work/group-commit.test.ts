@@ -1,6 +1,6 @@
 /** Sharing a commit: what comes in one turn goes together, in order, and only who is at fault fails. */
 import { expect, test } from 'vitest'
-import { commitTogether } from '../../../src/core/unit-of-work/group-commit.ts'
+import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/system-ports.ts'
 
@@ -19,13 +19,13 @@ const OUTAGE = new Error('nobody can be reached')
 /** A sender that keeps the lists it was handed, and fails those that hold a bad item. */
 function recording({ most = 10, fault = OWN_FAULT } = {}) {
   const lists: number[][] = []
-  const send = commitTogether<Item>(
+  const send = createGroupCommit<Item>(
     async (items) => {
       lists.push(items.map(({ name }) => name))
       await scheduler.turn()
       if (items.some(({ isBad }) => isBad)) throw fault
     },
-    { scheduler, most, weigh: ({ weight }) => weight, isOnesOwnFault: (error) => error === OWN_FAULT },
+    { scheduler, maxWeight: most, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
   )
   return { lists, send }
 }
@@ -47,12 +47,12 @@ test('a list never waits for the one before it, which may be held up for as long
   const held = new Promise<void>((resolve) => {
     letGo = resolve
   })
-  const send = commitTogether<string>(
+  const send = createGroupCommit<string>(
     async ([item = '']) => {
       lists.push(item)
       if (item === 'held') await held
     },
-    { scheduler, most: 10, weigh: () => 1, isOnesOwnFault: () => true },
+    { scheduler, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
   )
   const waiting = send('held')
   await scheduler.turn()

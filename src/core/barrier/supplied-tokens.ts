@@ -1,0 +1,120 @@
+/** Tokens that callers supply themselves (BYOT): which of them are accepted, checked before anything is stored. */
+import type { Fault } from '../errors.ts'
+import { fault, words } from '../errors.ts'
+import { LONGEST_TOKEN } from '../limits.ts'
+import type { KeyRing } from '../ports/keys.ts'
+import type { Column, Layout, Table } from '../schema/layout.ts'
+import { readPointer } from '../sealing/pointer.ts'
+import { required } from '../util/at.ts'
+import { isWellFormed } from '../values/well-formed.ts'
+import type { TokenTexts } from './marks.ts'
+import type { RecordIndex, Values } from './parse-record.ts'
+import { cellDetail, inRecord, recordDetail, recordPath, unknownColumn } from './parse-record.ts'
+
+/** Whether supplied tokens are refused, accepted, or required for every tokenized value. Source: specification, "Records". */
+export type Byot = 'DISABLE' | 'ENABLE' | 'ENABLE_STRICT'
+
+/** Every mode. */
+export const BYOT_MODES: readonly string[] = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] satisfies readonly Byot[]
+
+/** True for a mode of a request. */
+export function isByot(input: unknown): input is Byot {
+  return typeof input === 'string' && BYOT_MODES.includes(input)
+}
+
+/** The record that tokens are supplied with: its values, its position in the request, and the mode of the request. */
+interface SuppliedWith {
+  readonly mode: Byot
+  readonly values: Values
+  readonly index: RecordIndex
+}
+
+/** Checks the tokens supplied with one record. Throws `invalid_request` for names and shapes, `unprocessable` for everything else. */
+export function parseTokens(table: Table, tokens: unknown, record: SuppliedWith): ReadonlyMap<string, string> | undefined {
+  const { mode, values, index } = record
+  const given = tokens === undefined ? {} : tokens
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw fault(
+      'invalid_request',
+      recordDetail(table, index),
+    )`${recordPath(index)}.tokens must be an object of strings by column.`
+  }
+  const entries = Object.entries(given)
+  if (mode === 'DISABLE' && entries.length > 0) {
+    throw fault(
+      'unprocessable',
+      recordDetail(table, index),
+    )`${recordPath(index)} has tokens, but byot is DISABLE. Remove them, or set byot to ENABLE.`
+  }
+  const supplied = new Map<string, string>()
+  for (const [name, token] of entries) {
+    const column = table.byName.get(name)
+    if (column === undefined) throw unknownColumn(table.name, name)
+    supplied.set(name, parseToken(table, column, { ...record, token }))
+  }
+  if (mode === 'ENABLE_STRICT') assertNoneMissing(table, values, { supplied, index })
+  return supplied.size === 0 ? undefined : supplied
+}
+
+function parseToken(table: Table, column: Column, { token, values, index }: SuppliedWith & { readonly token: unknown }): string {
+  if (typeof token !== 'string') {
+    const { name } = column
+    throw fault(
+      'invalid_request',
+      cellDetail(table, column, index),
+    )`${recordPath(index)}.tokens: the token of ${name} must be a string.`
+  }
+  const refuse = (problem: string): Fault => refused(table, column, { index, problem })
+  const value = values[column.position]
+  if (column.token === undefined) throw refuse('has no tokens')
+  if (value === undefined || value === null) throw refuse('has a token but no value')
+  if (token.length === 0 || [...token].length > LONGEST_TOKEN) {
+    throw refuse(`has a token that is not 1 to ${LONGEST_TOKEN} characters long`)
+  }
+  if (!isWellFormed(token)) throw refuse('has a token that is not well-formed text')
+  if (token === column.type.show(value)) throw refuse('has a token equal to its value')
+  return token
+}
+
+function assertNoneMissing(
+  table: Table,
+  values: Values,
+  { supplied, index }: { readonly supplied: ReadonlyMap<string, string>; readonly index: RecordIndex },
+): void {
+  for (const column of table.tokenized) {
+    const value = values[column.position]
+    if (value !== undefined && value !== null && !supplied.has(column.name))
+      throw refused(table, column, { index, problem: 'has a value but no token, and byot is ENABLE_STRICT' })
+  }
+}
+
+/** No vault reaches this row id in its life. A random UUID decrypts to a higher one almost always, so it can be supplied. */
+const HIGHEST_PLAUSIBLE_ROW = 2 ** 40
+
+/** Throws `unprocessable` for supplied tokens that would be read as pointers of this vault. */
+export function assertNoPointers(
+  { ring, layout }: { readonly ring: KeyRing; readonly layout: Layout },
+  table: Table,
+  { tokens, indexes }: { readonly tokens: TokenTexts; readonly indexes: readonly RecordIndex[] },
+): void {
+  const supplied = tokens.flatMap((texts, row) => [...(texts ?? [])].map(([name, text]) => ({ name, text, index: indexes[row] })))
+  if (supplied.length === 0) return
+  const { words: pointers, wellFormed } = ring.undisguise(supplied.map(({ text }) => text))
+  for (const [position, { name, index }] of supplied.entries()) {
+    const { space, row } = readPointer(pointers, position)
+    if (wellFormed[position] !== 1 || row > HIGHEST_PLAUSIBLE_ROW || !layout.spaces.has(space)) continue
+    const column = required(table.byName.get(name), 'The column of a supplied token')
+    throw refused(table, column, { index, problem: "has a token in the form of this vault's own ids and tokens; use another" })
+  }
+}
+
+function refused(
+  table: Table,
+  column: Column,
+  { index, problem }: { readonly index: RecordIndex; readonly problem: string },
+): Fault {
+  return fault(
+    'unprocessable',
+    cellDetail(table, column, index),
+  )`Column ${column.name} of table ${table.name} ${words(problem)}${inRecord(index)}.`
+}

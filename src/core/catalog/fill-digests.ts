@@ -1,0 +1,57 @@
+/** Fills the digests of a column that was made unique or searchable, page by page, inside the transaction that changes the catalog. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { digestPresent } from '../barrier/digest-values.ts'
+import { columnValues } from '../barrier/reveal.ts'
+import { isVaultError } from '../errors.ts'
+import { eachPage } from '../maintenance/each-page.ts'
+import type { Row, Storage } from '../ports/storage.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
+
+/** The column to fill, and the error for records that hold equal values of a unique one. */
+export interface DigestsToFill {
+  readonly table: Table
+  readonly column: Column
+  equalValues(): Error
+}
+
+/** The digest of each of some rows; undefined for a row without a value. */
+type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
+
+/** Gives every row its digest. A row that changes meanwhile is read again. */
+export async function fillDigests(
+  storage: Storage,
+  barrier: Barrier,
+  { table, column, equalValues }: DigestsToFill,
+): Promise<void> {
+  const name = required(column.digest, 'The digest of a filled column')
+  const fill = async (digestsOf: DigestsOf): Promise<void> => {
+    for await (const rows of eachPage(storage, table.physical.name)) {
+      await patchPage(storage, table, { name, rows, digestsOf })
+    }
+  }
+  try {
+    // Digests of an earlier attempt may be stale. They are cleared first, so that none of them conflicts with a fresh one.
+    await fill((rows) => rows.map(() => undefined))
+    await fill((rows) => digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows)))
+  } catch (error) {
+    throw isVaultError(error, 'conflict') ? equalValues() : error
+  }
+}
+
+/** Patches one page, and reads again each row that changed between reading and writing. */
+async function patchPage(
+  storage: Storage,
+  table: Table,
+  { name, rows, digestsOf }: { readonly name: string; readonly rows: readonly Row[]; readonly digestsOf: DigestsOf },
+): Promise<void> {
+  let pending = rows
+  while (pending.length > 0) {
+    const digests = digestsOf(pending)
+    const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))
+    const isPatched = await storage.update(table.physical.name, patches)
+    const changed = pending.flatMap(({ id }, index) => (isPatched[index] === true ? [] : [id]))
+    const again = await storage.get(table.physical.name, changed)
+    pending = again.filter((row) => row !== undefined)
+  }
+}

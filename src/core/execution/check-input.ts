@@ -1,0 +1,114 @@
+/** Checks of untrusted input that several operations share, and the errors they throw. */
+import { BYOT_MODES, type Byot, isByot } from '../barrier/supplied-tokens.ts'
+import type { Fault } from '../errors.ts'
+import { fault, MOST_DETAILS, printableName, type Sentence, say, words } from '../errors.ts'
+import { LONGEST_TOKEN } from '../limits.ts'
+import { ASKED_LEVELS, type AskedLevel, isAskedLevel } from '../redaction/levels.ts'
+import type { Layout, Table } from '../schema/layout.ts'
+import type { Limits } from './context.ts'
+
+/** The table of this name. Throws `not_found`. */
+export function requireTable({ layout }: { readonly layout: Layout }, name: unknown): Table {
+  const table = typeof name === 'string' ? layout.tables.get(name) : undefined
+  if (table !== undefined) return table
+  const given = printableName(name)
+  throw fault('not_found', { table: given })`Table ${given} does not exist. Specify a table of the schema.`
+}
+
+/** A non-empty list within the limit of a request, copied without holes. Throws `invalid_request` or `limit_exceeded`; `what` names the member. */
+export function parseList({ limits }: { readonly limits: Limits }, list: unknown, what: string): unknown[] {
+  if (!Array.isArray(list) || list.length === 0) throw fault('invalid_request')`Expected a non-empty array of ${words(what)}.`
+  if (list.length > limits.records) {
+    throw fault(
+      'limit_exceeded',
+    )`${list.length} ${words(what)} exceed the limit of ${limits.records} per request. Split the request or raise limits.records.`
+  }
+  return Array.from<unknown>(list)
+}
+
+/** The error of a token that stands for nothing. Existing clients read exactly this text. */
+export const TOKEN_NOT_FOUND = 'Token Not Found'
+
+/** Ids or tokens as strings. What is no string names nothing, like any unknown id. */
+export function toTexts(list: readonly unknown[]): string[] {
+  return list.map((item) => (typeof item === 'string' ? item : ''))
+}
+
+/** UTF-16 units of a token that is still looked at. */
+const MAX_TOKEN_UNITS = 2 * LONGEST_TOKEN
+
+/** One token of a request. Throws `invalid_request` for what is no string, `limit_exceeded` for one longer than any token. */
+export function parseTokenText(token: unknown, index: number): string {
+  if (typeof token !== 'string') throw fault('invalid_request', { index })`tokens[${index}] must be a string.`
+  if (token.length > MAX_TOKEN_UNITS) {
+    throw fault('limit_exceeded', { index })`tokens[${index}] is longer than any token (${LONGEST_TOKEN} characters).`
+  }
+  return token
+}
+
+/** Throws `invalid_request` for options of another shape than declared: an unknown member is usually misspelled. */
+export function assertOptions<T extends object>(options: unknown, known: readonly (keyof T & string)[]): asserts options is T {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw fault('invalid_request')`options must be an object.`
+  const supported: readonly string[] = known
+  for (const name of Object.keys(options)) {
+    if (supported.includes(name)) continue
+    throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
+  }
+}
+
+/** A flag, false where it is absent. Throws `invalid_request` for anything but true and false. */
+export function parseFlag(value: unknown, name: string): boolean {
+  if (value === undefined) return false
+  if (typeof value !== 'boolean') throw fault('invalid_request')`${words(name)} must be true or false.`
+  return value
+}
+
+/** How a request treats supplied tokens; DISABLE where it is absent. Throws `invalid_request`. */
+export function parseByot(value: unknown): Byot {
+  const mode = value ?? 'DISABLE'
+  if (isByot(mode)) return mode
+  throw fault('invalid_request')`byot must be ${words(orList(BYOT_MODES))}.`
+}
+
+/** A redaction, DEFAULT where it is absent. Throws `invalid_request`; `index` is the position of its item in a list. */
+export function parseRedaction(value: unknown, index?: number): AskedLevel {
+  const asked = value ?? 'DEFAULT'
+  if (isAskedLevel(asked)) return asked
+  const detail = index === undefined ? {} : { index }
+  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(ASKED_LEVELS))}.`
+}
+
+/** A member in a message: `tokens[3].redaction`, or `redaction`. */
+function memberPath(member: string, index: number | undefined): Sentence {
+  return index === undefined ? words(member) : say`tokens[${index}].${words(member)}`
+}
+
+function orList(choices: readonly string[]): string {
+  return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
+}
+
+/** The error for ids that name no record: the same whether they never did, no longer do, or belong to another table. */
+export function recordsNotFound(table: Table, ids: readonly string[], missing: readonly number[]): Fault {
+  const details = missing.map((index) => {
+    const id = ids[index]
+    return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
+  })
+  const which = ids.length === 1 ? words('this id') : say`the id at ${paths('ids', missing)}`
+  return fault('not_found', details)`No record of table ${table.name} has ${which}.`
+}
+
+/** Positions in a message, at most 25: `ids[0], ids[4]`. */
+export function paths(member: string, indexes: readonly number[]): Sentence {
+  return words(
+    indexes
+      .slice(0, MOST_DETAILS)
+      .map((index) => `${member}[${index}]`)
+      .join(', '),
+  )
+}
+
+/** Only what has the shape of an id is repeated in an error: anything else may be a value in the wrong place. */
+function isUuid(text: string | undefined): text is string {
+  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}

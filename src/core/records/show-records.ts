@@ -1,0 +1,83 @@
+/** Shows rows as records: values at the level of each row's access, or tokens in their place. */
+import { createMarks, slotOf } from '../barrier/marks.ts'
+import type { Marked, Tokens } from '../barrier/mint-tokens.ts'
+import { mintTokens } from '../barrier/mint-tokens.ts'
+import type { Fields } from '../barrier/reveal.ts'
+import { openRows, revealRows } from '../barrier/reveal.ts'
+import type { Row } from '../ports/storage.ts'
+import type { AskedLevel } from '../redaction/levels.ts'
+import type { VisibleRow } from '../row-access/find-visible.ts'
+import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
+import type { Column, ColumnView, Table } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
+
+/** One record as a read returns it: fields, or tokens where the token view was asked for. */
+export interface ShownRecord {
+  readonly id: string
+  readonly fields: Fields
+  readonly tokens?: Tokens
+}
+
+/** What to show of each row. */
+export interface Show {
+  readonly table: Table
+  readonly columns: readonly Column[]
+  readonly asked: AskedLevel
+  readonly asTokens: boolean
+}
+
+/** Rows, and the public ids of their records, in the same order. */
+export interface FoundRows {
+  readonly rows: readonly VisibleRow[]
+  readonly ids: readonly string[]
+}
+
+/** The record of each row, in order. Neighbors that share their access are opened together. */
+export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, show: Show): ShownRecord[] {
+  const shown: ShownRecord[] = []
+  for (let start = 0; start < rows.length; ) {
+    const { access } = at(rows, start)
+    let end = start + 1
+    while (end < rows.length && rows[end]?.access === access) end++
+    const group = rows.slice(start, end).map(({ row }) => row)
+    const views = access.views(show.columns, show.asked)
+    const shownGroup = show.asTokens
+      ? tokenViews(context, show.table, { group, views })
+      : fieldViews(context, show.table, { group, views })
+    for (const [k, one] of shownGroup.entries()) shown.push({ id: at(ids, start + k), ...one })
+    start = end
+  }
+  return shown
+}
+
+/** Rows that are shown alike. */
+interface Alike {
+  readonly group: readonly Row[]
+  readonly views: readonly ColumnView[]
+}
+
+function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: Alike): Omit<ShownRecord, 'id'>[] {
+  return revealRows(barrier, table, group, views).map((fields) => ({ fields }))
+}
+
+function tokenViews(context: ReadingContext, table: Table, { group, views }: Alike): Omit<ShownRecord, 'id'>[] {
+  const columns = views.map((view) => view.column)
+  const tokens = mintTokens(context.barrier.ring, columns, mintInputOfRows(context, table, { group, columns }))
+  return tokens.map((one) => ({ fields: { ...one }, tokens: one }))
+}
+
+/** What the tokens of stored rows are made of. */
+function mintInputOfRows(
+  context: ReadingContext,
+  table: Table,
+  { group, columns }: { readonly group: readonly Row[]; readonly columns: readonly Column[] },
+): Marked {
+  const marks = createMarks(table, group.length)
+  const cursor = openRows(context.barrier, table, group)
+  const values = group.map((_, row) => {
+    cursor.to(row)
+    for (const column of columns) cursor.mark(column, marks, slotOf(marks, row, column))
+    return new Map(columns.map((column) => [column, column.token?.keeps === 'nothing' ? cursor.value(column) : null]))
+  })
+  return { ids: group.map((row) => row.id), marks, valueOf: (row, column) => at(values, row).get(column), nowMs: nowMs(context) }
+}
