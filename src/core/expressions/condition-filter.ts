@@ -32,15 +32,15 @@ export function toFilter(condition: Condition, cells: FilterCells): ConditionFil
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 type Constant = Extract<Term, { readonly kind: 'constant' }>
 
-const EVERY: ConditionFilter = { filter: { kind: 'every' }, isExact: true }
-const NOTHING: ConditionFilter = { filter: { kind: 'or', filters: [] }, isExact: true }
+const EVERY_ROW: ConditionFilter = { filter: { kind: 'every' }, isExact: true }
+const NO_ROW: ConditionFilter = { filter: { kind: 'or', filters: [] }, isExact: true }
 const UNDECIDED: ConditionFilter = { filter: { kind: 'every' }, isExact: false }
 
 /** Rows in which the condition is `wanted`. To ask for false in place of true is how NOT comes in: an inexact filter has no opposite. */
 function filterOf(condition: Condition, wanted: boolean, cells: FilterCells): ConditionFilter {
   switch (condition.kind) {
     case 'truth':
-      return condition.truth === wanted ? EVERY : NOTHING
+      return condition.truth === wanted ? EVERY_ROW : NO_ROW
     case 'and':
     case 'or': {
       const parts = condition.conditions.map((part) => filterOf(part, wanted, cells))
@@ -54,7 +54,7 @@ function filterOf(condition: Condition, wanted: boolean, cells: FilterCells): Co
       return nullTest(condition.ref, wanted)
     case 'like':
     case 'hasKey':
-      return leftOpen(condition)
+      return undecided(condition)
     default:
       return unreachable(condition)
   }
@@ -64,7 +64,7 @@ function filterOf(condition: Condition, wanted: boolean, cells: FilterCells): Co
 function every(parts: readonly ConditionFilter[]): ConditionFilter {
   const isExact = parts.every((part) => part.isExact)
   const filters = parts.flatMap(({ filter }) => (filter.kind === 'and' ? filter.filters : [filter]))
-  if (filters.some(isNothing)) return NOTHING
+  if (filters.some(isNothing)) return NO_ROW
   const narrowing = filters.filter(({ kind }) => kind !== 'every')
   const [only] = narrowing
   if (only === undefined) return { filter: { kind: 'every' }, isExact }
@@ -75,7 +75,7 @@ function every(parts: readonly ConditionFilter[]): ConditionFilter {
 function some(parts: readonly ConditionFilter[]): ConditionFilter {
   const isExact = parts.every((part) => part.isExact)
   const filters = parts.flatMap(({ filter }) => (filter.kind === 'or' ? filter.filters : [filter]))
-  if (filters.some(({ kind }) => kind === 'every')) return parts.some(isEveryRow) ? EVERY : UNDECIDED
+  if (filters.some(({ kind }) => kind === 'every')) return parts.some(isEveryRow) ? EVERY_ROW : UNDECIDED
   const merged = mergeEqualities(filters)
   const [only] = merged
   return { filter: merged.length === 1 && only !== undefined ? only : { kind: 'or', filters: merged }, isExact }
@@ -123,28 +123,28 @@ function comparison(condition: Comparison, wanted: boolean, cells: FilterCells):
   if (left.kind === 'constant' && right.kind === 'cell') {
     return withConstant({ condition, ref: right.ref, operator: MIRRORED[operator], constant: left }, wanted, cells)
   }
-  return leftOpen(condition)
+  return undecided(condition)
 }
 
-interface Side {
+interface ConstantComparison {
   readonly condition: Comparison
   readonly ref: ColumnRef
   readonly operator: Comparator
   readonly constant: Constant
 }
 
-function withConstant(side: Side, wanted: boolean, cells: FilterCells): ConditionFilter {
-  const { condition, ref, operator, constant } = side
+function withConstant(compared: ConstantComparison, wanted: boolean, cells: FilterCells): ConditionFilter {
+  const { condition, ref, operator, constant } = compared
   const { column } = ref
   if (column === undefined) return operator === '=' ? idTest(constant.value, wanted, cells) : UNDECIDED
   // An integer beside a float compares as a double, which an engine may do otherwise.
-  if (constant.type !== column.type) return leftOpen(condition)
+  if (constant.type !== column.type) return undecided(condition)
   if (column.plain !== undefined) {
     return plainTest({ column: column.plain, operator, value: column.type.toCell(constant.value) }, wanted)
   }
-  if (column.digest === undefined || operator !== '=' || !wanted) return leftOpen(condition)
+  if (column.digest === undefined || operator !== '=' || !wanted) return undecided(condition)
   const digest = cells.digestOf(column, constant.value)
-  if (digest === undefined) return leftOpen(condition)
+  if (digest === undefined) return undecided(condition)
   return { filter: { kind: 'compare', column: column.digest, operator: '=', value: digest }, isExact: false }
 }
 
@@ -162,13 +162,13 @@ function plainTest(
 /** An id and its row stand for each other, so that equality is exact either way. */
 function idTest(id: unknown, wanted: boolean, cells: FilterCells): ConditionFilter {
   const row = typeof id === 'string' ? cells.rowOf(id) : undefined
-  if (row === undefined) return wanted ? NOTHING : EVERY
+  if (row === undefined) return wanted ? NO_ROW : EVERY_ROW
   return { filter: { kind: 'compare', column: 'id', operator: wanted ? '=' : '<>', value: row }, isExact: true }
 }
 
 /** A column has a plain cell or a digest just where it has a value. */
 function nullTest({ column }: ColumnRef, wanted: boolean): ConditionFilter {
-  if (column === undefined) return wanted ? NOTHING : EVERY
+  if (column === undefined) return wanted ? NO_ROW : EVERY_ROW
   const cell = column.plain ?? column.digest
   if (cell === undefined) return UNDECIDED
   const filter: Filter = { kind: 'isNull', column: cell }
@@ -176,6 +176,6 @@ function nullTest({ column }: ColumnRef, wanted: boolean): ConditionFilter {
 }
 
 /** What the engine cannot decide is at least unknown where one of the columns has no value. */
-function leftOpen(condition: Condition): ConditionFilter {
+function undecided(condition: Condition): ConditionFilter {
   return every([UNDECIDED, ...columnsOf(condition).map((ref) => nullTest(ref, false))])
 }

@@ -42,14 +42,14 @@ export function isWhole({ digits, point }: Decimal): boolean {
 /** The largest integer that is not above it; undefined where it is further from zero than any of 64 bits. */
 export function floorOf(decimal: Decimal): bigint | undefined {
   const { isNegative, digits, point } = decimal
-  if (point > MOST_DIGITS) return undefined
+  if (point > MAX_INTEGER_DIGITS) return undefined
   const whole = point <= 0 ? 0n : BigInt(digits.slice(0, point).padEnd(point, '0'))
   if (!isNegative) return whole
   return isWhole(decimal) ? -whole : -whole - 1n
 }
 
 /** Digits of the longest integers of 64 bits. */
-const MOST_DIGITS = 19
+const MAX_INTEGER_DIGITS = 19
 
 function signOf({ isNegative, digits }: Decimal): number {
   return digits === '' ? 0 : isNegative ? -1 : 1

@@ -1,4 +1,5 @@
 /** Reads conditions: lexemes to tree. Queries and policy statements read theirs with it. */
+import { say } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnName, Expression, Literal, Operand, Placed } from './ast.ts'
 import { foldName } from './lexeme.ts'
@@ -10,17 +11,17 @@ import { unsupported } from './unsupported.ts'
 /** Something in double quotes, before its place in a predicate says whether it is a name or a text. */
 type Quoted = { readonly kind: 'quoted'; readonly text: string } & Placed
 
-type Side = Operand | Quoted
+type ParsedOperand = Operand | Quoted
 
 const OPERAND = 'a column or a value'
 
 /**
  * Reads the longest condition that begins at the cursor and leaves the cursor behind it. Throws TextFault.
  *
- *     expression = chain of OR over chains of AND over negations
+ *     expression = operands of OR, each operands of AND, each a negation
  */
 export function parseExpression(cursor: LexemeCursor): Expression {
-  return toCondition(cursor, parseChain(cursor, 0))
+  return toCondition(cursor, parseConnective(cursor, 0))
 }
 
 /**
@@ -43,37 +44,38 @@ export function parseColumn(cursor: LexemeCursor): ColumnName {
 /**
  * One connective's chain, flat: `a AND (b AND c)` is one list of three.
  *
- *     chain(level) = chain(level + 1) { connective(level) chain(level + 1) }
+ *     conjunction(level) = conjunction(level + 1) { connective(level) conjunction(level + 1) }
  */
-function parseChain(cursor: LexemeCursor, level: number): Side | Expression {
+function parseConnective(cursor: LexemeCursor, level: number): ParsedOperand | Expression {
   const connective = CONNECTIVES[level]
   if (connective === undefined) return parseNegation(cursor)
-  const first = parseChain(cursor, level + 1)
+  const first = parseConnective(cursor, level + 1)
   if (!cursor.atWord(connective)) return first
-  const operands = [...linksOf(connective, toCondition(cursor, first))]
-  while (cursor.takeWord(connective)) operands.push(...linksOf(connective, toCondition(cursor, parseChain(cursor, level + 1))))
+  const operands = [...operandsOf(connective, toCondition(cursor, first))]
+  while (cursor.takeWord(connective))
+    operands.push(...operandsOf(connective, toCondition(cursor, parseConnective(cursor, level + 1))))
   return { kind: connective, operands, at: first.at }
 }
 
-function linksOf(connective: 'and' | 'or', condition: Expression): readonly Expression[] {
+function operandsOf(connective: 'and' | 'or', condition: Expression): readonly Expression[] {
   return condition.kind === connective ? condition.operands : [condition]
 }
 
 /** `negation = NOT negation | predicate` */
-function parseNegation(cursor: LexemeCursor): Side | Expression {
+function parseNegation(cursor: LexemeCursor): ParsedOperand | Expression {
   const { at } = cursor.peek()
   if (!cursor.takeWord('not')) return parsePredicate(cursor)
   return { kind: 'not', operand: cursor.nested(at, () => toCondition(cursor, parseNegation(cursor))), at }
 }
 
 /** `predicate = primary [ relation [ operand ] ]`, where the operand may stand in parentheses */
-function parsePredicate(cursor: LexemeCursor): Side | Expression {
+function parsePredicate(cursor: LexemeCursor): ParsedOperand | Expression {
   const left = parsePrimary(cursor)
   const { at } = cursor.peek()
   const relation = takeRelation(cursor)
   if (relation === undefined) return left
   if (isCondition(left)) throw unsupported('A comparison of a condition', at)
-  const predicate = relate(cursor, toLeft(left), relation)
+  const predicate = relate(cursor, toLeftOperand(left), relation)
   const after = cursor.peek()
   if (takeRelation(cursor) !== undefined) throw unsupported('A comparison of a condition', after.at)
   return predicate
@@ -133,15 +135,15 @@ function parseRight(cursor: LexemeCursor, left: Operand): Operand {
   const right = parsePrimary(cursor)
   if (isCondition(right)) throw unsupported('A comparison with a condition', at)
   if (right.kind !== 'quoted') return right
-  return left.kind === 'column' ? { kind: 'text', text: right.text, at: right.at } : toLeft(right)
+  return left.kind === 'column' ? { kind: 'text', text: right.text, at: right.at } : toLeftOperand(right)
 }
 
 /** `primary = '(' expression ')' | operand` */
-function parsePrimary(cursor: LexemeCursor): Side | Expression {
+function parsePrimary(cursor: LexemeCursor): ParsedOperand | Expression {
   const { at } = cursor.peek()
   if (!cursor.takeSymbol('(')) return parseOperand(cursor)
   return cursor.nested(at, () => {
-    const inner = parseChain(cursor, 0)
+    const inner = parseConnective(cursor, 0)
     if (cursor.atSymbol(',')) throw unsupported('A row of values', at)
     cursor.expectSymbol(')')
     return inner
@@ -149,7 +151,7 @@ function parsePrimary(cursor: LexemeCursor): Side | Expression {
 }
 
 /** `operand = column | text | [ '-' ] number | TRUE | FALSE | NULL` */
-function parseOperand(cursor: LexemeCursor): Side {
+function parseOperand(cursor: LexemeCursor): ParsedOperand {
   const { kind, text, at } = cursor.peek()
   const following = cursor.peek(1)
   if (kind === 'text' || kind === 'number') {
@@ -181,14 +183,14 @@ function wordLiteral(word: string, at: number): Literal | undefined {
 }
 
 /** Before an operator, double quotes hold a name. */
-function toLeft(side: Side): Operand {
-  if (side.kind !== 'quoted') return side
-  if (side.text === '') throw new TextFault('syntax', 'This name is empty.', side.at)
-  return { kind: 'column', table: undefined, name: foldName(side.text), at: side.at }
+function toLeftOperand(operand: ParsedOperand): Operand {
+  if (operand.kind !== 'quoted') return operand
+  if (operand.text === '') throw new TextFault('syntax', say`This name is empty.`, operand.at)
+  return { kind: 'column', table: undefined, name: foldName(operand.text), at: operand.at }
 }
 
 /** Nothing but TRUE, FALSE and NULL is a condition by itself; what follows may say what was meant, as in `a <= 5`. */
-function toCondition(cursor: LexemeCursor, node: Side | Expression): Expression {
+function toCondition(cursor: LexemeCursor, node: ParsedOperand | Expression): Expression {
   if (isCondition(node)) return node
   const fault = cursor.fault('an operator')
   if (fault.kind === 'unsupported') throw fault
@@ -208,6 +210,6 @@ function toCondition(cursor: LexemeCursor, node: Side | Expression): Expression 
   }
 }
 
-function isCondition(node: Side | Expression): node is Expression {
+function isCondition(node: ParsedOperand | Expression): node is Expression {
   return node.kind in TIGHTNESS
 }

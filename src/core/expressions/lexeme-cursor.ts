@@ -1,5 +1,6 @@
 /** Walks over the lexemes of a text on behalf of a parser: asks, takes, expects, and counts how deep it is. */
 
+import { say } from '../errors.ts'
 import { DEEPEST_NESTING } from '../limits.ts'
 import { RESERVED_WORDS } from '../schema/names.ts'
 import type { Placed } from './ast.ts'
@@ -96,7 +97,7 @@ export class LexemeCursor {
   expectName(expected: string): PlacedName {
     if (!this.atName()) throw this.fault(expected)
     const { text, at } = this.next()
-    if (text === '') throw new TextFault('syntax', 'This name is empty.', at)
+    if (text === '') throw new TextFault('syntax', say`This name is empty.`, at)
     return { name: foldName(text), at }
   }
 
@@ -107,7 +108,7 @@ export class LexemeCursor {
 
   /** Does the work one level deeper; refuses to go too deep, so that neither parser nor those who walk the tree run out of stack. */
   nested<Result>(at: number, work: () => Result): Result {
-    if (this.#depth === DEEPEST_NESTING) throw new TextFault('limit', `This nests deeper than ${DEEPEST_NESTING} levels.`, at)
+    if (this.#depth === DEEPEST_NESTING) throw new TextFault('limit', say`This nests deeper than ${DEEPEST_NESTING} levels.`, at)
     this.#depth++
     const result = work()
     this.#depth--

@@ -1,4 +1,5 @@
 /** Settles comparisons: which types compare, and how a literal is read beside a column. */
+import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import { ValueFault } from '../values/column-type.ts'
@@ -27,13 +28,13 @@ const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
 
 /** The comparison of two sides. Throws TextFault where they do not compare. */
 export function settleComparison(operator: Comparator, left: Side, right: Side): Condition {
-  if (left.kind === 'given') {
-    return right.kind === 'given' ? compareGiven(operator, left, right) : compareWith(right, MIRRORED[operator], left)
+  if (left.kind === 'constant') {
+    return right.kind === 'constant' ? compareConstants(operator, left, right) : compareWith(right, MIRRORED[operator], left)
   }
-  return right.kind === 'given' ? compareWith(left, operator, right) : compareCells(operator, left, right)
+  return right.kind === 'constant' ? compareWith(left, operator, right) : compareColumns(operator, left, right)
 }
 
-function compareCells(operator: Comparator, left: CellSide, right: CellSide): Condition {
+function compareColumns(operator: Comparator, left: CellSide, right: CellSide): Condition {
   if (familyOf(left) !== familyOf(right)) throw incomparable(left, right)
   return { kind: 'compare', operator, left: termOf(left), right: termOf(right) }
 }
@@ -46,27 +47,31 @@ export function termOf({ ref }: CellSide): Term {
 function familyOf({ ref, at }: CellSide): string {
   const family = FAMILIES[typeOf(ref).name]
   if (family !== undefined) return family
-  throw new TextFault('type', `The values of ${nameOf(ref)} cannot be compared. Ask whether it IS NULL.`, at)
+  throw new TextFault(
+    'type',
+    say`The values of ${nameOf(ref)} cannot be compared. Only IS NULL and IS NOT NULL are supported for it.`,
+    at,
+  )
 }
 
 function incomparable(left: Side, right: Side): TextFault {
-  return new TextFault('type', `${capital(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
+  return new TextFault('type', say`${capital(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
 }
 
 /** A cell compared with what was given, which is read as a value of the cell's type. */
-function compareWith(cell: CellSide, operator: Comparator, given: GivenSide): Condition {
+function compareWith(cell: CellSide, operator: Comparator, constant: GivenSide): Condition {
   const family = familyOf(cell)
-  const { literal } = given
+  const { literal } = constant
   switch (literal.kind) {
     case 'null':
       return UNKNOWN
     case 'text':
-      return compareWithText(cell, operator, { given, text: literal.text })
+      return compareWithText(cell, operator, { constant, text: literal.text })
     case 'boolean':
-      if (family !== 'boolean') return mismatch(incomparable(cell, given), given)
+      if (family !== 'boolean') return mismatch(incomparable(cell, constant), constant)
       return comparison(cell, operator, { value: literal.value, type: typeOf(cell.ref) })
     case 'number':
-      if (family !== 'number') return mismatch(incomparable(cell, given), given)
+      if (family !== 'number') return mismatch(incomparable(cell, constant), constant)
       return compareWithNumber(cell, operator, literal)
     default:
       return unreachable(literal)
@@ -86,14 +91,17 @@ function comparison(cell: CellSide, operator: Comparator, { value, type }: Typed
 function compareWithText(
   cell: CellSide,
   operator: Comparator,
-  { given, text }: { readonly given: GivenSide; readonly text: string },
+  { constant, text }: { readonly constant: GivenSide; readonly text: string },
 ): Condition {
   const type = typeOf(cell.ref)
   try {
     return comparison(cell, operator, { value: readText(type, text), type })
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
-    return mismatch(new TextFault('type', `A text beside ${nameOf(cell.ref)} ${error.message}.`, given.at), given)
+    return mismatch(
+      new TextFault('type', say`The literal compared with ${nameOf(cell.ref)} ${words(error.message)}.`, constant.at),
+      constant,
+    )
   }
 }
 
@@ -114,13 +122,13 @@ function compareWithNumber(cell: CellSide, operator: Comparator, literal: Litera
   if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
   const value = Number(literal.text)
   if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
-  throw new TextFault('range', 'This number is beyond those of double precision.', literal.at)
+  throw new TextFault('range', say`The number is too large for a double.`, literal.at)
 }
 
 function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal {
   const decimal = parseDecimal(text)
   if (decimal !== undefined) return decimal
-  throw new TextFault('range', 'The exponent of this number is out of range.', at)
+  throw new TextFault('range', say`The exponent of this number is out of range.`, at)
 }
 
 /** No integer equals it. */
@@ -140,7 +148,7 @@ function integerFor(operator: Comparator, decimal: Decimal): Typed {
 }
 
 /** Two literals are compared here and now. */
-function compareGiven(operator: Comparator, left: GivenSide, right: GivenSide): Condition {
+function compareConstants(operator: Comparator, left: GivenSide, right: GivenSide): Condition {
   const [one, other] = [left.literal, right.literal]
   if (one.kind === 'null' || other.kind === 'null') return UNKNOWN
   if (one.kind === 'text' && other.kind === 'text') return truthOf(holds(operator, compareCodePoints(one.text, other.text)))

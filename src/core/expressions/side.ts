@@ -1,4 +1,6 @@
 /** What stands on a side of an operator once its name is known: a cell, or something given by the author or by the caller's context. */
+import type { Sentence } from '../errors.ts'
+import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnName, Literal, Operand } from './ast.ts'
 import { truthOf, typeOf } from './columns-of.ts'
@@ -25,7 +27,7 @@ export interface CellSide {
 
 /** A literal, or a fact of the context as the literal it would be written as. */
 export interface GivenSide {
-  readonly kind: 'given'
+  readonly kind: 'constant'
   readonly literal: Literal
   readonly isFromContext: boolean
   readonly at: number
@@ -43,13 +45,13 @@ const CONTEXT = 'ctx'
 /** Looks the side's name up. Throws TextFault for a column that is unknown or has its values elsewhere. */
 export function settleSide(operand: Operand, scope: Scope): Side {
   const { at } = operand
-  if (operand.kind !== 'column') return { kind: 'given', literal: operand, isFromContext: false, at }
+  if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, at }
   if (operand.table === CONTEXT && scope.context !== undefined) {
-    return { kind: 'given', literal: literalOf(scope.context(operand.name), at), isFromContext: true, at }
+    return { kind: 'constant', literal: literalOf(scope.context(operand.name), at), isFromContext: true, at }
   }
   const ref = scope.column(operand)
   if (ref.column?.token?.expires === true) {
-    throw new TextFault('rule', `${capital(nameOf(ref))} is transient and cannot stand in a condition.`, at)
+    throw new TextFault('rule', say`${capital(nameOf(ref))} is transient and cannot be used in a condition.`, at)
   }
   return { kind: 'cell', ref, at }
 }
@@ -75,28 +77,31 @@ function literalOf(value: ContextValue | undefined, at: number): Literal {
  * does not write: then nothing can be known.
  */
 export function mismatch(fault: TextFault, ...sides: readonly Side[]): Condition {
-  if (sides.some((side) => side.kind === 'given' && side.isFromContext)) return UNKNOWN
+  if (sides.some((side) => side.kind === 'constant' && side.isFromContext)) return UNKNOWN
   throw fault
 }
 
 /** Words as they begin a sentence. */
-export function capital(words: string): string {
-  return words.slice(0, 1).toUpperCase() + words.slice(1)
+export function capital({ texts, pieces }: Sentence): Sentence {
+  const [first = '', ...others] = texts
+  const [piece, ...rest] = pieces
+  if (first === '' && typeof piece === 'object') return { texts, pieces: [capital(piece), ...rest] }
+  return { texts: [first.slice(0, 1).toUpperCase() + first.slice(1), ...others], pieces }
 }
 
 /** A column as a sentence names it. */
-export function nameOf({ column }: ColumnRef): string {
-  return column === undefined ? 'the record id' : `column ${column.name}`
+export function nameOf({ column }: ColumnRef): Sentence {
+  return column === undefined ? words('the record id') : say`column ${column.name}`
 }
 
 /** A side as a sentence names it, with its type. */
-export function describe(side: Side): string {
-  if (side.kind === 'given') return NOUNS[side.literal.kind]
-  return side.ref.column === undefined ? nameOf(side.ref) : `${nameOf(side.ref)} of type ${typeOf(side.ref).name}`
+export function describe(side: Side): Sentence {
+  if (side.kind === 'constant') return words(NOUNS[side.literal.kind])
+  return side.ref.column === undefined ? nameOf(side.ref) : say`${nameOf(side.ref)} of type ${words(typeOf(side.ref).name)}`
 }
 
 const NOUNS: Readonly<Record<Literal['kind'], string>> = {
-  text: 'a text',
+  text: 'a string',
   number: 'a number',
   boolean: 'TRUE or FALSE',
   null: 'NULL',

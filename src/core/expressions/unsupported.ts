@@ -1,4 +1,5 @@
 /** What else SQL has, by the lexeme that gives it away: so that a refusal names the construct, from this list and never from the text. */
+import { say, words } from '../errors.ts'
 import type { Lexeme } from './lexeme.ts'
 import { TextFault } from './text-fault.ts'
 
@@ -39,19 +40,21 @@ const STATEMENTS: ReadonlySet<string> = new Set(
 
 /** Refuses what the language has not. `construct` begins a sentence: "ORDER BY", "A subquery". */
 export function unsupported(construct: string, at: number): TextFault {
-  return new TextFault('unsupported', `${construct} is not supported.`, at)
+  return new TextFault('unsupported', say`${words(construct)} is not supported.`, at)
 }
 
 /** The fault of a lexeme nothing can be made of: the construct it gives away, else that something else was expected. */
 export function unexpected(lexeme: Lexeme, expected: string): TextFault {
   const construct = constructAt(lexeme)
-  return construct === undefined ? new TextFault('syntax', `Expected ${expected}.`, lexeme.at) : unsupported(construct, lexeme.at)
+  return construct === undefined
+    ? new TextFault('syntax', say`Expected ${words(expected)}.`, lexeme.at)
+    : unsupported(construct, lexeme.at)
 }
 
 /** The fault of a text that does not begin as a query does. */
 export function unexpectedStatement(lexeme: Lexeme): TextFault {
   if (lexeme.kind === 'symbol' && lexeme.text === '(') return unsupported('A query in parentheses', lexeme.at)
-  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new TextFault('syntax', 'Expected SELECT.', lexeme.at)
+  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new TextFault('syntax', say`Expected SELECT.`, lexeme.at)
   return unsupported(`${lexeme.text.toUpperCase()} at the beginning of a statement`, lexeme.at)
 }
 

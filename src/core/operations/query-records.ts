@@ -96,7 +96,7 @@ export function explainQuery(context: QueryContext, sql: unknown, options: Pick<
 }
 
 function budgetOf({ budget = {} }: QueryOptions): Budget {
-  return { rows: ROW_BUDGET, milliseconds: TIME_BUDGET_MS, bytes: MEMORY_BUDGET, ...budget }
+  return { maxRows: ROW_BUDGET, timeoutMs: TIME_BUDGET_MS, maxBytes: MEMORY_BUDGET, ...budget }
 }
 
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()
@@ -108,7 +108,7 @@ const optionsShape = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{0,62}$/)
     .optional(),
   signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
-  budget: z.strictObject({ rows: amount, milliseconds: amount, bytes: amount }).optional(),
+  budget: z.strictObject({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
 })
 
 /** Refuses options of another shape than declared. */
@@ -120,7 +120,7 @@ function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   const isAmount = issue?.path[0] === 'budget' && issue.path.length > 1
   throw new VaultError(
     isAmount ? 'out_of_range' : 'invalid_request',
-    `Query failed. Option ${member === '' ? 'list' : member} is not as described. It takes idName, an AbortSignal as signal, and a budget of rows, milliseconds and bytes from 0 up.`,
+    `Query failed. Option ${member === '' ? 'list' : member} is not as described. It takes idName, an AbortSignal as signal, and a budget of maxRows, timeoutMs and maxBytes from 0 up.`,
   )
 }
 

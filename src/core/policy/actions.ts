@@ -1,5 +1,7 @@
 /** What a policy can allow or deny, alone and as sets. */
 
+import { required } from '../util/at.ts'
+
 /** Everything a statement can name but ALL. Source: semantics, "Policies". */
 export const ACTIONS = ['CREATE', 'READ', 'UPDATE', 'DELETE', 'TOKENIZATION', 'DETOKENIZATION', 'SEARCH', 'AUDIT'] as const
 
@@ -13,7 +15,7 @@ const BITS: ReadonlyMap<string, ActionSet> = new Map(ACTIONS.map((action, index)
 
 /** The set of this action alone. */
 export function bitOf(action: Action): ActionSet {
-  return BITS.get(action) ?? 0
+  return required(BITS.get(action), 'The bit of an action')
 }
 
 /** The set of these actions. */

@@ -1,6 +1,6 @@
 /** Who asks: the caller an application vouches for, and the request he asks in, checked before he may do anything. */
 import { z } from 'zod'
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import { LONGEST_CLIENT_TRACE } from '../limits.ts'
 
 /** A caller as the application describes it. It is the application's word: the vault authenticates nobody in process. */
@@ -74,11 +74,17 @@ const shape = z.strictObject({
 export function parseCaller(caller: unknown): Caller {
   const parsed = shape.safeParse(caller)
   if (parsed.success) return withoutAbsent(parsed.data)
-  const member = parsed.error.issues[0]?.path.map(String).join('.') ?? ''
   throw new VaultError(
     'invalid_request',
-    `The caller was refused: ${member === '' ? 'it' : member} is not as described. Give actor, actorType and roles; context and request are optional.`,
+    `Invalid caller: ${printableMember(parsed.error.issues[0]?.path ?? [])} is missing or invalid. Required: actor, actorType, roles. Optional: context, request.`,
   )
+}
+
+/** A member in quotes, as `roles[0]`. The keys of `context` are the caller's own: one that is not shaped like a name is only described. */
+function printableMember(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'a member'
+  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${printableName(part)}`)).join('')
+  return `"${text.slice(1)}"`
 }
 
 function withoutAbsent({ context, request, ...rest }: z.infer<typeof shape>): Caller {

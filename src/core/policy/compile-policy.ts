@@ -1,5 +1,5 @@
 /** Checks a policy against the schema, once at opening, and cuts it into rules by role and table. */
-import { printableName, VaultError } from '../errors.ts'
+import { say, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import type { ActionSet } from './actions.ts'
 import { actionSet } from './actions.ts'
@@ -25,7 +25,7 @@ export interface Policy {
 }
 
 /** Longest name of a role, in UTF-16 units; a caller's roles have the same bound. */
-const LONGEST_ROLE = 128
+const MAX_ROLE_LENGTH = 128
 
 /** Checks a policy. Throws `invalid_request` naming role, statement, line and column, and what was expected there. */
 export function compilePolicy(definition: PolicyDefinition, layout: Layout): Policy {
@@ -41,24 +41,24 @@ export function compilePolicy(definition: PolicyDefinition, layout: Layout): Pol
 
 function entriesOf(definition: unknown): readonly (readonly [string, unknown])[] {
   if (typeof definition === 'object' && definition !== null && !Array.isArray(definition)) return Object.entries(definition)
-  throw new VaultError('invalid_request', 'Policy refused. Give an object of roles by name, each a list of statements.')
+  throw new VaultError('invalid_request', 'Invalid policy: expected an object of roles by name, each an array of statements.')
 }
 
 function assertRoleName(name: string): void {
   if (Object.hasOwn(BUILT_IN_ROLES, name)) {
     throw new VaultError(
       'invalid_request',
-      `Policy refused. Role ${name} is built in and means what it means. Choose another name.`,
+      `Invalid policy: role "${name}" is built in and cannot be redefined. Use another name.`,
     )
   }
-  if (name === '' || name.length > LONGEST_ROLE) {
-    throw new VaultError('invalid_request', `Policy refused. The name of a role must have 1 to ${LONGEST_ROLE} characters.`)
+  if (name === '' || name.length > MAX_ROLE_LENGTH) {
+    throw new VaultError('invalid_request', `Invalid policy: a role name must have 1 to ${MAX_ROLE_LENGTH} characters.`)
   }
 }
 
 function compileRole(layout: Layout, role: string, statements: unknown): Role {
   if (!Array.isArray(statements)) {
-    throw new VaultError('invalid_request', `Policy refused. Role ${roleForError(role)} must be a list of statements.`)
+    throw new VaultError('invalid_request', `Invalid policy: role ${roleForError(role)} must be an array of statements.`)
   }
   const rules = new Map<Table, Rule[]>()
   statements.forEach((input: unknown, index) => {
@@ -100,16 +100,16 @@ function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table
 }
 
 function tableAt(layout: Layout, { table, place, at }: Target): Table {
-  const found = layout.tables.get(table ?? '')
+  const found = table === undefined ? undefined : layout.tables.get(table)
   if (found !== undefined) return found
-  throw refusePolicy(place, `Table ${printableName(table)} does not exist. Expected a table of the schema, or *.`, at)
+  throw refusePolicy(place, say`Table ${table ?? ''} does not exist. Expected a table of the schema, or *.`, at)
 }
 
 function positionsAt(table: Table, target: Target): readonly number[] {
   if (target.column === undefined) return table.columns.map((column) => column.position)
   const column = table.byName.get(target.column)
   if (column !== undefined) return [column.position]
-  const sentence = `Column ${printableName(target.column)} of table ${table.name} does not exist. Expected a column of it, or *.`
+  const sentence = say`Column ${target.column} of table ${table.name} does not exist. Expected a column of it, or *.`
   throw refusePolicy(target.place, sentence, target.at)
 }
 
@@ -125,7 +125,7 @@ function assertFewConditions(layout: Layout, roles: ReadonlyMap<string, Role>): 
     const rules = [...roles.values()].flatMap((role) => role.rules.get(table) ?? [])
     const count = rules.filter((rule) => rule.when !== undefined).length
     if (count <= MOST_CONDITIONAL_RULES) continue
-    const sentence = `Table ${table.name} has ${count} statements with WHERE over all roles, ${MOST_CONDITIONAL_RULES} are the most. Join some with OR.`
-    throw new VaultError('invalid_request', `Policy refused. ${sentence}`, { table: table.name })
+    const sentence = `table "${table.name}" has ${count} statements with WHERE over all roles; the limit is ${MOST_CONDITIONAL_RULES}. Combine some with OR.`
+    throw new VaultError('limit_exceeded', `Invalid policy: ${sentence}`, { table: table.name })
   }
 }

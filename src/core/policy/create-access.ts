@@ -17,11 +17,11 @@ export interface Access {
   couldAnywhere(action: Action): boolean
 }
 
-/** Accesses kept for sets of roles at most; a vault with more sets than this begins anew. */
-const MOST_KEPT = 1024
+/** Accesses cached for sets of roles at most; a vault with more sets than this begins anew. */
+const MAX_CACHED_ACCESSES = 1024
 
 /** Accesses that depend on nothing but the roles, by policy. */
-const kept = new WeakMap<Policy, Map<string, Access>>()
+const cached = new WeakMap<Policy, Map<string, Access>>()
 
 /**
  * The caller's access under the policy. Roles add up; one the policy does not know grants nothing. Callers of the same roles
@@ -30,14 +30,14 @@ const kept = new WeakMap<Policy, Map<string, Access>>()
 export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>): Access {
   const roles = [...new Set(caller.roles)].filter((role) => policy.roles.has(role)).sort()
   if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller.context)
-  const ofPolicy = kept.get(policy) ?? new Map<string, Access>()
-  kept.set(policy, ofPolicy)
+  const byRoles = cached.get(policy) ?? new Map<string, Access>()
+  cached.set(policy, byRoles)
   const key = JSON.stringify(roles)
-  const known = ofPolicy.get(key)
+  const known = byRoles.get(key)
   if (known !== undefined) return known
   const access = createAccess(policy, roles, undefined)
-  if (ofPolicy.size >= MOST_KEPT) ofPolicy.clear()
-  ofPolicy.set(key, access)
+  if (byRoles.size >= MAX_CACHED_ACCESSES) byRoles.clear()
+  byRoles.set(key, access)
   return access
 }
 

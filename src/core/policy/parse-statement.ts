@@ -1,5 +1,5 @@
 /** From a statement as text or as a typed object to what it says, every word of it checked; names are looked up later. */
-import { printableName } from '../errors.ts'
+import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
@@ -7,7 +7,7 @@ import { isAskedLevel } from '../redaction/levels.ts'
 import type { Action } from './actions.ts'
 import { ACTIONS, isAction } from './actions.ts'
 import { readConditionText, readStatementText } from './read-statement-text.ts'
-import { refusePolicy } from './refuse-policy.ts'
+import { refusePolicy, refuseText } from './refuse-policy.ts'
 import type { Effect, Place, Statement, Target, Where } from './statement.ts'
 
 /** A word of a statement where it stands. */
@@ -34,18 +34,18 @@ export function parseStatement(place: Place, input: unknown): Statement {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
     return fromParts(partsOfObject(place, membersOf(place, input)))
   }
-  throw refusePolicy(place, 'Expected a statement, as text or as an object.')
+  throw refusePolicy(place, say`Expected a statement, as text or as an object.`)
 }
 
 /** What is there must say something: a condition left undefined by a missing setting would grant every row. */
 function membersOf(place: Place, input: object): ReadonlyMap<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(input)
   if (prototype !== Object.prototype && prototype !== null)
-    throw refusePolicy(place, 'Expected a statement, as text or as a plain object.')
+    throw refusePolicy(place, say`Expected a statement, as text or as a plain object.`)
   const members = new Map<string, unknown>(Object.entries(input))
   for (const member of ['where', 'redaction']) {
     if (members.has(member) && members.get(member) === undefined)
-      throw refusePolicy({ ...place, member }, 'Expected a text, or no such member at all.')
+      throw refusePolicy({ ...place, member }, say`Expected a string; omit the member if unused.`)
   }
   return members
 }
@@ -62,17 +62,17 @@ function fromParts(parts: Parts): Statement {
 function effectOf({ place, at, word }: Word): Effect {
   const effect = word.toUpperCase()
   if (effect === 'ALLOW' || effect === 'DENY') return effect
-  throw refusePolicy(place, 'Expected ALLOW or DENY.', at)
+  throw refusePolicy(place, say`Expected ALLOW or DENY.`, at)
 }
 
-function actionsOf(words: readonly Word[]): readonly Action[] {
+function actionsOf(names: readonly Word[]): readonly Action[] {
   const actions = new Set<Action>()
-  for (const { place, at, word } of words) {
+  for (const { place, at, word } of names) {
     const action = word.toUpperCase()
-    if (action === 'ALL' && words.length === 1) return ACTIONS
-    if (action === 'ALL') throw refusePolicy(place, 'ALL holds every other action. Name it alone.', at)
+    if (action === 'ALL' && names.length === 1) return ACTIONS
+    if (action === 'ALL') throw refusePolicy(place, say`ALL includes every other action. Use it alone.`, at)
     if (!isAction(action)) {
-      throw refusePolicy(place, `Action ${printableName(word)} is unknown. Expected ${ACTIONS.join(', ')} or ALL.`, at)
+      throw refusePolicy(place, say`Action ${word} is unknown. Expected ${words(ACTIONS.join(', '))} or ALL.`, at)
     }
     actions.add(action)
   }
@@ -84,13 +84,13 @@ function levelOf({ level }: Parts, effect: Effect, actions: readonly Action[]): 
   const { place, at, word } = level
   const name = word.toUpperCase()
   if (!isAskedLevel(name)) {
-    const sentence = `Redaction ${printableName(word)} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
+    const sentence = say`Redaction ${word} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
     throw refusePolicy(place, sentence, at)
   }
   if (effect === 'DENY') {
-    throw refusePolicy(place, 'A DENY takes no redaction: it hides. To show less, ALLOW READ at a lower level.', at)
+    throw refusePolicy(place, say`DENY cannot have a redaction. To show less, ALLOW READ at a lower level.`, at)
   }
-  if (!actions.includes('READ')) throw refusePolicy(place, 'A redaction says how READ shows. Add READ or leave it out.', at)
+  if (!actions.includes('READ')) throw refusePolicy(place, say`A redaction requires READ. Add READ, or omit the redaction.`, at)
   return name
 }
 
@@ -98,7 +98,7 @@ function levelOf({ level }: Parts, effect: Effect, actions: readonly Action[]): 
 function assertAuditOnEverything({ actions, targets }: Parts): void {
   const audit = actions.find(({ word }) => word.toUpperCase() === 'AUDIT')
   if (audit !== undefined && targets.some((target) => target.table !== undefined)) {
-    throw refusePolicy(audit.place, 'AUDIT is granted ON * only: the audit trail is not kept by table.', audit.at)
+    throw refusePolicy(audit.place, say`AUDIT can only be granted ON *.`, audit.at)
   }
 }
 
@@ -107,22 +107,22 @@ function assertOneTable(targets: readonly Target[]): void {
   const [first] = targets
   for (const { place, at, table } of targets) {
     if (table !== undefined && table === first?.table) continue
-    throw refusePolicy(place, 'A statement with WHERE is about one table. Expected columns of one table, or its name and .*', at)
+    throw refusePolicy(place, say`A statement with WHERE must target one table. Expected columns of one table, or table.*`, at)
   }
 }
 
 /** Gives the faults of a text their place. */
-function placed<T>(place: Place, read: () => T): T {
+function withPolicyErrors<T>(place: Place, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof TextFault) throw refusePolicy(place, error.message, error.at)
+    if (error instanceof TextFault) throw refuseText(place, error)
     throw error
   }
 }
 
 function partsOfText(place: Place, text: string): Parts {
-  const read = placed(place, () => readStatementText(text))
+  const read = withPolicyErrors(place, () => readStatementText(text))
   const { where } = read
   return {
     place,
@@ -149,8 +149,7 @@ const MEMBERS: ReadonlySet<string> = new Set(['effect', 'actions', 'on', 'redact
 
 function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Parts {
   for (const name of members.keys()) {
-    if (!MEMBERS.has(name))
-      throw refusePolicy(place, `Member ${printableName(name)} is unknown. Expected ${[...MEMBERS].join(', ')}.`)
+    if (!MEMBERS.has(name)) throw refusePolicy(place, say`Member ${name} is unknown. Expected ${words([...MEMBERS].join(', '))}.`)
   }
   const word = (member: string): Word => {
     const [only] = wordsOf({ ...place, member }, [members.get(member)])
@@ -173,9 +172,9 @@ function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Par
 }
 
 function wordsOf(place: Place, list: unknown): Word[] {
-  if (!Array.isArray(list) || list.length === 0) throw refusePolicy(place, 'Expected a list of at least one text.')
+  if (!Array.isArray(list) || list.length === 0) throw refusePolicy(place, say`Expected a non-empty array of strings.`)
   return list.map((word: unknown) => {
-    if (typeof word !== 'string') throw refusePolicy(place, 'Expected text.')
+    if (typeof word !== 'string') throw refusePolicy(place, say`Expected a string.`)
     return { place, at: 0, word }
   })
 }
@@ -184,14 +183,13 @@ const TARGET = /^(?:\*|([A-Za-z_]\w*)\.(?:\*|([A-Za-z_]\w*)))$/
 
 function targetOf({ place, word }: Word): Target {
   const match = TARGET.exec(word)
-  if (match === null)
-    throw refusePolicy(place, 'Expected *, or a table and .*, or a table and one of its columns as table.column.')
+  if (match === null) throw refusePolicy(place, say`Expected *, table.* or table.column.`)
   return { place, at: 0, table: match[1]?.toLowerCase(), column: match[2]?.toLowerCase() }
 }
 
 function whereOf({ place, word }: Word): Where {
   const own = { ...place, text: word }
-  const expression: Expression = placed(own, () => readConditionText(word))
+  const expression: Expression = withPolicyErrors(own, () => readConditionText(word))
   return { place: own, text: word.trim(), expression }
 }
 

@@ -1,4 +1,5 @@
 /** The grammar of statements: from text to its words and names, each where it stands. */
+import { say, words } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
 import { LexemeCursor } from '../expressions/lexeme-cursor.ts'
@@ -35,7 +36,7 @@ export interface ReadStatement {
 export function readStatementText(text: string): ReadStatement {
   const cursor = new LexemeCursor(text)
   const effect = readWord(cursor, 'ALLOW or DENY')
-  const actions = readList(cursor, () => readWord(cursor, 'an action, as READ or ALL'))
+  const actions = readList(cursor, () => readWord(cursor, 'an action such as READ or ALL'))
   expectWord(cursor, 'ON')
   const targets = readList(cursor, () => readTarget(cursor))
   const level = readLevel(cursor)
@@ -73,7 +74,7 @@ function readWord(cursor: LexemeCursor, what: string): ReadWord {
 function readTarget(cursor: LexemeCursor): ReadTarget {
   const { at } = cursor.peek()
   if (cursor.takeSymbol('*')) return { at, table: undefined, column: undefined }
-  const table = readName(cursor, '*, a table and .*, or a column as table.column')
+  const table = readName(cursor, '*, table.* or table.column')
   expectSymbol(cursor, '.')
   if (cursor.takeSymbol('*')) return { at, table, column: undefined }
   return { at, table, column: readName(cursor, 'a column or *') }
@@ -107,5 +108,5 @@ function expectSymbol(cursor: LexemeCursor, symbol: string): void {
 
 /** A statement has its own words, so what stands in their place is no construct of the query language that could be named. */
 function expected(cursor: LexemeCursor, what: string): TextFault {
-  return new TextFault('syntax', `Expected ${what}.`, cursor.peek().at)
+  return new TextFault('syntax', say`Expected ${words(what)}.`, cursor.peek().at)
 }

@@ -26,16 +26,16 @@ export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess
   return {
     level: levelOf,
     views,
-    may: (action, column) => holds(grants[column.position], bitOf(action)),
+    may: (action, column) => allows(grants[column.position], bitOf(action)),
     meets: ({ action, columns }: Need) => {
       const wanted = bitOf(action)
-      if (columns.length === 0) return grants.some((grant) => holds(grant, wanted))
-      return columns.every((column) => holds(grants[column.position], wanted))
+      if (columns.length === 0) return grants.some((grant) => allows(grant, wanted))
+      return columns.every((column) => allows(grants[column.position], wanted))
     },
   }
 }
 
-function holds(grant: Grant | undefined, wanted: ActionSet): boolean {
+function allows(grant: Grant | undefined, wanted: ActionSet): boolean {
   return grant !== undefined && (grant.actions & wanted) !== 0
 }
 

@@ -32,13 +32,13 @@ export interface Partners {
 }
 
 /** Tuples whose partners storage is asked for; where more come, reading the joined table once is cheaper. */
-const MOST_LOOKED_UP = 2000
+const MAX_LOOKUPS = 2000
 
 /** The partners of one join. Nothing is read before the first tuples come. */
 export function createPartners(context: ScanContext, joining: Joining): Partners {
-  let table: Promise<HeldTable> | undefined
+  let table: Promise<BufferedTable> | undefined
   let lookedUp = 0
-  let held = 0
+  let bytesInUse = 0
   const wholeTable = () => {
     table ??= readTable(context, joining)
     return table
@@ -46,12 +46,12 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
   return {
     async of(tuples) {
       const [pair] = joining.step.pairs
-      if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MOST_LOOKED_UP) {
+      if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MAX_LOOKUPS) {
         lookedUp += tuples.length
         // The partners of the tuples before are let go only now: until here they were in use.
-        joining.pace.hold(-held)
+        joining.pace.hold(-bytesInUse)
         const found = await lookUp(context, joining, { pair, tuples })
-        held = found.bytes
+        bytesInUse = found.bytes
         return found.candidatesOf
       }
       return candidatesIn(await wholeTable(), joining)
@@ -61,12 +61,12 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
 }
 
 /** Rows in order of insertion, and where there are equalities also by key. */
-interface HeldTable {
+interface BufferedTable {
   readonly rows: readonly HeldRow[]
   readonly index: PartnerIndex
 }
 
-async function readTable(context: ScanContext, { step, pace, read }: Joining): Promise<HeldTable> {
+async function readTable(context: ScanContext, { step, pace, read }: Joining): Promise<BufferedTable> {
   const rows: HeldRow[] = []
   const index = createPartnerIndex()
   for await (const batch of scanRows(context, { plan: step.right, pace })) {
@@ -79,7 +79,7 @@ async function readTable(context: ScanContext, { step, pace, read }: Joining): P
   return { rows, index }
 }
 
-function candidatesIn({ rows, index }: HeldTable, { step: { pairs }, read }: Joining): CandidatesOf {
+function candidatesIn({ rows, index }: BufferedTable, { step: { pairs }, read }: Joining): CandidatesOf {
   if (pairs.length === 0) return () => rows
   return (tuple) => index.under(joinKey(pairs.map(({ left }) => read(tuple[left.source], left))))
 }
@@ -92,11 +92,11 @@ async function lookUp(
 ): Promise<{ readonly candidatesOf: CandidatesOf; readonly bytes: number }> {
   const valueIn = (tuple: Tuple) => read(tuple[pair.left.source], pair.left)
   const wanted = new Set(tuples.map(valueIn).filter((value) => value !== null))
-  const also = partnerFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
+  const extraFilter = lookupFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
   const index = createPartnerIndex()
   let bytes = 0
-  if (also !== undefined) {
-    for await (const batch of scanRows(context, { plan: step.right, pace, also })) {
+  if (extraFilter !== undefined) {
+    for await (const batch of scanRows(context, { plan: step.right, pace, also: extraFilter })) {
       for (const row of batch) {
         const size = sizeOf(row)
         pace.hold(size)
@@ -109,14 +109,14 @@ async function lookUp(
 }
 
 /** Values that partners in a table must have. */
-interface Sought {
+interface LookupRequest {
   readonly table: Table
   readonly pair: EqualPair
   readonly values: readonly unknown[]
 }
 
 /** What storage finds rows by that hold one of these values, undefined where none can. */
-function partnerFilter({ barrier }: ScanContext, { table, pair, values }: Sought): Filter | undefined {
+function lookupFilter({ barrier }: ScanContext, { table, pair, values }: LookupRequest): Filter | undefined {
   if (values.length === 0) return undefined
   const { column } = pair.right
   if (column?.lookup !== undefined) {

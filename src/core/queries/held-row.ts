@@ -2,6 +2,7 @@
 import type { ColumnRef } from '../expressions/condition.ts'
 import type { Plan, SourcePlan } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
+import { at } from '../util/at.ts'
 
 /** One row of one source. */
 export interface HeldRow {
@@ -21,20 +22,20 @@ export type ReadHeld = (row: HeldRow | undefined, ref: ColumnRef) => unknown
 
 /** Knows where each carried column's value stands. */
 export function createReader({ first, steps }: Pick<Plan, 'first' | 'steps'>): ReadHeld {
-  const places = [first, ...steps.map(({ right }) => right)].map(placesOf)
+  const positions = [first, ...steps.map(({ right }) => right)].map(valuePositions)
   return (row, { source, column }) => {
     if (row === undefined) return null
     if (column === undefined) return row.publicId ?? null
-    return row.values[places[source]?.[column.position] ?? -1] ?? null
+    return row.values[at(at(positions, source), column.position)] ?? null
   }
 }
 
-function placesOf({ source, carried }: SourcePlan): number[] {
-  const places = new Array<number>(source.table.columns.length).fill(-1)
-  carried.forEach((column, place) => {
-    places[column.position] = place
+function valuePositions({ source, carried }: SourcePlan): number[] {
+  const positions = new Array<number>(source.table.columns.length).fill(-1)
+  carried.forEach((column, position) => {
+    positions[column.position] = position
   })
-  return places
+  return positions
 }
 
 /** Bytes a row takes besides its values, and a value besides its text: what V8's objects cost, roughly. */

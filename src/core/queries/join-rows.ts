@@ -9,9 +9,9 @@ import { createNumberSet } from './partner-index.ts'
 import type { ScanContext } from './scan-rows.ts'
 
 /** Tuples handed on at a time, about. */
-const BATCH = 500
+const BATCH_SIZE = 500
 /** Candidates tried between two looks at the clock. */
-const STRIDE = 64
+const STRIDE_SIZE = 64
 
 /** The tuples of a join, some at a time. A list is never empty. */
 export async function* joinRows(
@@ -19,31 +19,31 @@ export async function* joinRows(
   left: AsyncIterable<readonly Tuple[]>,
   joining: Joining,
 ): AsyncGenerator<Tuple[]> {
-  const partners = createPartners(context, joining)
+  const joinSide = createPartners(context, joining)
   const pairing = createPairing(joining)
-  yield* rowsOfLeft(left, { partners, pairing, joining })
-  if (keepsRight(joining.step)) yield* rowsOfRight({ partners, pairing, joining })
+  yield* rowsOfLeft(left, { joinSide, pairing, joining })
+  if (keepsRight(joining.step)) yield* rowsOfRight({ joinSide, pairing, joining })
   if (pairing.count() > 0) yield pairing.take()
 }
 
-interface Work {
+interface JoinState {
   readonly joining: Joining
-  readonly partners: Partners
+  readonly joinSide: Partners
   readonly pairing: Pairing
 }
 
-/** Every tuple with its partners. */
+/** Every tuple with its joinSide. */
 async function* rowsOfLeft(
   left: AsyncIterable<readonly Tuple[]>,
-  { joining: { pace }, partners, pairing }: Work,
+  { joining: { pace }, joinSide, pairing }: JoinState,
 ): AsyncGenerator<Tuple[]> {
   for await (const tuples of left) {
-    const candidatesOf = await partners.of(tuples)
+    const candidatesOf = await joinSide.of(tuples)
     for (const tuple of tuples) {
       pairing.begin(tuple)
       for (const some of stridesOf(candidatesOf(tuple))) {
-        pairing.tryOn(some)
-        if (pairing.count() >= BATCH) yield pairing.take()
+        pairing.addMatches(some)
+        if (pairing.count() >= BATCH_SIZE) yield pairing.take()
         if (pace.isDue()) await pace.turn()
       }
       pairing.end()
@@ -53,11 +53,11 @@ async function* rowsOfLeft(
   }
 }
 
-/** The rows of the joined table that never were partners. */
-async function* rowsOfRight({ joining: { pace }, partners, pairing }: Work): AsyncGenerator<Tuple[]> {
-  for (const some of stridesOf(await partners.all())) {
-    pairing.addAlone(some)
-    if (pairing.count() >= BATCH) yield pairing.take()
+/** The rows of the joined table that never were joinSide. */
+async function* rowsOfRight({ joining: { pace }, joinSide, pairing }: JoinState): AsyncGenerator<Tuple[]> {
+  for (const some of stridesOf(await joinSide.all())) {
+    pairing.addUnmatched(some)
+    if (pairing.count() >= BATCH_SIZE) yield pairing.take()
     if (pace.isDue()) await pace.turn()
   }
 }
@@ -65,26 +65,26 @@ async function* rowsOfRight({ joining: { pace }, partners, pairing }: Work): Asy
 /** What was paired so far and not yet handed on. */
 interface Pairing {
   begin(tuple: Tuple): void
-  /** Pairs the tuple with those of the candidates that are its partners. */
-  tryOn(candidates: readonly HeldRow[]): void
+  /** Pairs the tuple with those of the candidates that are its joinSide. */
+  addMatches(candidates: readonly HeldRow[]): void
   /** A tuple without partners goes on alone, where the join keeps it. */
   end(): void
   /** Rows of the joined table that were never paired go on alone. */
-  addAlone(rows: readonly HeldRow[]): void
+  addUnmatched(rows: readonly HeldRow[]): void
   count(): number
   take(): Tuple[]
 }
 
 function createPairing({ step, read }: Joining): Pairing {
   const joined = step.right.source.index
-  const isPartner = compileCondition(step.on)
+  const matches = compileCondition(step.on)
   const passes = compileCondition(step.after)
-  const paired = createNumberSet()
-  const nobody: Tuple = new Array<undefined>(joined).fill(undefined)
+  const matched = createNumberSet()
+  const noRows: Tuple = new Array<undefined>(joined).fill(undefined)
   const out: Tuple[] = []
-  let tuple: Tuple = nobody
+  let tuple: Tuple = noRows
   let row: HeldRow | undefined
-  let hasPartner = false
+  let hasMatch = false
   const cellOf: ValueOf = (ref) => read(ref.source === joined ? row : tuple[ref.source], ref)
   const keep = () => {
     if (passes(cellOf) === true) out.push([...tuple, row])
@@ -92,23 +92,23 @@ function createPairing({ step, read }: Joining): Pairing {
   return {
     begin(next) {
       tuple = next
-      hasPartner = false
+      hasMatch = false
     },
-    tryOn(candidates) {
+    addMatches(candidates) {
       for (row of candidates) {
-        if (isPartner(cellOf) !== true) continue
-        hasPartner = true
-        if (keepsRight(step)) paired.add(row.id)
+        if (matches(cellOf) !== true) continue
+        hasMatch = true
+        if (keepsRight(step)) matched.add(row.id)
         keep()
       }
     },
     end() {
       row = undefined
-      if (!hasPartner && keepsLeft(step)) keep()
+      if (!hasMatch && keepsLeft(step)) keep()
     },
-    addAlone(rows) {
-      tuple = nobody
-      for (row of rows) if (!paired.has(row.id)) keep()
+    addUnmatched(rows) {
+      tuple = noRows
+      for (row of rows) if (!matched.has(row.id)) keep()
     },
     count: () => out.length,
     take: () => out.splice(0),
@@ -125,6 +125,6 @@ function keepsRight({ kind }: StepPlan): boolean {
 
 /** The candidates in pieces; a short list, as most are, as it is. */
 function* stridesOf(candidates: readonly HeldRow[]): Generator<readonly HeldRow[]> {
-  if (candidates.length > 0 && candidates.length <= STRIDE) yield candidates
-  else for (let at = 0; at < candidates.length; at += STRIDE) yield candidates.slice(at, at + STRIDE)
+  if (candidates.length > 0 && candidates.length <= STRIDE_SIZE) yield candidates
+  else for (let at = 0; at < candidates.length; at += STRIDE_SIZE) yield candidates.slice(at, at + STRIDE_SIZE)
 }

@@ -1,20 +1,19 @@
 /** How much one query may take, and how often it lets others have their turn. */
-import { VaultError } from '../errors.ts'
+import { fault, words } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import { tooMuch } from '../sql/query-fault.ts'
 
 /** What one query may take. */
 export interface Budget {
   /** Rows it may read. */
-  readonly rows: number
+  readonly maxRows: number
   /** Milliseconds it may last. */
-  readonly milliseconds: number
+  readonly timeoutMs: number
   /** Bytes the rows it holds for joins may take, as estimated. */
-  readonly bytes: number
+  readonly maxBytes: number
 }
 
-/** The part of an `AbortSignal` that is asked. */
+/** The member of an `AbortSignal` that a query reads. Core has no DOM types. */
 export interface Stop {
   readonly aborted: boolean
 }
@@ -32,48 +31,43 @@ export interface Pace {
 }
 
 /** Longest time the event loop is held, in nanoseconds: less than half of what others must be answered within. */
-const LONGEST_HOLD = 8_000_000n
+const MAX_BLOCKING_NS = 8_000_000n
 
-const NARROW = 'Narrow it, or compare searchable columns by =.'
+const NARROW = words('Narrow it, or compare searchable columns by =.')
 
 /** The pace of a query that begins now. */
 export function createPace(
   { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
   budget: Budget,
-  stop: Stop | undefined,
+  signal: Stop | undefined,
 ): Pace {
-  const end = clock.now() + BigInt(Math.ceil(budget.milliseconds)) * 1_000_000n
-  let lastTurn = clock.now()
+  const end = clock.now() + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
+  let lastYield = clock.now()
   let rowsRead = 0
-  let bytesHeld = 0
+  let bytesInUse = 0
 
   const assertTime = () => {
-    if (stop?.aborted === true) throw cancelled()
-    if (clock.now() > end) throw tooMuch(`It took longer than the ${budget.milliseconds} ms a query may take. ${NARROW}`)
+    if (signal?.aborted === true) throw fault('cancelled')`It was cancelled by its AbortSignal.`
+    if (clock.now() > end) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
   }
   assertTime()
   return {
     read(rows) {
       rowsRead += rows
-      if (rowsRead > budget.rows) {
-        throw tooMuch(`It reads more than the ${budget.rows} rows a query may read. ${NARROW}`)
-      }
+      if (rowsRead > budget.maxRows)
+        throw fault('limit_exceeded')`It exceeded the limit of ${budget.maxRows} rows read. ${NARROW}`
     },
     hold(bytes) {
-      bytesHeld += bytes
-      if (bytesHeld > budget.bytes) {
-        throw tooMuch(`Its joins need more memory than the ${budget.bytes} bytes a query may hold. Narrow the joined tables.`)
+      bytesInUse += bytes
+      if (bytesInUse > budget.maxBytes) {
+        throw fault('limit_exceeded')`It exceeded the join memory limit of ${budget.maxBytes} bytes. Narrow the joined tables.`
       }
     },
-    isDue: () => clock.now() - lastTurn > LONGEST_HOLD,
+    isDue: () => clock.now() - lastYield > MAX_BLOCKING_NS,
     async turn() {
       await scheduler.turn()
-      lastTurn = clock.now()
+      lastYield = clock.now()
       assertTime()
     },
   }
-}
-
-function cancelled(): VaultError {
-  return new VaultError('cancelled', 'Query failed. It was cancelled by its AbortSignal.')
 }

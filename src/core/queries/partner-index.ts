@@ -1,5 +1,7 @@
 /** Rows filed by key, in many small maps: one map of a million keys would hold the event loop each time it grows. */
+
 import type { JoinKey } from '../sql/join-keys.ts'
+import { at } from '../util/at.ts'
 import type { HeldRow } from './held-row.ts'
 
 /** Rows by the key their partners have. */
@@ -14,7 +16,7 @@ export interface PartnerIndex {
 const SHARDS = 256
 
 /** Characters of a text that tell its shard, from the end: what differs in ids, numbers and names is often there. */
-const TOLD = 12
+const HASHED_CHARACTERS = 12
 
 const NONE: readonly HeldRow[] = []
 
@@ -24,12 +26,12 @@ export function createPartnerIndex(): PartnerIndex {
   return {
     file(key, row) {
       if (key === undefined) return
-      const shard = shards[shardOf(key)]
-      const known = shard?.get(key)
-      if (known === undefined) shard?.set(key, [row])
-      else known.push(row)
+      const shard = at(shards, shardOf(key))
+      const rows = shard.get(key)
+      if (rows === undefined) shard.set(key, [row])
+      else rows.push(row)
     },
-    under: (key) => (key === undefined ? NONE : (shards[shardOf(key)]?.get(key) ?? NONE)),
+    under: (key) => (key === undefined ? NONE : (at(shards, shardOf(key)).get(key) ?? NONE)),
   }
 }
 
@@ -37,8 +39,8 @@ export function createPartnerIndex(): PartnerIndex {
 export function createNumberSet(): { add(value: number): void; has(value: number): boolean } {
   const shards = Array.from({ length: SHARDS }, () => new Set<number>())
   return {
-    add: (value) => shards[shardOf(value)]?.add(value),
-    has: (value) => shards[shardOf(value)]?.has(value) === true,
+    add: (value) => at(shards, shardOf(value)).add(value),
+    has: (value) => at(shards, shardOf(value)).has(value),
   }
 }
 
@@ -46,7 +48,8 @@ function shardOf(key: JoinKey): number {
   switch (typeof key) {
     case 'string': {
       let mixed = key.length
-      for (let i = Math.max(0, key.length - TOLD); i < key.length; i++) mixed = (Math.imul(mixed, 31) + key.charCodeAt(i)) | 0
+      for (let i = Math.max(0, key.length - HASHED_CHARACTERS); i < key.length; i++)
+        mixed = (Math.imul(mixed, 31) + key.charCodeAt(i)) | 0
       return mixed & (SHARDS - 1)
     }
     case 'number':

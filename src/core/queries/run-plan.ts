@@ -1,8 +1,9 @@
 /** Runs a planned query: the rows it answers, or its totals. */
-
+import { VaultError } from '../errors.ts'
 import { answerOfCell, createAccumulator } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
+import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { HeldRow, ReadHeld, Tuple } from './held-row.ts'
@@ -22,7 +23,7 @@ export type Result =
 export async function runPlan(context: ScanContext, plan: Plan, pace: Pace): Promise<Result> {
   const { outputs } = plan.query
   const read = createReader(plan)
-  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await answeredRows(context, plan, { pace, read }), read }
+  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await resultRows(context, plan, { pace, read }), read }
   // One record of totals: an OFFSET passes over it, LIMIT 0 leaves it out.
   if (plan.query.limit === 0 || plan.query.offset > 0) return { kind: 'totals', answers: undefined }
   return { kind: 'totals', answers: await totals(context, plan, { pace, read, aggregates: outputs.aggregates }) }
@@ -35,7 +36,7 @@ interface Running {
   readonly most?: number
 }
 
-async function answeredRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
+async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
   const { query, first, way } = plan
   const { limit, offset } = query
   if (limit === 0) return []
@@ -63,15 +64,15 @@ async function totals(
 ): Promise<JsonValue[]> {
   const { first, way } = plan
   switch (way.kind) {
-    case 'measure': {
-      const cells = await context.storage.measure(first.source.table.physical.name, first.filter, way.measures)
-      return aggregates.map((output, index) => answerOfCell(output, cells[index] ?? null))
+    case 'aggregate': {
+      const cells = await context.storage.measure(first.source.table.physical.name, first.filter, way.aggregates)
+      return aggregates.map((output, index) => answerOfCell(output, at(cells, index)))
     }
     case 'totals':
       return await totalsOf(stream(context, plan, running), aggregates, running.read)
     case 'page':
     case 'rows':
-      throw new Error('totals are not answered row by row')
+      throw new VaultError('internal', 'Totals have a plan for rows. This is a defect; please report it.')
     default:
       return unreachable(way)
   }

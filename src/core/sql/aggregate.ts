@@ -1,4 +1,5 @@
 /** Aggregates: computed value by value, or read off what storage computed. */
+import { say, VaultError, words } from '../errors.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { Cell, Measure } from '../ports/storage.ts'
 import { unreachable } from '../util/unreachable.ts'
@@ -40,8 +41,8 @@ export function measuresOf({ aggregates }: Extract<Outputs, { readonly kind: 'to
     const column = ref?.column
     if (name === 'count' && column === undefined) return [{ kind: 'count' }]
     // A value has a digest, and no value has none.
-    const counted = column?.plain ?? (name === 'count' ? column?.digest : undefined)
-    return counted === undefined ? [] : [{ kind: name, column: counted }]
+    const storageColumn = column?.plain ?? (name === 'count' ? column?.digest : undefined)
+    return storageColumn === undefined ? [] : [{ kind: name, column: storageColumn }]
   })
   return measures.length === aggregates.length ? measures : undefined
 }
@@ -57,9 +58,9 @@ export function answerOfCell(output: AggregateOutput, cell: Cell): JsonValue {
     }
     case 'count':
     case 'sum':
-      return numberAnswer(output, numeric(cell))
+      return toJsonNumber(output, numeric(cell))
     case 'avg':
-      return numberAnswer(output, Number(numeric(cell)))
+      return toJsonNumber(output, Number(numeric(cell)))
     default:
       return unreachable(output.name)
   }
@@ -108,22 +109,22 @@ function createSum(output: AggregateOutput): Accumulator {
     answer() {
       if (count === 0) return null
       const sum = isWhole ? toSafeNumber(far + BigInt(near)) : near
-      return numberAnswer(output, output.name === 'avg' ? Number(sum) / count : sum)
+      return toJsonNumber(output, output.name === 'avg' ? Number(sum) / count : sum)
     },
   }
 }
 
 /** A number as JSON has it; an integer past 2^53 travels as text. */
-function numberAnswer({ name, at }: AggregateOutput, value: number | bigint): JsonValue {
+function toJsonNumber({ name, at }: AggregateOutput, value: number | bigint): JsonValue {
   if (typeof value === 'bigint') {
     const near = toSafeNumber(value)
     return typeof near === 'number' ? near : near.toString()
   }
   if (Number.isFinite(value)) return value
-  throw new TextFault('range', `${name.toUpperCase()} of this column is beyond the range of FLOAT.`, at)
+  throw new TextFault('range', say`${words(name.toUpperCase())} of this column overflows FLOAT.`, at)
 }
 
 function numeric(cell: Exclude<Cell, null>): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
-  throw new Error('a measure of numbers is no number')
+  throw new VaultError('internal', 'Storage returned a numeric aggregate that is not a number.')
 }

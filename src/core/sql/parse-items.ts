@@ -1,4 +1,5 @@
 /** Reads what stands between SELECT and FROM. */
+import { say } from '../errors.ts'
 import type { ColumnName, Literal } from '../expressions/ast.ts'
 import { parseColumn } from '../expressions/expression-parser.ts'
 import type { LexemeCursor, PlacedName } from '../expressions/lexeme-cursor.ts'
@@ -31,9 +32,9 @@ export function atBareAlias(cursor: LexemeCursor): boolean {
 
 /** Refuses aliases no answer could be keyed by. */
 export function assertAlias({ name, at }: PlacedName): void {
-  if (name.length > LONGEST_NAME) throw new TextFault('limit', `This alias is longer than ${LONGEST_NAME} characters.`, at)
+  if (name.length > LONGEST_NAME) throw new TextFault('limit', say`This alias is longer than ${LONGEST_NAME} characters.`, at)
   // An answer is an object of the host's language, where this key is not one like others.
-  if (name === '__proto__') throw new TextFault('name', 'This alias is reserved. Choose another one.', at)
+  if (name === '__proto__') throw new TextFault('name', say`This alias is reserved. Use another.`, at)
 }
 
 /** `item = '*' | name '.' '*' | ( call | column ) [ [ AS ] name ]` */
@@ -116,8 +117,8 @@ function parseLevel(cursor: LexemeCursor): Literal {
 }
 
 function parseAlias(cursor: LexemeCursor): string | undefined {
-  const isSaid = cursor.takeWord('as')
-  if (!isSaid && !atBareAlias(cursor)) {
+  const hasAs = cursor.takeWord('as')
+  if (!hasAs && !atBareAlias(cursor)) {
     refuseConditions(cursor)
     return undefined
   }

@@ -1,6 +1,7 @@
 /** Where each condition of WHERE and ON is decided: as early as outer joins allow. */
 import { sourcesOf, splitConjuncts } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
+import { at as itemAt } from '../util/at.ts'
 import type { Query } from './query.ts'
 import type { JoinKind } from './select.ts'
 
@@ -25,32 +26,32 @@ export function placeConditions({ sources, joins, where }: Pick<Query, 'sources'
   const lastOuter = kinds.findLastIndex(addsRight) + 1
 
   for (const condition of splitConjuncts(where)) {
-    const speaksOf = [...sourcesOf(condition)]
-    const [source = 0, another] = speaksOf
-    if (another === undefined && !canBeMissing(kinds, source)) own[source]?.push(condition)
-    else decideAt(Math.max(...speaksOf, lastOuter), condition)
+    const referenced = [...sourcesOf(condition)]
+    const [source = 0, another] = referenced
+    if (another === undefined && !canBeMissing(kinds, source)) itemAt(own, source).push(condition)
+    else decideAt(Math.max(...referenced, lastOuter), condition)
   }
   joins.forEach(({ on }, index) => {
     for (const condition of splitConjuncts(on)) {
       const target = ownSource(kinds, index, [...sourcesOf(condition)])
-      const place = target === undefined ? steps[index]?.on : own[target]
-      place?.push(condition)
+      const conditions = target === undefined ? itemAt(steps, index).on : itemAt(own, target)
+      conditions.push(condition)
     }
   })
   return { own, steps }
 
   /** At the step of source `place`: as part of an inner join, or right after an outer one. */
-  function decideAt(place: number, condition: Condition): void {
-    const step = steps[place - 1]
-    if (step === undefined) own[0]?.push(condition)
-    else if (kinds[place - 1] === 'inner') step.on.push(condition)
+  function decideAt(source: number, condition: Condition): void {
+    const step = steps[source - 1]
+    if (step === undefined) itemAt(own, 0).push(condition)
+    else if (kinds[source - 1] === 'inner') step.on.push(condition)
     else step.after.push(condition)
   }
 }
 
 /** The source on whose rows alone this part of an ON can be decided, undefined where it takes the pair. */
-function ownSource(kinds: readonly JoinKind[], index: number, speaksOf: readonly number[]): number | undefined {
-  const [source, another] = speaksOf
+function ownSource(kinds: readonly JoinKind[], index: number, referenced: readonly number[]): number | undefined {
+  const [source, another] = referenced
   if (source === undefined || another !== undefined) return undefined
   const kind = kinds[index]
   if (source === index + 1) return kind === 'inner' || kind === 'left' ? source : undefined

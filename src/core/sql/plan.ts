@@ -1,10 +1,12 @@
 /** How a query will be run: what storage is asked of each table, what is left to decide on opened rows, and how tables are joined. */
+import { VaultError } from '../errors.ts'
 import { allOf, columnsOf, splitConjuncts, typeOf } from '../expressions/columns-of.ts'
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { FilterCells } from '../expressions/condition-filter.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
 import type { Filter, Measure } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { at as itemAt } from '../util/at.ts'
 import { measuresOf } from './aggregate.ts'
 import { type EqualPair, equalPairs } from './join-keys.ts'
 import { placeConditions } from './place-conditions.ts'
@@ -50,7 +52,7 @@ export interface StepPlan {
  */
 export type Way =
   | { readonly kind: 'page' }
-  | { readonly kind: 'measure'; readonly measures: readonly Measure[] }
+  | { readonly kind: 'aggregate'; readonly aggregates: readonly Measure[] }
   | { readonly kind: 'rows' }
   | { readonly kind: 'totals' }
 
@@ -67,15 +69,16 @@ export function planQuery(query: Query, cellsOf: (table: Table) => FilterCells):
   const { own, steps } = placeConditions(query)
   const carried = carriedRefs(query, steps)
   const [first, ...others] = query.sources.map((source) =>
-    planSource({ query, source, conditions: own[source.index] ?? [], carried }, cellsOf(source.table)),
+    planSource({ query, source, conditions: itemAt(own, source.index), carried }, cellsOf(source.table)),
   )
-  if (first === undefined) throw new Error('a query has at least one source')
+  if (first === undefined) throw new VaultError('internal', 'A query has no source. This is a defect; please report it.')
   const planned = others.map((right, index): StepPlan => {
-    const { kind, on = [], after = [] } = { kind: query.joins[index]?.kind ?? 'inner', ...steps[index] }
+    const { kind } = itemAt(query.joins, index)
+    const { on, after } = itemAt(steps, index)
     const pairs = equalPairs(on, index + 1)
-    return { kind, right, pairs, canLookUp: canLookUp(kind, pairs[0]), on: allOf(on), after: allOf(after) }
+    return { kind, right, pairs, canLookUp: canLookUpBy(kind, pairs[0]), on: allOf(on), after: allOf(after) }
   })
-  return { query, first, steps: planned, way: wayOf(query, first, planned) }
+  return { query, first, steps: planned, way: strategyOf(query, first, planned) }
 }
 
 interface SourceRequest {
@@ -87,28 +90,28 @@ interface SourceRequest {
 
 function planSource({ query, source, conditions, carried }: SourceRequest, cells: FilterCells): SourcePlan {
   const demand = demandOn(source, query.uses)
-  const isJudged = mustJudge(source, demand, query)
-  const asked = conditions.map((condition) => ({ condition, ...toFilter(condition, cells) }))
+  const isJudged = dependsOnRow(source, demand, query)
+  const pushed = conditions.map((condition) => ({ condition, ...toFilter(condition, cells) }))
   const granted = isJudged ? [toFilter(necessaryFor(source.access, demand), cells).filter] : []
-  const mine = carried.filter((ref) => ref.source === source.index)
+  const ownRefs = carried.filter((ref) => ref.source === source.index)
   return {
     source,
     demand,
-    filter: allFilters([...asked.map(({ filter }) => filter), ...granted]),
-    residual: allOf(asked.flatMap(({ condition, isExact }) => (isExact ? [] : [condition]))),
+    filter: allFilters([...pushed.map(({ filter }) => filter), ...granted]),
+    residual: allOf(pushed.flatMap(({ condition, isExact }) => (isExact ? [] : [condition]))),
     isJudged,
-    carried: [...new Set(mine.flatMap(({ column }) => column ?? []))],
-    carriesId: mine.some(({ column }) => column === undefined),
+    carried: [...new Set(ownRefs.flatMap(({ column }) => column ?? []))],
+    carriesId: ownRefs.some(({ column }) => column === undefined),
   }
 }
 
 /** False where each row takes part and shows as much as any other: then no condition of the policy is looked at. */
-function mustJudge({ access, index }: Source, demand: Demand, { uses }: Query): boolean {
+function dependsOnRow({ access, index }: Source, demand: Demand, { uses }: Query): boolean {
   if (access.conditions.length === 0) return false
   const least = leastGrants(access)
-  const shown = uses.filter(({ kind, ref }) => ref.source === index && (kind === 'shown' || kind === 'spread'))
-  const isSteady = shown.every(({ ref }) => ref.column === undefined || least.level(ref.column) === 'PLAIN_TEXT')
-  return !isSteady || !takesPart(least, demand)
+  const shown = uses.filter(({ kind, ref }) => ref.source === index && (kind === 'select' || kind === 'select all'))
+  const showsPlainText = shown.every(({ ref }) => ref.column === undefined || least.level(ref.column) === 'PLAIN_TEXT')
+  return !showsPlainText || !takesPart(least, demand)
 }
 
 function allFilters(filters: readonly Filter[]): Filter {
@@ -125,26 +128,26 @@ function carriedRefs(
   { outputs }: Query,
   steps: readonly { readonly on: readonly Condition[]; readonly after: readonly Condition[] }[],
 ): ColumnRef[] {
-  const answered =
+  const selected =
     outputs.kind === 'rows'
       ? outputs.values.flatMap(({ ref }) => (ref.column === undefined ? [] : [ref]))
       : outputs.aggregates.flatMap(({ ref }) => ref ?? [])
-  return [...answered, ...steps.flatMap(({ on, after }) => [...on, ...after].flatMap((condition) => columnsOf(condition)))]
+  return [...selected, ...steps.flatMap(({ on, after }) => [...on, ...after].flatMap((condition) => columnsOf(condition)))]
 }
 
 /** Storage finds partners where it has an index on what they are known by, and no row without a partner must be told. */
-function canLookUp(kind: JoinKind, pair: EqualPair | undefined): boolean {
+function canLookUpBy(kind: JoinKind, pair: EqualPair | undefined): boolean {
   if (pair === undefined || kind === 'right' || kind === 'full') return false
   const { left, right } = pair
   const isIndexed = right.column === undefined || right.column.lookup !== undefined
   return isIndexed && typeOf(left) === typeOf(right)
 }
 
-function wayOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): Way {
+function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): Way {
   const isDecided = steps.length === 0 && !first.isJudged && isAlways(first.residual)
   if (outputs.kind === 'rows') return { kind: isDecided ? 'page' : 'rows' }
-  const measures = isDecided ? measuresOf(outputs) : undefined
-  return measures === undefined ? { kind: 'totals' } : { kind: 'measure', measures }
+  const aggregates = isDecided ? measuresOf(outputs) : undefined
+  return aggregates === undefined ? { kind: 'totals' } : { kind: 'aggregate', aggregates }
 }
 
 /** True for a condition that asks nothing. */

@@ -43,7 +43,7 @@ export type Outputs =
   | { readonly kind: 'totals'; readonly aggregates: readonly AggregateOutput[] }
 
 /** What a query does with a column. */
-export type UseKind = 'shown' | 'spread' | 'tested for null' | 'counted' | 'compared by =' | 'compared' | 'aggregated'
+export type UseKind = 'select' | 'select all' | 'null test' | 'count' | 'equality' | 'comparison' | 'aggregate'
 
 /** One column at one place of a query. */
 export interface Use {
@@ -67,9 +67,9 @@ export interface Query {
 export function demandOn(source: Source, uses: readonly Use[]): Demand {
   const columns = (kinds: readonly UseKind[]) =>
     new Set(uses.flatMap(({ kind, ref }) => (ref.source === source.index && kinds.includes(kind) ? (ref.column ?? []) : [])))
-  const plain = columns(['compared', 'aggregated'])
-  const seen = columns(['shown', 'tested for null', 'counted'])
-  const equated = columns(['compared by ='])
+  const plain = columns(['comparison', 'aggregate'])
+  const seen = columns(['select', 'null test', 'count'])
+  const equated = columns(['equality'])
   return {
     plain: [...plain],
     seen: [...seen].filter((column) => !plain.has(column)),

@@ -1,5 +1,5 @@
 /** Which column a name of a query means. What the caller may not know of is as unknown as what does not exist. */
-import { printableName } from '../errors.ts'
+import { say, words } from '../errors.ts'
 import type { ColumnName } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { TextFault } from '../expressions/text-fault.ts'
@@ -19,24 +19,20 @@ export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
   const [only, other] = found
   if (only === undefined) throw unknownColumn(name)
   if (other === undefined) return only
-  throw new TextFault(
-    'name',
-    `Column ${printableName(name.name)} is in more than one table. Write the table's name before it.`,
-    name.at,
-  )
+  throw new TextFault('name', say`Column ${name.name} is in more than one table. Write the table's name before it.`, name.at)
 }
 
 /** The source of this name. Throws a name fault where there is none. */
 export function findSource(scope: Scope, alias: string, at: number): Source {
   const source = scope.sources.find((one) => one.alias === alias)
   if (source !== undefined) return source
-  throw new TextFault('name', `Table ${printableName(alias)} is not among the tables here. Name it in FROM or JOIN first.`, at)
+  throw new TextFault('name', say`Table ${alias} is not in the FROM clause. Add it, or use its alias.`, at)
 }
 
 /** The fault of a column nobody knows, and of one the caller may not know. */
 export function unknownColumn({ table, name, at }: ColumnName): TextFault {
-  const where = table === undefined ? '' : ` of table ${printableName(table)}`
-  return new TextFault('name', `Column ${printableName(name)}${where} is invalid. Specify a valid column.`, at)
+  const where = table === undefined ? words('') : say` of table ${table}`
+  return new TextFault('name', say`Column ${name}${where} is invalid. Specify a valid column.`, at)
 }
 
 /** True when the caller may know that the column exists. */

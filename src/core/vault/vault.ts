@@ -65,7 +65,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
    * What the policy says to this caller doing this to this table: column by column, and which statements decided. Nothing
    * is read and nothing recorded; for tests of policies, and for whoever wonders.
    */
-  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<Question, 'row'>): Explanation
+  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<Question, 'record'>): Explanation
   /** How a query of this caller would be answered: what storage is asked, what is opened, which rule allows each column. Reads nothing, records nothing. */
   explainQuery(sql: string, caller: Caller): QueryPlan
   /** Reads the whole audit trail and says whether it is whole; `firstBroken` says where it is not. Costs a read of every event. */
