@@ -26,7 +26,11 @@ export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
 export function findSource(scope: Scope, alias: string, at: number): Source {
   const source = scope.sources.find((one) => one.alias === alias)
   if (source !== undefined) return source
-  throw new TextFault('name', say`Table ${alias} is not in the FROM clause. Add it, or use its alias.`, at)
+  throw new TextFault(
+    'name',
+    say`Table ${alias} is not joined at this point. Name it in FROM or JOIN before, or use its alias.`,
+    at,
+  )
 }
 
 /** The fault of a column nobody knows, and of one the caller may not know. */

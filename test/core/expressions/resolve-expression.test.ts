@@ -70,7 +70,7 @@ describe('a literal beside a column', () => {
     expect(constantOf('f = 9007199254740993')).toEqual(['=', 9007199254740992, 'FLOAT'])
     expect(constantOf('f > .5')).toEqual(['>', 0.5, 'FLOAT'])
     expect(Object.is(constantOf('f = -0')?.valueOf(), -0)).toBe(false)
-    expect(faultOf('f < 1e400')).toBe('range at 4: This number is beyond those of double precision.')
+    expect(faultOf('f < 1e400')).toBe('range at 4: The number is too large for a double.')
   })
 
   test('numbers as long as a query may be are read at once', () => {
@@ -90,31 +90,34 @@ describe('a literal beside a column', () => {
   })
 })
 
-describe('what does not go together is refused where it stands', () => {
+describe('rejects operands that do not match, at their offset', () => {
   test.each([
-    ["i = '1004.3'", 'type at 4: A text beside column i must be a whole number of 64 bits in decimal digits.'],
-    ["d = '2021-02-29'", 'type at 4: A text beside column d must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999.'],
-    ['s = 5', 'type at 4: Column s of type STRING cannot be compared with a number.'],
-    ['5 = b', 'type at 0: Column b of type BOOL cannot be compared with a number.'],
-    ['i = TRUE', 'type at 4: Column i of type INTEGER cannot be compared with TRUE or FALSE.'],
+    ["i = '1004.3'", 'type at 4: The literal compared with column "i" must be a whole number of 64 bits in decimal digits.'],
+    [
+      "d = '2021-02-29'",
+      'type at 4: The literal compared with column "d" must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999.',
+    ],
+    ['s = 5', 'type at 4: Column "s" of type STRING cannot be compared with a number.'],
+    ['5 = b', 'type at 0: Column "b" of type BOOL cannot be compared with a number.'],
+    ['i = TRUE', 'type at 4: Column "i" of type INTEGER cannot be compared with TRUE or FALSE.'],
     ['svc_id = 5', 'type at 9: The record id cannot be compared with a number.'],
-    ['d < m', 'type at 4: Column d of type DATE cannot be compared with column m of type DATETIME.'],
-    ['s = svc_id AND i = s', 'type at 19: Column i of type INTEGER cannot be compared with column s of type STRING.'],
-    ['j = j', 'type at 0: The values of column j cannot be compared. Ask whether it IS NULL.'],
-    ["a > '[]'", 'type at 0: The values of column a cannot be compared. Ask whether it IS NULL.'],
-    ["1 = '1'", 'type at 4: A number cannot be compared with a text.'],
+    ['d < m', 'type at 4: Column "d" of type DATE cannot be compared with column "m" of type DATETIME.'],
+    ['s = svc_id AND i = s', 'type at 19: Column "i" of type INTEGER cannot be compared with column "s" of type STRING.'],
+    ['j = j', 'type at 0: The values of column "j" cannot be compared. Only IS NULL and IS NOT NULL are supported for it.'],
+    ["a > '[]'", 'type at 0: The values of column "a" cannot be compared. Only IS NULL and IS NOT NULL are supported for it.'],
+    ["1 = '1'", 'type at 4: A number cannot be compared with a string.'],
     ['TRUE = 1', 'type at 7: TRUE or FALSE cannot be compared with a number.'],
-    ["i LIKE '1%'", 'type at 0: LIKE compares texts, and column i of type INTEGER is none.'],
-    ['s LIKE 5', 'type at 7: LIKE compares texts, and a number is none.'],
-    ['s LIKE d', 'type at 7: LIKE compares texts, and column d of type DATE is none.'],
+    ["i LIKE '1%'", 'type at 0: LIKE requires text; column "i" of type INTEGER is not text.'],
+    ['s LIKE 5', 'type at 7: LIKE requires text; a number is not text.'],
+    ['s LIKE d', 'type at 7: LIKE requires text; column "d" of type DATE is not text.'],
     ["s LIKE 'a\\'", 'rule at 7: This pattern ends in a backslash that escapes nothing. Write two for a backslash.'],
-    ["s ? 'a'", 'type at 0: Only a JSON column has keys, and column s of type STRING is none.'],
-    ["'{}' ? 'a'", 'type at 0: Only a JSON column has keys, and a text is none.'],
-    ["k ? 'a'", 'rule at 0: The operator ? needs an encrypted JSON column, and column k is kept plain.'],
-    ['j ? s', 'type at 4: The key behind ? must be a text.'],
-    ['j ? 5', 'type at 4: The key behind ? must be a text.'],
-    ["gone = 'a'", 'rule at 0: Column gone is transient and cannot stand in a condition.'],
-    ['gone IS NULL', 'rule at 0: Column gone is transient and cannot stand in a condition.'],
+    ["s ? 'a'", 'type at 0: The operator ? requires a JSON column; column "s" of type STRING is not one.'],
+    ["'{}' ? 'a'", 'type at 0: The operator ? requires a JSON column; a string is not one.'],
+    ["k ? 'a'", 'rule at 0: The operator ? requires an encrypted JSON column; column "k" is plain.'],
+    ['j ? s', 'type at 4: The key after ? must be a string.'],
+    ['j ? 5', 'type at 4: The key after ? must be a string.'],
+    ["gone = 'a'", 'rule at 0: Column "gone" is transient and cannot be used in a condition.'],
+    ['gone IS NULL', 'rule at 0: Column "gone" is transient and cannot be used in a condition.'],
   ])('%s', (text, fault) => {
     expect(faultOf(text)).toBe(fault)
   })

@@ -1,5 +1,6 @@
 /** A table with a column of every type, kept in different ways, and conditions about it settled from text. */
 
+import { say } from '../../../src/core/errors.ts'
 import type { ColumnName, Expression } from '../../../src/core/expressions/ast.ts'
 import type { ColumnRef, Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
 import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
@@ -53,7 +54,7 @@ export function tableIn(schema: SchemaDefinition, name: string): Table {
 export function columnOf(table: Table): Scope['column'] {
   return ({ name, at }: ColumnName): ColumnRef => {
     const column = table.byName.get(name)
-    if (column === undefined && name !== 'svc_id') throw new TextFault('name', `There is no column ${name}.`, at)
+    if (column === undefined && name !== 'svc_id') throw new TextFault('name', say`There is no column ${name}.`, at)
     return { source: 0, column }
   }
 }

@@ -38,10 +38,10 @@ onEachStorage('a query', (engine) => {
   test('spends none of its budget on rows that are not there for its caller', async () => {
     const { as } = await open()
     for (const condition of ["ssn = '2'", "ssn = '3'", "name LIKE 'hid%'", "name LIKE 'none%'"]) {
-      const answer = await as('dept').query(`SELECT name FROM t WHERE ${condition}`, { budget: { rows: 0 } })
+      const answer = await as('dept').query(`SELECT name FROM t WHERE ${condition}`, { budget: { maxRows: 0 } })
       expect(answer).toEqual({ records: [] })
     }
-    await expect(as('dept').query("SELECT name FROM t WHERE ssn = '1'", { budget: { rows: 0 } })).rejects.toMatchObject({
+    await expect(as('dept').query("SELECT name FROM t WHERE ssn = '1'", { budget: { maxRows: 0 } })).rejects.toMatchObject({
       code: 'limit_exceeded',
       grpcCode: 8,
     })
@@ -63,12 +63,13 @@ onEachStorage('a query', (engine) => {
 
   test('takes no option that is not as described', async () => {
     const { as } = await open()
+    for (const budget of [{ timeoutMs: Number.POSITIVE_INFINITY }, { maxRows: Number.NaN }]) {
+      await expect(as('VAULT_OWNER').query('SELECT name FROM t', { budget })).rejects.toMatchObject({ code: 'out_of_range' })
+    }
     const wrong = [
-      { budget: { row: 5 } },
+      { budget: { rows: 5 } },
       { budget: 5 },
       { budget: null },
-      { budget: { milliseconds: Number.POSITIVE_INFINITY } },
-      { budget: { rows: Number.NaN } },
       { signal: 'x' },
       { idName: '' },
       { idName: '__proto__' },

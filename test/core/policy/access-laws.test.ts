@@ -165,7 +165,7 @@ describe('random policies', () => {
     })
   })
 
-  test('are explained as they decide, with a row and without', () => {
+  test('are explained as they decide, with a record and without', () => {
     forCases('policy-explained', ({ random, statements, context }) => {
       const policy = policyOf(random, statements)
       const caller = { roles: ['first', 'second'], context }
@@ -173,7 +173,7 @@ describe('random policies', () => {
       const action = pick<Action>(random, TABLE_ACTIONS)
       const row = pick(random, ROWS)
       const open = explainAccess(policy, caller, { action, table: PERSONS })
-      const settled = explainAccess(policy, caller, { action, table: PERSONS, row: { ...row } })
+      const settled = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
       const here = rowAccess(access, row)
       expect(open.columns.map(({ decision }) => decision)).toEqual(
         PERSONS.columns.map((column) => {

@@ -190,10 +190,10 @@ describe('a mistake', () => {
     ['SELECT a FROM t LEFT u ON a = b', 21, 'Expected JOIN.'],
     ['SELECT a FROM t JOIN u', 22, 'Expected ON.'],
     ['SELECT a FROM t WHERE a = 1 WHERE b = 1', 28, 'Expected the end of the query.'],
-    ['SELECT a FROM t LIMIT', 21, 'Expected a whole number.'],
-    ["SELECT a FROM t LIMIT '1'", 22, 'Expected a whole number.'],
-    ['SELECT a FROM t LIMIT 1 LIMIT 2', 24, 'LIMIT stands twice.'],
-    ['SELECT a FROM t OFFSET 1 LIMIT 2 OFFSET 1', 33, 'OFFSET stands twice.'],
+    ['SELECT a FROM t LIMIT', 21, 'Expected an integer.'],
+    ["SELECT a FROM t LIMIT '1'", 22, 'Expected an integer.'],
+    ['SELECT a FROM t LIMIT 1 LIMIT 2', 24, 'LIMIT appears twice.'],
+    ['SELECT a FROM t OFFSET 1 LIMIT 2 OFFSET 1', 33, 'OFFSET appears twice.'],
     ['SELECT a AS "" FROM t', 12, 'This name is empty.'],
   ])('is told with its place: %j', (text, at, message) => {
     expect(faultOf(text)).toMatchObject({ kind: 'syntax', at, message })
