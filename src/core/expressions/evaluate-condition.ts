@@ -1,4 +1,4 @@
-/** Evaluates settled conditions on the values of rows, in the three-valued logic of SQL. */
+/** Evaluates resolved conditions on the values of rows, with the three-valued logic of SQL. */
 import { unreachable } from '../util/unreachable.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'
@@ -7,18 +7,18 @@ import { holds } from './comparator.ts'
 import type { ColumnRef, Condition, Term, Truth, ValueOf } from './condition.ts'
 import { createMatcher, PatternFault } from './like.ts'
 
-/** A question to a row: compiled once, asked of many. */
+/** A condition compiled once and evaluated on many rows. */
 type CompiledCondition = (valueIn: ValueOf) => Truth
 
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 type LikeCondition = Extract<Condition, { readonly kind: 'like' }>
 
-/** Two values that are both there, compared. */
+/** Compares two values that are not null. */
 type Test = (left: unknown, right: unknown) => Truth
 
 /**
- * Compiles a condition to a question that allocates nothing per row. The question throws `PatternFault` where the pattern of a LIKE
- * is a column and the row's own pattern ends in an escape of nothing.
+ * Compiles a condition. The result allocates nothing per row. It throws `PatternFault` if a LIKE pattern read from a column ends in a lone
+ * backslash or is too long.
  */
 export function compileCondition(condition: Condition): CompiledCondition {
   switch (condition.kind) {
@@ -43,7 +43,7 @@ export function compileCondition(condition: Condition): CompiledCondition {
   }
 }
 
-/** AND is decided by the first false, OR by the first true; otherwise one unknown makes the whole unknown. */
+/** AND ends at the first false, OR at the first true. Otherwise one unknown makes the result unknown. */
 function combine(parts: readonly CompiledCondition[], deciding: boolean): CompiledCondition {
   return (valueIn) => {
     let truth: Truth = !deciding
@@ -63,7 +63,7 @@ function inverse(condition: CompiledCondition): CompiledCondition {
   }
 }
 
-/** Puts both sides to the test, unknown where one is null. */
+/** Compares two terms. The result is unknown if one is null. */
 function compareTerms({ left, right }: { readonly left: Term; readonly right: Term }, test: Test): CompiledCondition {
   const readLeft = reader(left)
   if (right.kind === 'constant') {
@@ -93,7 +93,7 @@ function isAbsent(value: unknown): boolean {
 function testOf({ operator, left, right }: Comparison): Test {
   const type = typeOfTerm(left)
   if (type === typeOfTerm(right)) return orderTest(operator, (one, other) => type.compare(one, other))
-  // An integer beside a float is compared as a double, as PostgreSQL does it.
+  // INTEGER compared with FLOAT compares as doubles, as in PostgreSQL.
   return orderTest(operator, (one, other) => Number(one) - Number(other))
 }
 
@@ -117,9 +117,9 @@ function likeTest({ ignoresCase, right }: LikeCondition): Test {
   return (text, pattern) => (typeof text === 'string' && typeof pattern === 'string' ? matcherOf(pattern)(text) : undefined)
 }
 
-/** Characters a pattern that stands in a column may have: one in a query is bounded by the query's own length. */
+/** Maximum length of a pattern read from a column, in UTF-16 units. The query length limits patterns written in a query. */
 const MAX_STORED_PATTERN_LENGTH = 4096
-/** Compiled patterns kept at most: columns of patterns tend to hold few different ones. */
+/** Maximum number of cached compiled patterns. Pattern columns usually hold few different patterns. */
 const MAX_CACHED_MATCHERS = 16
 
 function matcherCache(ignoresCase: boolean): (pattern: string) => (text: string) => boolean {
@@ -137,7 +137,7 @@ function matcherCache(ignoresCase: boolean): (pattern: string) => (text: string)
   }
 }
 
-/** Only objects have keys: not lists, not plain values. */
+/** True only for objects that have the key. Arrays and other values have no keys. */
 function keyTest(ref: ColumnRef, key: string): CompiledCondition {
   return (valueIn) => {
     const value = valueIn(ref)

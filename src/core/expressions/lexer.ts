@@ -1,10 +1,10 @@
-/** Cuts a text of the vault's small languages into lexemes, in time linear to its length. */
+/** Splits queries, policy statements and conditions into lexemes, in linear time. */
 import { say } from '../errors.ts'
 import { LONGEST_QUERY_TEXT, MOST_LEXEMES } from '../limits.ts'
 import { foldName, type Lexeme, type LexemeKind } from './lexeme.ts'
 import { TextFault } from './text-fault.ts'
 
-/** The lexemes of a text, closed by `end`. Blanks and comments are gone. Throws TextFault. */
+/** Returns the lexemes of a text, ended by `end`, without blanks and comments. Throws `TextFault`. */
 export function lex(text: string): readonly Lexeme[] {
   if (text.length > LONGEST_QUERY_TEXT)
     throw new TextFault('limit', say`The text is longer than ${LONGEST_QUERY_TEXT} characters.`, 0)
@@ -27,12 +27,12 @@ const BLANKS = /[ \t\n\r\f\v]+/y
 const LINE_COMMENT = /--[^\n\r]*/y
 const COMMENT_EDGE = /\/\*|\*\//g
 const PUNCTUATION = /::|:=|[()[\],.;:$]/y
-/** As PostgreSQL has it, a row of these signs is one operator, so that `a <> b` is never `a < (> b)`. */
+/** A sequence of these characters is one operator, as in PostgreSQL. So `a <> b` never reads as `a < (> b)`. */
 const OPERATOR = /[~!@#^&|`?+\-*/%<>=]+/y
-/** With one of these in it an operator may end in `+` or `-`; otherwise those are signs of what follows. */
+/** An operator with one of these characters can end in `+` or `-`. Otherwise a final `+` or `-` is the sign of the next operand. */
 const UNCOMMON_SIGN = /[~!@#%^&|`?]/
 
-/** Walks over a text once. */
+/** Reads a text once, from start to end. */
 class TextCursor {
   readonly #text: string
   #at = 0
@@ -57,7 +57,7 @@ class TextCursor {
     return { kind: 'symbol', text: symbol, at }
   }
 
-  /** What the pattern matches here, which is then behind the cursor. */
+  /** Matches the pattern at the cursor and moves past the match. Returns the matched text, or undefined. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at
     const taken = pattern.exec(this.#text)?.[0]
@@ -67,11 +67,11 @@ class TextCursor {
 
   #skipBlanks(): void {
     while (this.#take(BLANKS) !== undefined || this.#take(LINE_COMMENT) !== undefined || this.#skipComment()) {
-      // Each turn takes one run of blanks or one comment.
+      // Each iteration skips one run of blanks or one comment.
     }
   }
 
-  /** Comments nest, as in PostgreSQL; they are counted, so that no depth of them costs a stack. */
+  /** Skips a comment. Comments nest, as in PostgreSQL. A counter replaces recursion, so depth uses no stack. */
   #skipComment(): boolean {
     if (!this.#text.startsWith('/*', this.#at)) return false
     COMMENT_EDGE.lastIndex = this.#at
@@ -110,7 +110,7 @@ class TextCursor {
   }
 }
 
-/** An operator without the signs of the number after it: `=-` of `a =-1` is `=`. */
+/** Removes the sign of the following number from an operator: `=-` in `a =-1` becomes `=`. */
 function withoutSigns(operator: string): string {
   if (UNCOMMON_SIGN.test(operator)) return operator
   let end = operator.length

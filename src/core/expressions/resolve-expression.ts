@@ -1,4 +1,4 @@
-/** Settles conditions: names become columns, literals values of the type they stand beside, and what needs no row is decided. */
+/** Resolves conditions: names become columns, literals become typed values, and parts without columns are decided. */
 import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { columnTypes } from '../values/column-types.ts'
@@ -11,9 +11,10 @@ import { describe, mismatch, nameOf, type Scope, type Side, settleSide, UNKNOWN 
 import { TextFault } from './text-fault.ts'
 
 /**
- * The condition that an expression means. Throws TextFault: `type` for what does not go together, `range` for a number no value
- * comes near, `rule` for a column that cannot be asked this, and whatever `scope.column` throws. A fact of the context that does not
- * go with its column is no fault of the text: the comparison is unknown. With every fact missing the text alone is checked.
+ * Returns the condition that an expression means. Throws `TextFault`: `type` for types that do not match, `range` for a number out of
+ * range, `rule` for a column that cannot be used like this, and whatever `scope.column` throws.
+ * A context attribute of the wrong type is not an error of the text: the comparison is unknown. With all attributes absent, only the text
+ * is checked.
  */
 export function resolveExpression(expression: Expression, scope: Scope): Condition {
   switch (expression.kind) {
@@ -42,7 +43,7 @@ function resolveNullTest(side: Side): Condition {
   return side.kind === 'cell' ? { kind: 'isNull', ref: side.ref } : truthOf(side.literal.kind === 'null')
 }
 
-/** LIKE is about texts. A pattern that cannot be read to its end is refused, as no match could be told from a fault. */
+/** LIKE requires strings. An invalid constant pattern throws here, not at the first row that reaches it. */
 function resolveLike(ignoresCase: boolean, left: Side, right: Side): Condition {
   const [text, pattern] = [textTerm(left), textTerm(right)]
   if (text === undefined || pattern === undefined) {
@@ -59,7 +60,7 @@ function resolveLike(ignoresCase: boolean, left: Side, right: Side): Condition {
   return { kind: 'like', ignoresCase, left: text, right: pattern }
 }
 
-/** The matcher of a pattern that is written down, or what is wrong with it: better now than at some row. */
+/** Compiles a constant pattern. Returns the error if the pattern is invalid. */
 function compiledPattern(pattern: string, ignoresCase: boolean, { at }: Side): TextFault | ((text: string) => boolean) {
   if (endsInLoneEscape(pattern))
     return new TextFault('rule', say`This pattern ends in a backslash that escapes nothing. Write two for a backslash.`, at)
@@ -71,14 +72,14 @@ function compiledPattern(pattern: string, ignoresCase: boolean, { at }: Side): T
   }
 }
 
-/** The side as a text; undefined where it is of another type. */
+/** The operand as a string term, or undefined if it has another type. */
 function textTerm(side: Side): Term | 'null' | undefined {
   if (side.kind === 'cell') return typeOf(side.ref) === columnTypes.STRING ? termOf(side) : undefined
   if (side.literal.kind === 'null') return 'null'
   return side.literal.kind === 'text' ? { kind: 'constant', value: side.literal.text, type: columnTypes.STRING } : undefined
 }
 
-/** `column ? 'key'`. Source: semantics, "Query": for encrypted JSON columns only. */
+/** `column ? 'key'`, for sealed JSON columns only. Source: docs/sql.md. */
 function resolveKeyTest(side: Side, key: Side): Condition {
   if (side.kind === 'constant' || typeOf(side.ref) !== columnTypes.JSON) {
     throw new TextFault('type', say`The operator ? requires a JSON column; ${describe(side)} is not one.`, side.at)

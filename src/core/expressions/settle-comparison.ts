@@ -1,4 +1,4 @@
-/** Settles comparisons: which types compare, and how a literal is read beside a column. */
+/** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
 import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
@@ -13,7 +13,7 @@ import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from '.
 import { type CellSide, capital, describe, type GivenSide, mismatch, nameOf, type Side, UNKNOWN } from './side.ts'
 import { TextFault } from './text-fault.ts'
 
-/** Types whose values compare with each other; those of none compare with nothing, not even their own. */
+/** Types with the same text are comparable. Types without one are not comparable, not even with themselves. */
 const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
   STRING: 'text',
   INTEGER: 'number',
@@ -26,7 +26,7 @@ const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
   ARRAY: undefined,
 }
 
-/** The comparison of two sides. Throws TextFault where they do not compare. */
+/** Returns the comparison of two operands. Throws `TextFault` if they are not comparable. */
 export function settleComparison(operator: Comparator, left: Side, right: Side): Condition {
   if (left.kind === 'constant') {
     return right.kind === 'constant' ? compareConstants(operator, left, right) : compareWith(right, MIRRORED[operator], left)
@@ -39,7 +39,7 @@ function compareColumns(operator: Comparator, left: CellSide, right: CellSide): 
   return { kind: 'compare', operator, left: termOf(left), right: termOf(right) }
 }
 
-/** The cell as a term. */
+/** A column as a term. */
 export function termOf({ ref }: CellSide): Term {
   return { kind: 'cell', ref }
 }
@@ -58,7 +58,7 @@ function incomparable(left: Side, right: Side): TextFault {
   return new TextFault('type', say`${capital(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
 }
 
-/** A cell compared with what was given, which is read as a value of the cell's type. */
+/** Compares a column with a constant. The constant is parsed as a value of the column's type. */
 function compareWith(cell: CellSide, operator: Comparator, constant: GivenSide): Condition {
   const family = familyOf(cell)
   const { literal } = constant
@@ -78,7 +78,7 @@ function compareWith(cell: CellSide, operator: Comparator, constant: GivenSide):
   }
 }
 
-/** A value, and the type it is a trusted value of. */
+/** A value and the type that parsed it. */
 interface Typed {
   readonly value: unknown
   readonly type: AnyColumnType
@@ -105,18 +105,18 @@ function compareWithText(
   }
 }
 
-/** A quoted literal as the column's type reads it; BOOL knows more words in a query than in a record, those that PostgreSQL knows. */
+/** Parses a quoted literal as the column's type. BOOL accepts the words of PostgreSQL, which are more than a record can contain. */
 function readText(type: AnyColumnType, text: string): unknown {
   if (type !== columnTypes.BOOL) return type.fromText(text)
   const word = text.trim().toLowerCase()
   return type.fromText(TRUE_WORDS.test(word) ? 'true' : FALSE_WORDS.test(word) ? 'false' : word)
 }
 
-/** Beginnings of words count, as far as they tell true from false. */
+/** An unambiguous prefix is enough. */
 const TRUE_WORDS = /^(t|tr|tru|true|y|ye|yes|on|1)$/
 const FALSE_WORDS = /^(f|fa|fal|fals|false|n|no|of|off|0)$/
 
-/** Beside FLOAT a number is the double nearest to it; beside INTEGER not one of its digits is lost. */
+/** For FLOAT a number is the nearest double. For INTEGER no digit is lost. */
 function compareWithNumber(cell: CellSide, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
   const decimal = decimalOf(literal)
   if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
@@ -131,12 +131,14 @@ function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal
   throw new TextFault('range', say`The exponent of this number is out of range.`, at)
 }
 
-/** No integer equals it. */
+/** A constant that no integer equals. */
 const NO_INTEGER: Typed = { value: 0.5, type: columnTypes.FLOAT }
-/** Every integer of 64 bits is below it, or above its negative. */
+/** Every 64-bit integer is less than this, and greater than its negative. */
 const BEYOND_INTEGERS = 2 ** 64
 
-/** What to compare integers with in the decimal's place: an integer wherever one will do, as between is the same as above the one below. */
+/**
+ * Returns an equivalent constant to compare integers with. It is an integer if possible: `x > 5.5` is `x > 5`, and `x < 5.5` is `x < 6`.
+ */
 function integerFor(operator: Comparator, decimal: Decimal): Typed {
   const floor = floorOf(decimal)
   if (operator === '=' && !isWhole(decimal)) return NO_INTEGER
@@ -147,7 +149,7 @@ function integerFor(operator: Comparator, decimal: Decimal): Typed {
   return { value: decimal.isNegative ? -BEYOND_INTEGERS : BEYOND_INTEGERS, type: columnTypes.FLOAT }
 }
 
-/** Two literals are compared here and now. */
+/** Compares two constants at once. */
 function compareConstants(operator: Comparator, left: GivenSide, right: GivenSide): Condition {
   const [one, other] = [left.literal, right.literal]
   if (one.kind === 'null' || other.kind === 'null') return UNKNOWN

@@ -8,7 +8,7 @@ import { at as item } from '../util/at.ts'
  */
 export type TextFaultKind = 'syntax' | 'unsupported' | 'limit' | 'name' | 'type' | 'range' | 'level' | 'rule'
 
-/** The error code of each kind. Source: docs/sql.md, "What is refused". */
+/** The error code of each kind. Source: docs/sql.md. */
 export const LANGUAGE_ERROR_CODES: Readonly<Record<TextFaultKind, ErrorCode>> = {
   syntax: 'invalid_request',
   name: 'invalid_request',

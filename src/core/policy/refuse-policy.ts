@@ -8,7 +8,7 @@ import type { Place } from './statement.ts'
 /** The error; to be thrown. `at` is an offset in the place's text, where it has one. */
 export function refusePolicy(place: Place, sentence: Sentence, at = 0): VaultError {
   const member = place.member === undefined ? '' : `, ${place.member}`
-  const where = `Statement ${place.position} of role ${roleForError(place.role)}${member}${lineOf(place, at)}`
+  const where = `statement ${place.position} of role ${roleForError(place.role)}${member}${lineOf(place, at)}`
   return new VaultError('invalid_request', `Invalid policy: ${where}: ${print(sentence)}`)
 }
 

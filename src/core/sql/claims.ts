@@ -1,4 +1,4 @@
-/** Everything a query does with columns, each allowed or refused as it is claimed, before any row is read. */
+/** Registers every use of a column in a query and checks that the caller's grants allow it, before any row is read. */
 
 import { say, words } from '../errors.ts'
 import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
@@ -11,13 +11,13 @@ import type { Scope } from './scope.ts'
 import { findColumn, unknownColumn } from './scope.ts'
 import { couldShowPlain } from './source-access.ts'
 
-/** The uses claimed so far, and what names mean at the place at hand. */
+/** The uses registered so far, and the scope that resolves names. */
 export interface Claims {
   readonly uses: Use[]
   readonly scope: Scope
 }
 
-/** Claims one use of a column by name, and answers which column it is. Throws a name or level fault. */
+/** Registers one use of a column by name and returns the column. Throws a `name` or `level` error. */
 export function claim({ uses, scope }: Claims, name: ColumnName, kind: UseKind): ColumnRef {
   const ref = findColumn(scope, name)
   const source = scope.sources[ref.source]
@@ -26,7 +26,7 @@ export function claim({ uses, scope }: Claims, name: ColumnName, kind: UseKind):
   return ref
 }
 
-/** Claims every column a condition speaks of. */
+/** Registers every column of a condition. */
 export function claimCondition(claims: Claims, expression: Expression): void {
   const useAll = (kind: UseKind, ...operands: readonly Operand[]) => {
     for (const operand of operands) if (operand.kind === 'column') claim(claims, operand, kind)
@@ -58,7 +58,10 @@ export function claimCondition(claims: Claims, expression: Expression): void {
   }
 }
 
-/** A column that is not shown highly enough is forbidden; one that is not shown at all does not exist. */
+/**
+ * Throws a `level` error for a column that the caller sees, but at too low a level. A column that the caller never sees gives the same
+ * error as an unknown one.
+ */
 function assertGranted(
   { access }: Source,
   column: Column,

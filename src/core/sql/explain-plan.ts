@@ -1,4 +1,4 @@
-/** Tells how a query would be answered: columns, levels and strategies, and never a value. */
+/** Explains a query plan: columns, redaction levels and strategies, never a value. */
 import { columnsOf } from '../expressions/columns-of.ts'
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
@@ -15,7 +15,10 @@ export interface ExplainedSource {
   readonly alias: string
   /** `from`, or the kind of its join. */
   readonly joinKind: string
-  /** How matching rows are found. `index lookup` queries storage for each batch, and changes to `hash` above 2,000 rows; `hash` and `nested loop` read the table once. */
+  /**
+   * How matching rows are found. `index lookup` queries storage for each batch, and reads the table once after about 2,000 rows. `hash` and
+   * `nested loop` read the table once.
+   */
   readonly joinMethod: 'none' | 'index lookup' | 'hash' | 'nested loop'
   /** The filter that storage evaluates, with `?` for each value; `every row` without one. */
   readonly storageFilter: string
@@ -25,20 +28,20 @@ export interface ExplainedSource {
   readonly joinColumns: readonly string[]
   /** Columns of the conditions evaluated after the join. */
   readonly postJoinColumns: readonly string[]
-  /** Sealed columns that are decrypted. */
+  /** Sealed columns for which record bodies are opened. */
   readonly openedColumns: readonly string[]
   /** Columns of the policy's conditions, evaluated on each row. */
   readonly policyColumns: readonly string[]
 }
 
-/** What allows one use of a column. */
+/** The grant that allows one use of a column. */
 export interface ExplainedColumn {
   readonly column: string
   readonly use: UseKind
   readonly allowedBy: string
 }
 
-/** A printable account of a plan. */
+/** An explained query plan. */
 export interface QueryPlan {
   readonly sources: readonly ExplainedSource[]
   readonly columns: readonly ExplainedColumn[]
@@ -46,11 +49,11 @@ export interface QueryPlan {
   readonly strategy: string
   readonly limit: number
   readonly offset: number
-  /** All of it as lines of text. */
+  /** The whole plan as lines of text. */
   readonly text: string
 }
 
-/** Accounts for a plan. */
+/** Explains a plan. `idName` is the name of the record id. */
 export function explainPlan(plan: Plan, idName: string): QueryPlan {
   const naming: Naming = { query: plan.query, idName }
   const sources = [
@@ -74,7 +77,7 @@ const STRATEGIES: Readonly<Record<Way['kind'], string>> = {
   totals: 'every row is read and aggregated',
 }
 
-/** How a table is tied to those before it. */
+/** How a table is joined to those before it. */
 type ExplainedJoin = Pick<ExplainedSource, 'joinKind' | 'joinMethod' | 'joinColumns' | 'postJoinColumns'>
 
 function explainStep(step: StepPlan, naming: Naming): ExplainedJoin {
@@ -127,7 +130,7 @@ function explainColumns(naming: Naming): ExplainedColumn[] {
   return [...explained.values()]
 }
 
-/** What the rules found to allow this use in some row. */
+/** The grant that allows this use in at least one row. */
 function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Query): string {
   const { access } = at(sources, source)
   if (column === undefined) return 'READ of the record'
@@ -147,7 +150,7 @@ function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Qu
   }
 }
 
-/** A filter in the words of a query: columns by their own names, a digest marked as one, every value a `?`. */
+/** Prints a filter like a WHERE clause: column names of the schema, digests marked as such, and `?` for every value. */
 function printFilter(filter: Filter, table: Table, idName: string): string {
   const print = (part: Filter) => printFilter(part, table, idName)
   switch (filter.kind) {

@@ -1,4 +1,4 @@
-/** Reads a query: text to the tree of one SELECT. What else SQL has is refused by its name and place. */
+/** Parses a query: text to the syntax tree of one SELECT. Other SQL gives an error with its name and position. */
 import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
@@ -10,7 +10,7 @@ import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
 import type { FromTable, Join, JoinKind, Select } from './select.ts'
 
 /**
- * The tree of a query. Throws TextFault of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
+ * Parses a query. Throws `TextFault` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
  *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
@@ -29,7 +29,7 @@ export function parseSelect(text: string): Select {
   return { items, from, joins, where, limit, offset }
 }
 
-/** Each pattern is matched with every row's text, at one go: many of them would hold everybody else up. */
+/** Limits the patterns. Each is matched with the text of a row without a pause, so many of them would block the event loop. */
 function assertFewPatterns(cursor: LexemeCursor): void {
   if (cursor.count('like', 'ilike') <= MOST_PATTERNS) return
   throw new TextFault('limit', say`A query can have at most ${MOST_PATTERNS} LIKE and ILIKE.`, 0)
@@ -106,7 +106,7 @@ interface Window {
   readonly offset: number | undefined
 }
 
-/** `window = { LIMIT number | OFFSET number }`, each once at most */
+/** `window = { LIMIT number | OFFSET number }`, each at most once */
 function parseWindow(cursor: LexemeCursor): Window {
   const window: { limit: number | undefined; offset: number | undefined } = { limit: undefined, offset: undefined }
   for (;;) {

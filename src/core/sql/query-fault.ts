@@ -1,10 +1,10 @@
-/** Turns an error at an offset of a query into a fault with line and column. */
+/** Turns errors of a query's text into faults with line and column. */
 import type { Sentence } from '../errors.ts'
 import { Fault, printableName, say } from '../errors.ts'
 import { LANGUAGE_ERROR_CODES, lineAndColumn, TextFault } from '../expressions/text-fault.ts'
 import type { FromTable } from './select.ts'
 
-/** Returns the result of `work`. An error of the query's text is thrown as a fault with line and column. */
+/** Returns the result of `work`. A `TextFault` is thrown as a fault with line and column. */
 export function explainingFaults<T>(text: string, work: () => T): T {
   try {
     return work()
@@ -14,7 +14,7 @@ export function explainingFaults<T>(text: string, work: () => T): T {
   }
 }
 
-/** The fault for an error of this text. */
+/** The fault for an error of this text: the code of its kind, with line and column. */
 export function queryFault(text: string, { kind, at, sentence }: TextFault): Fault {
   return new Fault(LANGUAGE_ERROR_CODES[kind], sentenceAt(text, at, sentence))
 }

@@ -1,4 +1,4 @@
-/** The select list: which columns and aggregates are answered, and what each is called in the answer. */
+/** Resolves the select list: the columns and aggregates of the result, and their keys. */
 import { say, words } from '../errors.ts'
 import type { Literal } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
@@ -17,15 +17,15 @@ import type { SelectItem } from './select.ts'
 
 type Item<Kind extends SelectItem['kind']> = Extract<SelectItem, { readonly kind: Kind }>
 
-/** An output before it is known whether its key is its own. */
+/** An output whose key is not yet unique. */
 interface Draft<Output> {
   readonly output: Output
-  /** `table.column`, where it is one of a column; what two outputs of one key are called instead. */
+  /** `table.column`, the key if several outputs share one; undefined for an aggregate. */
   readonly qualified: string | undefined
   readonly at: number
 }
 
-/** The outputs of a select list. Throws name, level, type and rule faults. */
+/** Resolves a select list. Throws `TextFault` of kind `name`, `level`, `type`, `rule`, `syntax` or `unsupported`. */
 export function resolveOutputs(items: readonly SelectItem[], claims: Claims): Outputs {
   const aggregates = items.filter((item) => item.kind === 'aggregate')
   if (aggregates.length === 0) {
@@ -54,7 +54,7 @@ function draftValues(item: SelectItem, claims: Claims): Draft<ValueOutput>[] {
   }
 }
 
-/** The id and every column the caller could see, but those whose values live apart from the record. */
+/** The id and every column that is visible in some row, without transient columns, whose values are not stored in the row. */
 function expandStar(source: Source, { at }: Item<'star'>, { scope: { idName }, uses }: Claims): Draft<ValueOutput>[] {
   const columns = source.table.columns.filter((column) => column.token?.expires !== true && source.access.couldSee(column))
   const refs: ColumnRef[] = [undefined, ...columns].map((column) => ({ source: source.index, column }))
@@ -93,13 +93,13 @@ function draftAggregate(item: Item<'aggregate'>, claims: Claims): Draft<Aggregat
   return { output: { ...output, ref }, qualified: undefined, at }
 }
 
-/** A value that lives apart from its record is never read with it. */
+/** Throws a `rule` error for a transient column: its values are not stored in the row. */
 function assertReadable({ column }: ColumnRef, at: number): void {
   if (column?.token?.expires !== true) return
   throw new TextFault('rule', say`Column ${column.name} is transient: its values are only read by detokenize.`, at)
 }
 
-/** Outputs that would share a key are all called `table.column`; where that is not enough the query is refused. */
+/** Gives outputs that share a key the key `table.column`. Throws a `name` error if two keys are still equal. */
 function withUniqueKeys<Output extends { readonly key: string }>(drafts: readonly Draft<Output>[]): Output[] {
   const counts = new Map<string, number>()
   for (const { output } of drafts) counts.set(output.key, (counts.get(output.key) ?? 0) + 1)

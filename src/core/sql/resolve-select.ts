@@ -1,4 +1,4 @@
-/** From a parsed SELECT to a settled query: every name, level, type and key is decided here, and no row was read. */
+/** Resolves a parsed SELECT: checks every name, grant, type and key before any row is read. */
 import { say } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { allOf } from '../expressions/columns-of.ts'
@@ -17,23 +17,23 @@ import type { FromTable, Select } from './select.ts'
 import type { SourceAccess } from './source-access.ts'
 import { SHOWS_ANYTHING } from './source-access.ts'
 
-/** What names mean, and who asks. */
+/** What resolving a query needs. */
 export interface Surroundings {
-  /** The query as it was written, for errors. */
+  /** The text of the query, for line and column in errors. */
   readonly text: string
   readonly layout: Pick<Layout, 'tables'>
-  /** What the record id is called. */
+  /** The name of the record id. */
   readonly idName: string
   accessTo(table: Table): SourceAccess
 }
 
-/** Settles a query. Throws `TextFault`, and for an unknown table `VaultError` invalid_request. */
+/** Resolves a query. Throws `TextFault`, and `not_found` for an unknown table. */
 export function resolveSelect(select: Select, surroundings: Surroundings): Query {
   const sources = resolveSources(select, surroundings)
   const scope: Scope = { sources, idName: surroundings.idName }
   const uses: Use[] = []
   const outputs = resolveOutputs(select.items, { uses, scope })
-  // An ON may speak of the tables before it and of its own.
+  // ON can use its own table and those before it.
   const scopeOf = (index: number): Scope => ({ ...scope, sources: sources.slice(0, index + 2) })
   const onClauses = select.joins.map(({ kind, on }, index) => ({ kind, on, scope: scopeOf(index) }))
   for (const clause of onClauses) claimCondition({ uses, scope: clause.scope }, clause.on)

@@ -33,7 +33,7 @@ function refusalOf(statement: unknown): string | undefined {
 }
 
 test.each(['where', 'redaction'])('rejects a statement whose %s is undefined or null and names the member', (member) => {
-  const place = `Invalid policy: Statement 1 of role "clerk", ${member}: `
+  const place = `Invalid policy: statement 1 of role "clerk", ${member}: `
   expect(refusalOf({ ...GOOD, [member]: undefined })).toContain(`${place}Expected a string; omit the member if unused.`)
   expect(refusalOf({ ...GOOD, [member]: null })).toContain(`${place}Expected a string.`)
 })

@@ -17,7 +17,7 @@ function refusalOf(definition: unknown): string | undefined {
   }
 }
 
-const OF_STATEMENT = 'Invalid policy: Statement 1 of role "clerk"'
+const OF_STATEMENT = 'Invalid policy: statement 1 of role "clerk"'
 
 describe('a statement in text form is rejected with its line and column', () => {
   const cases: readonly (readonly [statement: string, line: number, column: number, sentence: string])[] = [
@@ -76,7 +76,7 @@ describe('a statement in text form is rejected with its line and column', () => 
 
   test('names the number of the invalid statement', () => {
     expect(refusalOf({ reader: ['ALLOW READ ON *'], clerk: ['ALLOW READ ON *', 'DENY READ'] })).toContain(
-      'Statement 2 of role "clerk", line 1, column 10: Expected ON.',
+      'statement 2 of role "clerk", line 1, column 10: Expected ON.',
     )
   })
 })
