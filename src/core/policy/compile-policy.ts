@@ -1,4 +1,4 @@
-/** Checks a policy against the schema, once at opening, and cuts it into rules by role and table. */
+/** Checks a policy against the schema when a vault is opened, and splits it into rules by role and table. */
 import { say, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import type { ActionSet } from './actions.ts'
@@ -11,23 +11,26 @@ import { MOST_CONDITIONAL_RULES } from './rule.ts'
 import { ruleConditionOf } from './rule-condition.ts'
 import type { PolicyDefinition, Statement, Target } from './statement.ts'
 
-/** What one role's statements say, table by table. */
+/** The rules of one role by table. */
 export interface Role {
   readonly rules: ReadonlyMap<Table, readonly Rule[]>
-  /** True where a condition asks for facts of the caller's context, so that callers of the role differ. */
+  /** True if a condition uses the caller's context, so that callers of the role can differ. */
   readonly usesContext: boolean
 }
 
-/** A checked policy, bound to the layout it was checked against; every role in it, built-in ones too, by name. */
+/** A checked policy and the layout it was checked against. `roles` includes the built-in ones. */
 export interface Policy {
   readonly layout: Layout
   readonly roles: ReadonlyMap<string, Role>
 }
 
-/** Longest name of a role, in UTF-16 units; a caller's roles have the same bound. */
+/** Maximum length of a role name, in UTF-16 units. The roles of a caller have the same limit. */
 const MAX_ROLE_LENGTH = 128
 
-/** Checks a policy. Throws `invalid_request` naming role, statement, line and column, and what was expected there. */
+/**
+ * Checks a policy. Throws the code of the error's kind, `invalid_request` for most. The message names role, statement, line and column, and
+ * what was expected.
+ */
 export function compilePolicy(definition: PolicyDefinition, layout: Layout): Policy {
   const roles = new Map<string, Role>()
   for (const [name, statements] of Object.entries(BUILT_IN_ROLES)) roles.set(name, compileRole(layout, name, statements))
@@ -69,7 +72,7 @@ function compileRole(layout: Layout, role: string, statements: unknown): Role {
   return { rules, usesContext }
 }
 
-/** The statement cut to each table it is about. */
+/** Splits a statement into one rule per table. */
 function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Table, Rule])[] {
   const { place, text, effect, level } = statement
   const covered = coverage(layout, statement.targets)
@@ -80,13 +83,13 @@ function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Tabl
   })
 }
 
-/** ALL of a table is all that tables have: the audit trail is no part of one. */
+/** ALL on a table does not include AUDIT: the audit trail belongs to no table. */
 function actionsOn({ actions, targets }: Statement): ActionSet {
   const isWhole = targets.some((target) => target.table === undefined)
   return actionSet(...actions.filter((action) => action !== 'AUDIT' || isWhole))
 }
 
-/** Which columns of which tables are meant, true at the columns' positions. */
+/** The columns that the targets cover, by table: true at the position of each covered column. */
 function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table, readonly boolean[]> {
   const covered = new Map<Table, boolean[]>()
   for (const target of targets) {
@@ -119,7 +122,7 @@ function conditionOf(layout: Layout, { where, targets }: Statement): RuleConditi
   return ruleConditionOf(tableAt(layout, target), where)
 }
 
-/** A row's verdict is one bit for each conditional rule, and every row is asked every condition: both want few. */
+/** Limits the conditional rules per table. Each takes one bit of an integer, and each condition is evaluated on every row. */
 function assertFewConditions(layout: Layout, roles: ReadonlyMap<string, Role>): void {
   for (const table of layout.tables.values()) {
     const rules = [...roles.values()].flatMap((role) => role.rules.get(table) ?? [])

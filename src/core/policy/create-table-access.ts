@@ -1,4 +1,4 @@
-/** From the rules of one caller to his hold on one table: what every row grants, what some row could, and what a row at hand does. */
+/** Computes a caller's access to one table from rules: what every row grants, what some row can grant, and what a given row grants. */
 
 import { allOf, anyOf, columnsOf, negate } from '../expressions/columns-of.ts'
 import type { Condition, Truth } from '../expressions/condition.ts'
@@ -18,19 +18,19 @@ const SEARCH = bitOf('SEARCH')
 const CREATE = bitOf('CREATE')
 const UPDATE = bitOf('UPDATE')
 
-/** Verdicts kept at most: a policy whose conditions fall in more ways than this begins anew. */
+/** Maximum number of cached row accesses. Above it, the cache is cleared. */
 const MAX_CACHED_ACCESSES = 1024
 
 const NEVER: Condition = { kind: 'truth', truth: false }
 const ALWAYS: Condition = { kind: 'truth', truth: true }
 
-/** A rule that counts in some rows: where `conditions[index]` says so. */
+/** A rule that applies in the rows where `conditions[index]` decides so. */
 interface ConditionalRule {
   readonly rule: Rule
   readonly index: number
 }
 
-/** The rules of one caller about one table, sorted by whether a row must be asked. */
+/** The rules of one caller for one table, with the context's values bound, divided into unconditional and conditional ones. */
 interface BoundRules {
   readonly table: Table
   readonly always: readonly Rule[]
@@ -38,7 +38,7 @@ interface BoundRules {
   readonly conditions: readonly Condition[]
 }
 
-/** The access these rules give to the table. The context's values are put into the conditions here, once. */
+/** Creates the access that these rules give to the table. The context's values are bound once, here. */
 export function createTableAccess(table: Table, rules: readonly Rule[], context: Caller['context']): TableAccess {
   const bound = bindRules(table, rules, context)
   const { always, sometimes, conditions } = bound
@@ -63,12 +63,12 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
   }
 }
 
-/** Whether a rule counts in a row: what cannot be told grants nothing and denies. */
+/** True if a rule applies in a row with this truth. Unknown does not grant, and it denies. */
 export function countsFor(effect: Effect, truth: Truth): boolean {
   return effect === 'ALLOW' ? truth === true : truth !== false
 }
 
-/** Settles each condition once. One that folds to a truth, as with a fact the context lacks, leaves nothing to ask of rows. */
+/** Binds each distinct condition once. A condition that becomes constant, as with an absent attribute, is not evaluated on rows. */
 function bindRules(table: Table, rules: readonly Rule[], context: Caller['context']): BoundRules {
   const always: Rule[] = []
   const sometimes: ConditionalRule[] = []
@@ -95,7 +95,7 @@ function rulesOf(sometimes: readonly ConditionalRule[], effect: Effect): Rule[] 
   return sometimes.flatMap(({ rule }) => (rule.effect === effect ? [rule] : []))
 }
 
-/** Rows in which the same rules count share one object, found by one bit for each conditional rule. */
+/** Returns the access of a row. Rows in which the same rules apply share one object, cached by one bit per conditional rule. */
 function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAccess['forRow'] {
   const accesses = new Map<number, RowAccess>()
   return (truths) => {
@@ -114,14 +114,14 @@ function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAcc
   }
 }
 
-/** True in just those rows that meet the need. It mirrors `createRowAccess`, and a law of the tests holds the two together. */
+/** A condition that is true exactly in the rows that meet the need. It mirrors `createRowAccess`; a property test keeps them equal. */
 function conditionFor(rules: BoundRules, { action, columns }: Need): Condition {
   if (columns.length === 0)
     return anyOf(distinctColumns(rules, rules.table.columns).map((column) => granted(rules, action, column)))
   return allOf(distinctColumns(rules, columns).map((column) => granted(rules, action, column)))
 }
 
-/** One of each kind of column: those the same rules speak of in the same way have the same condition. */
+/** One column of each group to which the same rules apply in the same way: the columns of a group have the same condition. */
 function distinctColumns(rules: BoundRules, columns: readonly Column[]): Column[] {
   const all = [...rules.always, ...rulesOf(rules.sometimes, 'ALLOW'), ...rulesOf(rules.sometimes, 'DENY')]
   const kinds = new Map<string, Column>()
@@ -132,7 +132,7 @@ function distinctColumns(rules: BoundRules, columns: readonly Column[]): Column[
   return [...kinds.values()]
 }
 
-/** True in just those rows that grant the action on the column. */
+/** True exactly in the rows that grant the action on the column. */
 function granted(rules: BoundRules, action: Action, column: Column): Condition {
   const direct = allowed(rules, bitOf(action), column)
   if (action !== 'SEARCH') return direct
@@ -149,12 +149,12 @@ function allowed(rules: BoundRules, action: ActionSet, column: Column): Conditio
   return allOf([grants, ...denials(rules, action, column)])
 }
 
-/** Each denial of one of these actions, turned round: true where it is known not to count. */
+/** The negated condition of each DENY of one of these actions: true where the DENY is known not to apply. */
 function denials(rules: BoundRules, actions: ActionSet, column: Column): Condition[] {
   return conditionsOf(rules, 'DENY', (rule) => speaksOf(rule, actions, column)).map(negate)
 }
 
-/** The conditions of the rules of one effect that matter here, each once. */
+/** The conditions of the matching rules of one effect, without duplicates. */
 function conditionsOf(
   { always, sometimes, conditions }: BoundRules,
   effect: Effect,

@@ -1,4 +1,4 @@
-/** Why a caller may or may not: each column's decision and the statements behind it, for whoever writes policies and tests them. */
+/** Explains a policy: each column's decision and the statements behind it, for writing and testing policies. */
 import { type Fault, fault, words } from '../errors.ts'
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
@@ -15,31 +15,31 @@ import { createRowAccess } from './row-access.ts'
 import type { Rule } from './rule.ts'
 import { speaksOf } from './rule.ts'
 
-/** What is to be explained. */
+/** The access to explain. */
 export interface Question {
   readonly action: Action
   readonly table: Table
-  /** An example record, values as they would be inserted, absent ones null: with it nothing is left open. It is not stored. */
+  /** An example record with values as for an insert; absent columns are null. With it, no decision is CONDITIONAL. It is not stored. */
   readonly record?: Readonly<Record<string, unknown>>
 }
 
-/** What the policy says to one caller about one action on one table. */
+/** The decisions for one caller, one action and one table. */
 export interface Explanation {
   readonly action: Action
   readonly table: string
   readonly columns: readonly ColumnExplanation[]
 }
 
-/** What it says about one column. */
+/** The decision for one column. */
 export interface ColumnExplanation {
   readonly column: string
-  /** CONDITIONAL where it depends on the row. */
+  /** CONDITIONAL if it depends on the row. */
   readonly decision: 'ALLOWED' | 'DENIED' | 'CONDITIONAL'
-  /** The level READ shows in every row at least; undefined where some row hides the column. */
+  /** The level that READ shows at least in every row; undefined if some row hides the column. */
   readonly level: Level | undefined
-  /** The highest level READ shows in any row; undefined where every row hides the column. */
+  /** The highest level that READ shows in any row; undefined if every row hides the column. */
   readonly highestLevel: Level | undefined
-  /** Every statement of the caller's roles that bears on the decision, whether it counts or not. */
+  /** Every statement of the caller's roles that is relevant to the decision, whether it applies or not. */
   readonly statements: readonly StatementExplanation[]
 }
 
@@ -50,11 +50,14 @@ export interface StatementExplanation {
   readonly position: number
   /** The statement in one line. */
   readonly text: string
-  /** NEVER where the condition cannot hold for this caller, as when his context lacks a fact; SOMETIMES where the row decides. */
+  /** NEVER if the condition cannot be true for this caller, as with an absent context attribute. SOMETIMES if the row decides. */
   readonly applies: 'ALWAYS' | 'SOMETIMES' | 'NEVER'
 }
 
-/** Explains a decision; it reads nothing that is stored. Throws for an example record the table could not hold. */
+/**
+ * Explains the access. Reads no stored data. Throws `invalid_request` for an unknown action or column, and `unprocessable` for a value that
+ * is invalid for its column.
+ */
 export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>, question: Question): Explanation {
   const { action, table, record } = question
   if (!isAction(action)) throw unknownAction(action)
@@ -78,7 +81,7 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
   return { action, table: table.name, columns }
 }
 
-/** SEARCH may come of what READ shows, and of writing a unique column. */
+/** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
 function actionsImplying(action: Action, column: Column): ActionSet {
   if (action !== 'SEARCH') return bitOf(action)
   return column.unique ? actionSet('SEARCH', 'READ', 'CREATE', 'UPDATE') : actionSet('SEARCH', 'READ')
@@ -96,7 +99,7 @@ function applicability(
   return countsFor(rule.effect, compileCondition(condition)(example)) ? 'ALWAYS' : 'NEVER'
 }
 
-/** The example's values, as a row would hold them. */
+/** The example's values as a row would contain them. */
 function valuesOf(table: Table, record: Readonly<Record<string, unknown>>): ValueOf {
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     throw fault('invalid_request')`record must be an object of values by column.`

@@ -1,4 +1,4 @@
-/** From a statement as text or as a typed object to what it says, every word of it checked; names are looked up later. */
+/** Parses a statement, given as text or as an object, and checks its words. Names are resolved later. */
 import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { TextFault } from '../expressions/text-fault.ts'
@@ -10,14 +10,14 @@ import { readConditionText, readStatementText } from './read-statement-text.ts'
 import { refusePolicy, refuseText } from './refuse-policy.ts'
 import type { Effect, Place, Statement, Target, Where } from './statement.ts'
 
-/** A word of a statement where it stands. */
+/** A word of a statement and its location. */
 interface Word {
   readonly place: Place
   readonly at: number
   readonly word: string
 }
 
-/** The parts of a statement, whichever form they were found in. */
+/** The parts of a statement in either form. */
 interface Parts {
   readonly place: Place
   readonly text: string
@@ -28,7 +28,7 @@ interface Parts {
   readonly where: Where | undefined
 }
 
-/** Reads one statement. Throws `invalid_request` saying where it is wrong and what was expected. */
+/** Parses one statement. Throws the code of the error's kind, `invalid_request` for most, with the location and what was expected. */
 export function parseStatement(place: Place, input: unknown): Statement {
   if (typeof input === 'string') return fromParts(partsOfText({ ...place, text: input }, input))
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
@@ -37,7 +37,7 @@ export function parseStatement(place: Place, input: unknown): Statement {
   throw refusePolicy(place, say`Expected a statement, as text or as an object.`)
 }
 
-/** What is there must say something: a condition left undefined by a missing setting would grant every row. */
+/** Throws for a member that is present but undefined: a condition lost from a missing setting would grant every row. */
 function membersOf(place: Place, input: object): ReadonlyMap<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(input)
   if (prototype !== Object.prototype && prototype !== null)
@@ -94,7 +94,7 @@ function levelOf({ level }: Parts, effect: Effect, actions: readonly Action[]): 
   return name
 }
 
-/** The audit trail is one for the whole vault: granting it for a part would promise a filter that does not exist. */
+/** The audit trail is one for the whole vault. A grant for a part would promise a filter that does not exist. */
 function assertAuditOnEverything({ actions, targets }: Parts): void {
   const audit = actions.find(({ word }) => word.toUpperCase() === 'AUDIT')
   if (audit !== undefined && targets.some((target) => target.table !== undefined)) {
@@ -102,7 +102,7 @@ function assertAuditOnEverything({ actions, targets }: Parts): void {
   }
 }
 
-/** A condition is about rows, and rows belong to one table. */
+/** A condition evaluates rows, and rows belong to one table. */
 function assertOneTable(targets: readonly Target[]): void {
   const [first] = targets
   for (const { place, at, table } of targets) {
@@ -111,7 +111,7 @@ function assertOneTable(targets: readonly Target[]): void {
   }
 }
 
-/** Gives the faults of a text their place. */
+/** Adds the location to language errors of `read`. */
 function withPolicyErrors<T>(place: Place, read: () => T): T {
   try {
     return read()
@@ -136,7 +136,7 @@ function partsOfText(place: Place, text: string): Parts {
   }
 }
 
-/** The words of a typed statement. */
+/** The words of a statement given as an object. */
 interface ObjectWords {
   readonly effect: Word
   readonly actions: readonly Word[]
@@ -193,7 +193,7 @@ function whereOf({ place, word }: Word): Where {
   return { place: own, text: word.trim(), expression }
 }
 
-/** A typed statement as the same statement in text form. */
+/** Prints a statement given as an object in text form. */
 function printed({ effect, actions, on, level, condition }: ObjectWords): string {
   const list = (words: readonly Word[]) => words.map(({ word }) => word).join(', ')
   const redaction = level === undefined ? '' : ` WITH REDACTION = ${level.word}`
@@ -201,7 +201,10 @@ function printed({ effect, actions, on, level, condition }: ObjectWords): string
   return oneLine(`${effect.word} ${list(actions)} ON ${list(on)}${redaction}${where}`)
 }
 
-/** Blanks outside quotes become one space each; a comment ends where its line does, so a text that may hold one stays as it is. */
+/**
+ * Replaces blanks outside quotes by one space. A text that may contain a line comment is only trimmed: the comment would swallow what
+ * follows.
+ */
 function oneLine(text: string): string {
   if (text.includes('--')) return text.trim()
   return text.trim().replace(/('(?:[^']|'')*'|"(?:[^"]|"")*")|\s+/g, (_, quoted: string | undefined) => quoted ?? ' ')

@@ -1,11 +1,11 @@
-/** How a policy is refused: which statement of which role, where in its text, what is wrong, what was expected. */
+/** Policy errors: which statement of which role, where in its text, what is wrong and what was expected. */
 import type { Sentence } from '../errors.ts'
 import { print, VaultError } from '../errors.ts'
 import type { TextFault } from '../expressions/text-fault.ts'
 import { LANGUAGE_ERROR_CODES, lineAndColumn } from '../expressions/text-fault.ts'
 import type { Place } from './statement.ts'
 
-/** The error; to be thrown. `at` is an offset in the place's text, where it has one. */
+/** The error of a statement; to be thrown. `at` is an offset in the location's text, in UTF-16 units. */
 export function refusePolicy(place: Place, sentence: Sentence, at = 0): VaultError {
   const member = place.member === undefined ? '' : `, ${place.member}`
   const where = `statement ${place.position} of role ${roleForError(place.role)}${member}${lineOf(place, at)}`
@@ -24,7 +24,7 @@ function lineOf({ text }: Place, at: number): string {
   return `, line ${line}, column ${column}`
 }
 
-/** A role's name as an error repeats it: as it is where it is one word, else only described. */
+/** A role name for an error: quoted if it is one word, otherwise only described, because it may be a value. */
 export function roleForError(role: string): string {
   return /^[A-Za-z0-9_.:@/-]{1,128}$/.test(role) ? `"${role}"` : '(not a single word)'
 }

@@ -1,4 +1,4 @@
-/** The WHERE of a statement: checked against its table once, and bound to a caller's context when his access is made. */
+/** The WHERE of a statement: checked once against its table, and bound to a caller's context when access is created. */
 import { say } from '../errors.ts'
 import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
@@ -13,7 +13,10 @@ import { refuseText } from './refuse-policy.ts'
 import type { RuleCondition } from './rule.ts'
 import type { Where } from './statement.ts'
 
-/** Checks the condition. Throws `invalid_request` for names the table has not, and for what cannot be compared. */
+/**
+ * Checks the condition. Throws the code of the error's kind: `invalid_request` for unknown names, `unprocessable` for types that do not
+ * match.
+ */
 export function ruleConditionOf(table: Table, { place, text, expression }: Where): RuleCondition {
   const column = (name: ColumnName) => columnIn(table, name)
   try {
@@ -36,7 +39,7 @@ export function ruleConditionOf(table: Table, { place, text, expression }: Where
   }
 }
 
-/** Looks facts up by the names a condition can write, which are in lower case; two that differ in case alone are as good as none. */
+/** Finds context attributes by the lower-case names of a condition. Two attributes that differ only in case count as absent. */
 function contextByName(attributes: Caller['context']): (name: string) => ContextValue | undefined {
   const entries = Object.entries(attributes ?? {})
   return (name) => {
@@ -54,7 +57,7 @@ function columnIn(table: Table, { table: qualifier, name, at }: ColumnName): Col
   throw new TextFault('name', say`Column ${name} of table ${table.name} does not exist. Expected a column of it.`, at)
 }
 
-/** A pattern that a row brings along may be none, and a row that cannot be judged would have to be an error or a leak. */
+/** A pattern read from a row can be invalid. The row's access would then be undefined, so such patterns are rejected. */
 function assertOwnPatterns(expression: Expression): void {
   switch (expression.kind) {
     case 'and':

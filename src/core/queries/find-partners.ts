@@ -1,4 +1,4 @@
-/** Finds the rows a join may pair with those before it: by asking storage for few, or in a table of all of them. */
+/** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
 import { lookupCells } from '../barrier/lookup.ts'
 import { readIds } from '../barrier/record-ids.ts'
 import type { Filter } from '../ports/storage.ts'
@@ -13,28 +13,28 @@ import { createPartnerIndex, type PartnerIndex } from './partner-index.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { scanRows } from './scan-rows.ts'
 
-/** Rows that may be partners of a tuple; whether they are is the join's condition to say. */
+/** Returns the rows that can match a tuple. The join condition decides whether they do. */
 export type CandidatesOf = (tuple: Tuple) => readonly HeldRow[]
 
-/** What it takes to join one table. */
+/** What joining one table needs. */
 export interface Joining {
   readonly step: StepPlan
   readonly pace: Pace
   readonly read: ReadHeld
 }
 
-/** The partners of one join. */
+/** The joined table of one join. */
 export interface Partners {
-  /** Gets ready for these tuples. */
+  /** Prepares the candidates of these tuples. */
   of(tuples: readonly Tuple[]): Promise<CandidatesOf>
-  /** All rows of the joined table, once all tuples were asked for. Only where nothing is looked up. */
+  /** All rows of the joined table, after `of` was called for all tuples. Only for joins without look-up. */
   all(): Promise<readonly HeldRow[]>
 }
 
-/** Tuples whose partners storage is asked for; where more come, reading the joined table once is cheaper. */
+/** Number of tuples after which the joined table is read once instead, because that becomes cheaper. */
 const MAX_LOOKUPS = 2000
 
-/** The partners of one join. Nothing is read before the first tuples come. */
+/** Creates the joined side of one join. Nothing is read before the first tuples. */
 export function createPartners(context: ScanContext, joining: Joining): Partners {
   let table: Promise<BufferedTable> | undefined
   let lookedUp = 0
@@ -48,7 +48,7 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
       const [pair] = joining.step.pairs
       if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MAX_LOOKUPS) {
         lookedUp += tuples.length
-        // The partners of the tuples before are let go only now: until here they were in use.
+        // The rows found for the tuples before were in use until now.
         joining.pace.hold(-bytesInUse)
         const found = await lookUp(context, joining, { pair, tuples })
         bytesInUse = found.bytes
@@ -60,7 +60,7 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
   }
 }
 
-/** Rows in order of insertion, and where there are equalities also by key. */
+/** Rows in order of insertion and, if the join has equalities, also by key. */
 interface BufferedTable {
   readonly rows: readonly HeldRow[]
   readonly index: PartnerIndex
@@ -84,7 +84,7 @@ function candidatesIn({ rows, index }: BufferedTable, { step: { pairs }, read }:
   return (tuple) => index.under(joinKey(pairs.map(({ left }) => read(tuple[left.source], left))))
 }
 
-/** Asks storage for the partners of these tuples alone. Answers also how many bytes it holds of them. */
+/** Looks up the candidates of these tuples in storage. Also returns the bytes that they use. */
 async function lookUp(
   context: ScanContext,
   { step, pace, read }: Joining,
@@ -108,14 +108,14 @@ async function lookUp(
   return { candidatesOf: (tuple) => index.under(joinKey([valueIn(tuple)])), bytes }
 }
 
-/** Values that partners in a table must have. */
+/** A look-up of the rows that have one of these values in the joined column. */
 interface LookupRequest {
   readonly table: Table
   readonly pair: EqualPair
   readonly values: readonly unknown[]
 }
 
-/** What storage finds rows by that hold one of these values, undefined where none can. */
+/** The filter for rows with one of these values, or undefined if no row can have one. */
 function lookupFilter({ barrier }: ScanContext, { table, pair, values }: LookupRequest): Filter | undefined {
   if (values.length === 0) return undefined
   const { column } = pair.right

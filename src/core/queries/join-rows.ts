@@ -1,4 +1,4 @@
-/** Joins one more table to the rows before it, in their order; rows without partners as the kind of join says. */
+/** Joins one more table to the rows before it, in their order. Unmatched rows are kept as the kind of join requires. */
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
@@ -8,12 +8,12 @@ import type { HeldRow, Tuple } from './held-row.ts'
 import { createNumberSet } from './partner-index.ts'
 import type { ScanContext } from './scan-rows.ts'
 
-/** Tuples handed on at a time, about. */
+/** Approximate number of tuples yielded at a time. */
 const BATCH_SIZE = 500
-/** Candidates tried between two looks at the clock. */
+/** Candidates evaluated between two checks of the clock. */
 const STRIDE_SIZE = 64
 
-/** The tuples of a join, some at a time. A list is never empty. */
+/** Yields the tuples of a join in batches. A batch is never empty. */
 export async function* joinRows(
   context: ScanContext,
   left: AsyncIterable<readonly Tuple[]>,
@@ -32,7 +32,7 @@ interface JoinState {
   readonly pairing: Pairing
 }
 
-/** Every tuple with its joinSide. */
+/** Yields every tuple of the left side with its matching rows. */
 async function* rowsOfLeft(
   left: AsyncIterable<readonly Tuple[]>,
   { joining: { pace }, joinSide, pairing }: JoinState,
@@ -48,12 +48,12 @@ async function* rowsOfLeft(
       }
       pairing.end()
     }
-    // What these tuples gave goes on before more are read: it may be enough.
+    // Yields what is there before reading more: the query may need no more.
     if (pairing.count() > 0) yield pairing.take()
   }
 }
 
-/** The rows of the joined table that never were joinSide. */
+/** Yields the rows of the joined table that no tuple matched. */
 async function* rowsOfRight({ joining: { pace }, joinSide, pairing }: JoinState): AsyncGenerator<Tuple[]> {
   for (const some of stridesOf(await joinSide.all())) {
     pairing.addUnmatched(some)
@@ -62,14 +62,14 @@ async function* rowsOfRight({ joining: { pace }, joinSide, pairing }: JoinState)
   }
 }
 
-/** What was paired so far and not yet handed on. */
+/** Matches tuples with candidates, and collects the results until they are taken. */
 interface Pairing {
   begin(tuple: Tuple): void
-  /** Pairs the tuple with those of the candidates that are its joinSide. */
+  /** Adds the tuple once for each candidate that matches it. */
   addMatches(candidates: readonly HeldRow[]): void
-  /** A tuple without partners goes on alone, where the join keeps it. */
+  /** Adds the tuple without a row if nothing matched and the join keeps it. */
   end(): void
-  /** Rows of the joined table that were never paired go on alone. */
+  /** Adds the rows of the joined table that no tuple matched. */
   addUnmatched(rows: readonly HeldRow[]): void
   count(): number
   take(): Tuple[]
@@ -123,7 +123,7 @@ function keepsRight({ kind }: StepPlan): boolean {
   return kind === 'right' || kind === 'full'
 }
 
-/** The candidates in pieces; a short list, as most are, as it is. */
+/** Splits the candidates into strides. A short list, as most are, is not copied. */
 function* stridesOf(candidates: readonly HeldRow[]): Generator<readonly HeldRow[]> {
   if (candidates.length > 0 && candidates.length <= STRIDE_SIZE) yield candidates
   else for (let at = 0; at < candidates.length; at += STRIDE_SIZE) yield candidates.slice(at, at + STRIDE_SIZE)

@@ -1,15 +1,15 @@
-/** How much one query may take, and how often it lets others have their turn. */
+/** The budget of one query, and when it yields to the event loop. */
 import { fault, words } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 
-/** What one query may take. */
+/** Limits of one query. */
 export interface Budget {
-  /** Rows it may read. */
+  /** Rows read, of all tables together. */
   readonly maxRows: number
-  /** Milliseconds it may last. */
+  /** Duration in milliseconds. */
   readonly timeoutMs: number
-  /** Bytes the rows it holds for joins may take, as estimated. */
+  /** Estimated bytes of the rows buffered for joins. */
   readonly maxBytes: number
 }
 
@@ -18,24 +18,27 @@ export interface Stop {
   readonly aborted: boolean
 }
 
-/** The pace of one query. Every method throws once a budget is spent. */
+/**
+ * Meters one query. Its methods throw `limit_exceeded` above a budget; `turn` throws `deadline_exceeded` after the time limit and
+ * `cancelled` after an abort.
+ */
 export interface Pace {
-  /** Counts rows that were read. */
+  /** Adds rows that were read. */
   read(rows: number): void
-  /** Counts bytes that are held from now on; less than none where they are let go. */
+  /** Adds bytes to the memory in use; a negative number releases them. */
   hold(bytes: number): void
-  /** True when others have waited long enough. */
+  /** True if the event loop has been blocked for too long. */
   isDue(): boolean
-  /** Lets others have their turn. */
+  /** Yields to the event loop, then checks time limit and signal. */
   turn(): Promise<void>
 }
 
-/** Longest time the event loop is held, in nanoseconds: less than half of what others must be answered within. */
+/** Longest time that a query blocks the event loop, in nanoseconds. */
 const MAX_BLOCKING_NS = 8_000_000n
 
 const NARROW = words('Narrow it, or compare searchable columns by =.')
 
-/** The pace of a query that begins now. */
+/** Creates the meter of a query that starts now. Throws like `turn`. */
 export function createPace(
   { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
   budget: Budget,

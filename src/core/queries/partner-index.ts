@@ -1,26 +1,26 @@
-/** Rows filed by key, in many small maps: one map of a million keys would hold the event loop each time it grows. */
+/** Rows by join key, in many small maps: one map of a million keys would block the event loop whenever it grows. */
 
 import type { JoinKey } from '../sql/join-keys.ts'
 import { at } from '../util/at.ts'
 import type { HeldRow } from './held-row.ts'
 
-/** Rows by the key their partners have. */
+/** Rows by join key. */
 export interface PartnerIndex {
-  /** Files a row; one without a key has no partners and is left out. */
+  /** Adds a row. A row without a key matches nothing and is not added. */
   file(key: JoinKey | undefined, row: HeldRow): void
-  /** The rows under a key, in the order they were filed. */
+  /** Returns the rows of a key in the order they were added. */
   under(key: JoinKey | undefined): readonly HeldRow[]
 }
 
-/** A power of two. With a million keys each map holds a few thousand. */
+/** A power of two. With a million keys each map has a few thousand. */
 const SHARDS = 256
 
-/** Characters of a text that tell its shard, from the end: what differs in ids, numbers and names is often there. */
+/** Characters of a string that select its shard, counted from its end: ids, numbers and names often differ there. */
 const HASHED_CHARACTERS = 12
 
 const NONE: readonly HeldRow[] = []
 
-/** An index with nothing in it. */
+/** Creates an empty index. */
 export function createPartnerIndex(): PartnerIndex {
   const shards = Array.from({ length: SHARDS }, () => new Map<JoinKey, HeldRow[]>())
   return {
@@ -35,7 +35,7 @@ export function createPartnerIndex(): PartnerIndex {
   }
 }
 
-/** Numbers filed in the same way, to be asked whether one is among them. */
+/** Creates an empty set of numbers, divided in the same way. */
 export function createNumberSet(): { add(value: number): void; has(value: number): boolean } {
   const shards = Array.from({ length: SHARDS }, () => new Set<number>())
   return {
@@ -53,7 +53,7 @@ function shardOf(key: JoinKey): number {
       return mixed & (SHARDS - 1)
     }
     case 'number':
-      // `|` takes whatever is a number to 32 bits, fractions and infinities too.
+      // `|` converts any number to 32 bits, including fractions and infinities.
       return (key | 0) & (SHARDS - 1)
     default:
       return key ? 1 : 0

@@ -1,4 +1,4 @@
-/** Reads a table for a query: page after page by id, in slices short enough that others are answered meanwhile. */
+/** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { StoreContext } from '../stores/store-context.ts'
@@ -8,31 +8,31 @@ import type { Pace } from './pace.ts'
 import type { Sift } from './sift-rows.ts'
 import { createSift } from './sift-rows.ts'
 
-/** Rows on the first page: often all that is needed, and few enough for an engine to hand over as they are. */
+/** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
-/** Rows on a page at most. */
+/** Maximum rows of a page. */
 const MAX_PAGE_SIZE = 1000
-/** Bytes and characters a page should have at most, judged by the page before. */
+/** Target size of a page in bytes and characters, estimated from the page before. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
-/** Rows and bytes opened between two turns of the event loop: few at first, more where that takes little time. */
+/** Rows and bytes opened between two yields. Slices start small and grow while they take little time. */
 const FIRST_SLICE_SIZE = 64
 const MAX_SLICE_SIZE = 500
 const MAX_SLICE_BYTES = 512 * 1024
 
-/** What reading takes. */
+/** What reading needs. */
 export type ScanContext = Pick<StoreContext, 'barrier'> & { readonly storage: StorageReads }
 
-/** What is to be read. */
+/** One scan of a table. */
 export interface Scan {
   readonly plan: SourcePlan
   readonly pace: Pace
-  /** Asked of storage beside the plan's own filter. */
+  /** A filter that storage evaluates in addition to the plan's own. */
   readonly also?: Filter
-  /** Rows after which nobody asks for more. */
+  /** Number of rows after which no more are needed. */
   readonly most?: number
 }
 
-/** The rows of one source that take part, in order of insertion, some at a time. A list is never empty. */
+/** Yields the visible rows of one source in order of insertion, in batches. A batch is never empty. */
 export async function* scanRows(
   { storage, barrier }: ScanContext,
   { plan, pace, also, most = Number.POSITIVE_INFINITY }: Scan,
@@ -44,7 +44,7 @@ export async function* scanRows(
   let page: Page = { order: 'up', limit: FIRST_PAGE_SIZE, columns }
   while (state.wanted > 0) {
     const rows = await storage.find(plan.source.table.physical.name, filter, page)
-    // What the caller may not see must not spend what he has: of rows that are judged only those count that take part.
+    // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isJudged) pace.read(rows.length)
     yield* filterSlices(rows, state, { sift, plan, pace, isFirst: page.after === undefined })
     const last = rows.at(-1)
@@ -53,7 +53,7 @@ export async function* scanRows(
   }
 }
 
-/** How many rows are still wanted, and how many are opened at a time. */
+/** Rows still needed, and rows opened per slice. */
 interface ScanState {
   wanted: number
   size: number
@@ -66,7 +66,7 @@ interface Slicing {
   readonly isFirst: boolean
 }
 
-/** The rows of one page that take part, slice by slice. */
+/** Yields the visible rows of one page, slice by slice. */
 async function* filterSlices(
   rows: readonly Row[],
   state: ScanState,
@@ -82,7 +82,7 @@ async function* filterSlices(
     state.wanted -= buffered.length
     if (buffered.length > 0) yield buffered
     if (state.wanted <= 0) return
-    // Many queries end with their first page: those need not wait for a turn.
+    // Many queries end with their first page. Those need not yield.
     if (isDue || !isFirst) await pace.turn()
   }
 }
@@ -97,14 +97,14 @@ function nextSize(size: number, isDue: boolean): number {
   return isDue ? Math.max(1, size >> 2) : Math.min(MAX_SLICE_SIZE, size * 2)
 }
 
-/** As many rows as fit a page if they are as long as these. */
+/** Number of rows that fit a page if they are as long as these. */
 function nextLimit(rows: readonly Row[]): number {
   const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0)
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }
 
-/** Where a slice of at most so many rows ends; at least one row, however long. */
+/** End of a slice of at most `size` rows. It has at least one row of any length. */
 function endOfSlice(rows: readonly Row[], start: number, size: number): number {
   const limit = Math.min(rows.length, start + size)
   let bytes = 0

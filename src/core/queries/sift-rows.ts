@@ -1,4 +1,7 @@
-/** From rows as storage found them to those that truly belong to a query: judged, filtered on opened values, and stripped to what goes on. */
+/**
+ * Evaluates on rows what storage could not: the policy's conditions and the residual conditions of the query. Keeps only the columns needed
+ * later.
+ */
 import type { Barrier } from '../barrier/barrier.ts'
 import { mintIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
@@ -17,15 +20,15 @@ import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { HeldRow } from './held-row.ts'
 
-/** Sifts slices of rows. */
+/** Filters slices of rows. */
 export interface Sift {
-  /** The physical columns it looks at: all that storage need bring. */
+  /** The physical columns that it reads; storage need not return others. */
   readonly columns: readonly string[]
-  /** The rows among these that take part, no more than `most`. Throws `internal` where a body that must be opened does not open. */
+  /** Returns the visible rows among these, at most `most`. Throws `data_loss` if a body that must be opened fails authentication. */
   sift(rows: readonly Row[], most: number): HeldRow[]
 }
 
-/** The sift of one source. Conditions are compiled here, once. */
+/** Creates the filter of one source. Its conditions are compiled once. */
 export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
   const conjuncts = splitConjuncts(plan.residual)
   const onPlain = conjuncts.filter(isOnPlain)
@@ -42,7 +45,7 @@ export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
     const survivors = passesPlain.isAlwaysTrue
       ? visible
       : onlyPassing(barrier, plan.source.table, { ...passesPlain, rows: visible })
-    // Where nothing more is decided, no row is opened that will not be answered.
+    // Without conditions on opened rows, only rows of the result are opened.
     const opened = filtersOpened ? survivors : survivors.slice(0, most)
     if (opened.length === 0) return []
     const cursor = openColumns(barrier, plan.source.table, opened, columns)
@@ -62,14 +65,14 @@ export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
   return { columns: physicalOf([...passesPlain.columns, ...columns]), sift }
 }
 
-/** Where the values of these columns stand: the body for all that are sealed. */
+/** The physical columns that contain these values: the body for all sealed columns. */
 function physicalOf(columns: readonly Column[]): string[] {
   return [...new Set(columns.map(({ plain }) => plain ?? BODY))]
 }
 
-/** A condition ready to be asked. */
+/** A compiled condition and the columns it reads. */
 interface RowTest {
-  /** True where it lets every row pass. */
+  /** True if every row passes. */
   readonly isAlwaysTrue: boolean
   readonly columns: readonly Column[]
   readonly readsIds: boolean
@@ -87,7 +90,7 @@ function createTest(condition: Condition): RowTest {
   }
 }
 
-/** Rows that pass a test on what storage keeps plain: bodies stay shut. */
+/** Returns the rows that pass a test on plain columns. No body is opened. */
 function onlyPassing(
   barrier: Barrier,
   table: Table,
@@ -106,9 +109,9 @@ function onlyPassing(
 
 interface RowEvaluator {
   readonly readsIds: boolean
-  /** True where rows are judged by what storage keeps plain: then none that is not there is opened, nor heard of if it is damaged. */
+  /** True if the policy's conditions read only plain columns. Then no hidden row is opened, and damage to one is never reported. */
   readonly isOnPlain: boolean
-  /** The grants of the row at hand, undefined where it does not exist for this query. */
+  /** The grants of the current row, or undefined if the row is not visible to this query. */
   grantsOf(cellOf: ValueOf): RowGrants | undefined
 }
 
@@ -118,7 +121,7 @@ function createRowEvaluator({ source: { access }, isJudged, demand }: SourcePlan
     return { readsIds: false, isOnPlain: false, grantsOf: () => grants }
   }
   const conditions = judgesOf(access)
-  // Rows in which the same conditions hold share their grants, and so whether they take part.
+  // Rows with equal truths share one grants object, so visibility is computed once for it.
   const visibility = new Map<RowGrants, boolean>()
   return {
     isOnPlain: access.conditions.every(isOnPlain),
@@ -136,8 +139,8 @@ function createRowEvaluator({ source: { access }, isJudged, demand }: SourcePlan
 }
 
 /**
- * True for a condition that can be asked before a row is known to take part. One whose pattern is a column cannot: the
- * pattern may be at fault, and a row that is not there for the caller must not be heard of.
+ * True for a condition on plain columns that can be evaluated before the row is known to be visible. A pattern read from a column cannot:
+ * if it is invalid, its error would reveal a hidden row.
  */
 function isOnPlain(condition: Condition): boolean {
   return (

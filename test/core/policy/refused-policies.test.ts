@@ -158,3 +158,30 @@ describe('compilePolicy rejects a policy', () => {
     }
   })
 })
+
+describe('the code of a rejected policy', () => {
+  const codeOf = (definition: PolicyDefinition): string | undefined => {
+    try {
+      compilePolicy(definition, LAYOUT)
+      return undefined
+    } catch (error) {
+      return isVaultError(error) ? error.code : 'another error'
+    }
+  }
+
+  test.each([
+    ['ALLOW READ', 'invalid_request'],
+    ['ALLOW READ ON persns.*', 'invalid_request'],
+    ['ALLOW READ ON persons.* WHERE naem IS NULL', 'invalid_request'],
+    ['ALLOW READ ON persons.* WHERE age = TRUE', 'unprocessable'],
+    ['ALLOW READ ON persons.* WHERE age <= 5', 'unsupported'],
+    [`ALLOW READ ON persons.* WHERE ${'('.repeat(65)}age = 1${')'.repeat(65)}`, 'limit_exceeded'],
+  ])('of %j is %s', (statement, code) => {
+    expect(codeOf({ clerk: [statement] })).toBe(code)
+  })
+
+  test('is limit_exceeded for too many conditional statements', () => {
+    const statements = Array.from({ length: 31 }, (_, age) => `ALLOW READ ON persons.* WHERE age = ${age}`)
+    expect(codeOf({ clerk: statements })).toBe('limit_exceeded')
+  })
+})
