@@ -1,4 +1,4 @@
-/** What names and literals of a condition come to mean, and which conditions are refused, with which fault and where. */
+/** Tests how names and literals of a condition resolve, and which conditions are rejected, with which error and offset. */
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
 import { TextFault } from '../../../src/core/expressions/text-fault.ts'
@@ -16,7 +16,7 @@ const table = tableIn(
   't',
 )
 
-/** The fault a condition is refused with. */
+/** The error of a rejected condition. */
 function faultOf(text: string, work: () => unknown = () => settled(table, text)): string {
   try {
     work()
@@ -35,8 +35,8 @@ function constantOf(text: string): unknown {
 
 const UNKNOWN: Condition = { kind: 'truth', truth: undefined }
 
-describe('a literal beside a column', () => {
-  test('in quotes it is read as a value of the column', () => {
+describe('a literal compared with a column', () => {
+  test('is parsed as a value of the column if quoted', () => {
     expect(constantOf("i = '9007199254740993'")).toEqual(['=', 9007199254740993n, 'INTEGER'])
     expect(constantOf("f < '1004.3'")).toEqual(['<', 1004.3, 'FLOAT'])
     expect(constantOf("b = 'true'")).toEqual(['=', true, 'BOOL'])
@@ -46,12 +46,12 @@ describe('a literal beside a column', () => {
     expect(constantOf("svc_id = 'x'")).toEqual(['=', 'x', 'STRING'])
   })
 
-  test('standing first, it changes sides with the operator turned round', () => {
+  test('on the left is swapped to the right with the mirrored operator', () => {
     expect(constantOf('5 < i')).toEqual(['>', 5, 'INTEGER'])
     expect(constantOf("'a' > s")).toEqual(['<', 'a', 'STRING'])
   })
 
-  test('a number beside INTEGER becomes an integer wherever one will do', () => {
+  test('a number compared with INTEGER becomes an integer if an equivalent one exists', () => {
     expect(constantOf('i < 85.5')).toEqual(['<', 86, 'INTEGER'])
     expect(constantOf('i > 85.5')).toEqual(['>', 85, 'INTEGER'])
     expect(constantOf('i < -85.5')).toEqual(['<', -85, 'INTEGER'])
@@ -66,14 +66,14 @@ describe('a literal beside a column', () => {
     expect(constantOf('i > -1e300')).toEqual(['>', -(2 ** 64), 'FLOAT'])
   })
 
-  test('a number beside FLOAT is the double nearest to it', () => {
+  test('a number compared with FLOAT becomes the nearest double', () => {
     expect(constantOf('f = 9007199254740993')).toEqual(['=', 9007199254740992, 'FLOAT'])
     expect(constantOf('f > .5')).toEqual(['>', 0.5, 'FLOAT'])
     expect(Object.is(constantOf('f = -0')?.valueOf(), -0)).toBe(false)
     expect(faultOf('f < 1e400')).toBe('range at 4: The number is too large for a double.')
   })
 
-  test('numbers as long as a query may be are read at once', () => {
+  test('numbers as long as a query are parsed quickly', () => {
     const long = `${'0'.repeat(8000)}1${'0'.repeat(8000)}`
     const from = performance.now()
     expect(constantOf(`i < ${long}`)).toEqual(['<', 2 ** 64, 'FLOAT'])
@@ -82,7 +82,7 @@ describe('a literal beside a column', () => {
     expect(faultOf('i < 1e99999999999999999999')).toBe('range at 4: The exponent of this number is out of range.')
   })
 
-  test('NULL makes the comparison unknown, once its column is known to be comparable', () => {
+  test('NULL makes the comparison unknown, if the column is comparable', () => {
     expect(settled(table, 'i = NULL')).toEqual(UNKNOWN)
     expect(settled(table, 'NULL > s')).toEqual(UNKNOWN)
     expect(faultOf('j = NULL')).toContain('type at 0')
@@ -122,12 +122,12 @@ describe('rejects operands that do not match, at their offset', () => {
     expect(faultOf(text)).toBe(fault)
   })
 
-  test('also behind a part that decides already', () => {
+  test('also after a part that already decides the condition', () => {
     expect(faultOf('FALSE AND s = 5')).toContain('type')
     expect(faultOf('1 = 1 OR j = j')).toContain('type')
   })
 
-  test('every pair of columns compares just when their types do', () => {
+  test('two columns are comparable exactly when their types are', () => {
     const numbers = ['INTEGER', 'FLOAT']
     for (const [left, one] of Object.entries(COLUMN_TYPES)) {
       for (const [right, other] of Object.entries(COLUMN_TYPES)) {
@@ -139,7 +139,7 @@ describe('rejects operands that do not match, at their offset', () => {
   })
 })
 
-test('comparisons of literals are decided at once', () => {
+test('comparisons of literals are resolved to constants', () => {
   const truths = (text: string): unknown => {
     const condition = settled(table, text)
     return condition.kind === 'truth' ? condition.truth : condition
@@ -160,13 +160,13 @@ test('comparisons of literals are decided at once', () => {
   expect(truths('i = 1 AND 1 = 2')).toBe(false)
 })
 
-test('what is decided leaves the rest as it was', () => {
+test('a constant part leaves the rest unchanged', () => {
   expect(settled(table, '1 = 1 AND i = 1')).toEqual(settled(table, 'i = 1'))
   expect(settled(table, 'i = 1 OR FALSE OR (i = 1 OR b = TRUE)')).toMatchObject({ kind: 'or', conditions: { length: 3 } })
   expect(settled(table, 'NOT NOT i = 1')).toEqual(settled(table, 'i = 1'))
 })
 
-describe("facts of the caller's context", () => {
+describe("attributes of the caller's context", () => {
   const facts: Readonly<Record<string, string | number | boolean>> = {
     country: 'SE',
     age: 42,
@@ -179,7 +179,7 @@ describe("facts of the caller's context", () => {
   }
   const inContext = (text: string): Condition => settled(table, text, (name) => facts[name])
 
-  test('stand in the condition as the literals they would be', () => {
+  test('become the equivalent literals', () => {
     expect(inContext('s = ctx.country')).toEqual(settled(table, "s = 'SE'"))
     expect(inContext('ctx.age < i')).toEqual(settled(table, '42 < i'))
     expect(inContext('i < ctx.big')).toEqual(settled(table, 'i < 1e21'))
@@ -192,7 +192,7 @@ describe("facts of the caller's context", () => {
     expect(inContext('ctx.nothing IS NULL AND ctx.age IS NOT NULL')).toEqual({ kind: 'truth', truth: true })
   })
 
-  test('that are missing, or do not go with their column, make it unknown and never a fault', () => {
+  test('that are absent or have the wrong type make the condition unknown and never throw', () => {
     const texts = [
       ...['s = ctx.nothing', 'i = ctx.country', 's = ctx.age', 'ctx.admin = i', 'd = ctx.country', 'i = ctx.none'],
       ...['s LIKE ctx.age', 's LIKE ctx.pattern', 'ctx.age LIKE s', 'j ? ctx.age', 'ctx.country = ctx.age', 'ctx.age = TRUE'],
@@ -200,7 +200,7 @@ describe("facts of the caller's context", () => {
     for (const text of texts) expect(inContext(text), text).toEqual(UNKNOWN)
   })
 
-  test('may all be missing, as when a condition is checked, and the rest of it still is', () => {
+  test('can all be absent while the rest of the condition is still checked', () => {
     const checked = (text: string): string => faultOf(text, () => settled(table, text, () => undefined))
     expect(checked("s = ctx.country AND i > ctx.age AND d < '2020-01-01'")).toBe('none')
     expect(checked("i > ctx.age AND d < 'x'")).toContain('type at 20')
@@ -210,12 +210,12 @@ describe("facts of the caller's context", () => {
     expect(checked('s ? ctx.country')).toContain('type at 0')
   })
 
-  test('are a table like any other where no context is given', () => {
+  test('are columns of a table named ctx if no context is given', () => {
     expect(settled(table, 'ctx.i = 1')).toEqual(settled(table, 'i = 1'))
   })
 })
 
-test('a constant carries the type its value is of', () => {
+test('a constant has the type of its value', () => {
   for (const [name, type] of Object.entries(COLUMN_TYPES)) {
     if (type === 'JSON' || type === 'ARRAY') continue
     const sample = { STRING: 'a', INTEGER: '1', FLOAT: '1.5', BOOL: 'true', DATE: '2020-01-01' }[String(type)]

@@ -1,4 +1,4 @@
-/** What a query may take: rows, time, memory, and turns of the event loop. */
+/** Tests the limits of a query: rows, time, memory, and yielding to the event loop. */
 import { describe, expect, it } from 'vitest'
 import type { QueryContext } from '../../../src/core/operations/query-records.ts'
 import { answerQuery } from '../../../src/core/operations/query-records.ts'
@@ -6,7 +6,7 @@ import type { Queries } from '../../support/open-queries.ts'
 import { openQueries } from '../../support/open-queries.ts'
 import { crowd, PEOPLE, PETS } from '../../support/query-crowd.ts'
 
-describe('what a query may take', () => {
+describe('the budget of a query', () => {
   const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }
   const clock = { ms: 0, now: () => BigInt(clock.ms) * 1_000_000n }
 
@@ -20,20 +20,20 @@ describe('what a query may take', () => {
     return queries
   }
 
-  /** The same vault whose scheduler does something at every turn. */
+  /** The same vault with a scheduler that calls `atTurn` at every yield. */
   function turning(queries: Queries, atTurn: () => void): QueryContext {
     return { ...queries.context, scheduler: { turn: async () => atTurn() } }
   }
 
   const SCAN = "SELECT count(*) FROM people WHERE name LIKE '%x%'"
 
-  it('is a number of rows', async () => {
+  it('limits rows read', async () => {
     const queries = await open()
     await expect(queries.query(SCAN, { budget: { maxRows: 1999 } })).rejects.toMatchObject(LIMIT)
     await expect(queries.query(SCAN, { budget: { maxRows: 2000 } })).resolves.toHaveLength(1)
   })
 
-  it('is a time', async () => {
+  it('limits time', async () => {
     const queries = await open()
     const slow = turning(queries, () => {
       clock.ms += 10_000
@@ -42,7 +42,7 @@ describe('what a query may take', () => {
     await expect(answerQuery(slow, SCAN, { budget: { timeoutMs: 3_600_000 } })).resolves.toBeDefined()
   })
 
-  it('is memory for the rows of joins', async () => {
+  it('limits memory of buffered join rows', async () => {
     const queries = await open()
     const sql = 'SELECT count(*) FROM people a JOIN people b ON a.name < b.name LIMIT 1'
     await expect(queries.query(sql, { budget: { maxBytes: 100_000 } })).rejects.toMatchObject(LIMIT)
@@ -51,7 +51,7 @@ describe('what a query may take', () => {
     await expect(queries.query(looksUp, { budget: { maxBytes: 10_000 } })).resolves.toEqual([{ 'count(*)': 1 }])
   })
 
-  it('ends when its caller wants it to', async () => {
+  it('ends when its signal is aborted', async () => {
     const queries = await open()
     const controller = new AbortController()
     let turns = 0
@@ -66,7 +66,7 @@ describe('what a query may take', () => {
     await expect(answerQuery(context, SCAN, { signal: AbortSignal.abort() })).rejects.toMatchObject({ grpcCode: 1 })
   })
 
-  it('lets others have their turn: between slices of rows, and within long joins by the clock', async () => {
+  it('yields to the event loop between slices of rows, and within long joins by the clock', async () => {
     const queries = await open()
     let turns = 0
     await answerQuery(
@@ -84,7 +84,7 @@ describe('what a query may take', () => {
     expect(turns).toBeGreaterThan(8)
   })
 
-  it('opens fewer rows between turns where they take long', async () => {
+  it('opens fewer rows between yields if they take long', async () => {
     const queries = await open()
     let millis = 0
     let turns = 0

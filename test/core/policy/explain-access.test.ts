@@ -1,4 +1,4 @@
-/** Explanations name the statements that decided, and with an example record leave nothing open. */
+/** Tests that explanations name the deciding statements, and with an example record decide every column. */
 import { describe, expect, test } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'

@@ -1,4 +1,4 @@
-/** What a query may ask, and of whom: names, levels, types and keys, all decided before any row is read. */
+/** Tests what queries can use and who can: names, levels, types and keys, all checked before any row is read. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../../../src/core/errors.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
   )
 })
 
-/** How a query is refused. Nothing may have been read by then. */
+/** The error of a rejected query. It must not have read anything. */
 async function refusal(queries: Queries, sql: string): Promise<{ code: ErrorCode; grpcCode: number; message: string }> {
   owner.forget()
   try {
@@ -51,7 +51,7 @@ async function refusal(queries: Queries, sql: string): Promise<{ code: ErrorCode
   throw new Error(`answered: ${sql}`)
 }
 
-describe('refusals', () => {
+describe('a rejected query', () => {
   it.each([
     ['SELEC name FROM people', 'invalid_request', 3, 'Line 1, column 1:'],
     ['SELECT name\nFROM people\nWHERE age >= 3', 'unsupported', 12, 'Line 3, column 11:'],
@@ -93,7 +93,7 @@ describe('refusals', () => {
     expect(refused.message).toContain(sentence)
   })
 
-  it('come for more than eight tables', async () => {
+  it('joins more than eight tables', async () => {
     const joins = Array.from({ length: 8 }, (_, index) => ` JOIN people p${index} ON p${index}.age = people.age`)
     expect(await refusal(owner, `SELECT count(*) FROM people${joins.join('')}`)).toMatchObject({
       code: 'limit_exceeded',
@@ -102,7 +102,7 @@ describe('refusals', () => {
     expect(await owner.query(`SELECT count(*) FROM people${joins.slice(1).join('')}`)).toEqual([{ 'count(*)': 0 }])
   })
 
-  it('quote no literal of the query', async () => {
+  it('gives an error without its literals', async () => {
     for (const sql of [
       "SELECT age FROM people WHERE born = 'SECRET'",
       "SELECT 'SECRET' FROM people",
@@ -112,7 +112,7 @@ describe('refusals', () => {
     }
   })
 
-  it('name a query that is no text', async () => {
+  it('is not a string', async () => {
     const { answerQuery } = await import('../../../src/core/operations/query-records.ts')
     await expect(answerQuery(owner.context, 42, {})).rejects.toMatchObject({ code: 'invalid_request', grpcCode: 3 })
   })
@@ -128,20 +128,23 @@ describe('levels', () => {
     'age = 3',
     "name = 'Ann' OR active = TRUE",
     'name = ssn',
-  ])('a caller who sees masked values may not ask %s', async (condition) => {
+  ])('a caller who sees masked values cannot use %s', async (condition) => {
     expect(await refusal(owner.as(['masked']), `SELECT name FROM people WHERE ${condition}`)).toMatchObject(FORBIDDEN)
   })
 
-  it.each(['min(ssn)', 'max(name)', 'sum(age)', 'avg(age)'])('nor %s', async (aggregate) => {
-    expect(await refusal(owner.as(['masked']), `SELECT ${aggregate} FROM people`)).toMatchObject(FORBIDDEN)
-  })
+  it.each(['min(ssn)', 'max(name)', 'sum(age)', 'avg(age)'])(
+    'a caller who sees masked values cannot select %s',
+    async (aggregate) => {
+      expect(await refusal(owner.as(['masked']), `SELECT ${aggregate} FROM people`)).toMatchObject(FORBIDDEN)
+    },
+  )
 
-  it('nor join on them', async () => {
+  it('a caller who sees masked values cannot join on them', async () => {
     const masked = owner.as(['masked'])
     expect(await refusal(masked, 'SELECT a.name FROM people a JOIN people b ON a.ssn = b.ssn')).toMatchObject(FORBIDDEN)
   })
 
-  it('null shows at every level, so IS NULL, COUNT and ids need no more than that', async () => {
+  it('IS NULL, COUNT and ids need READ at any level, because null shows at every level', async () => {
     const masked = owner.as(['masked'])
     expect(await masked.query('SELECT count(*), count(ssn), count(svc_id) FROM people WHERE ssn IS NOT NULL')).toHaveLength(1)
     expect(await masked.query("SELECT name FROM people WHERE svc_id = 'none' OR svc_id > 'z'")).toEqual([])
@@ -155,7 +158,7 @@ describe('levels', () => {
     expect(await refusal(searcher, 'SELECT name FROM people WHERE age = 1')).toMatchObject(FORBIDDEN)
   })
 
-  it('SEARCH without READ lets a column be asked by = and be nothing else', async () => {
+  it('SEARCH without READ allows = on a column and nothing else', async () => {
     const blind = owner.as(['blindSearcher'])
     expect(await blind.query("SELECT name FROM people WHERE ssn = '1'")).toEqual([])
     expect(await refusal(blind, 'SELECT ssn FROM people')).toMatchObject({ code: 'invalid_request', grpcCode: 3 })
@@ -177,7 +180,7 @@ describe('levels', () => {
       'SELECT a.name FROM people a JOIN people b ON a.ssn = b.name',
       'SELECT a.name FROM people a JOIN people b ON a.nix = b.name',
     ],
-  ])('a hidden column answers as one that does not exist: %s', async (hidden, absent) => {
+  ])('a hidden column gives the same error as an unknown one: %s', async (hidden, absent) => {
     const caller = owner.as(['namesOnly'])
     const [one, other] = [await refusal(caller, hidden), await refusal(caller, absent)]
     expect({ ...one, message: one.message.replaceAll('ssn', 'nix') }).toEqual(other)
@@ -190,14 +193,14 @@ describe('levels', () => {
     expect(Object.keys((await owner.as(['namesOnly']).explain('SELECT * FROM people')).columns)).toHaveLength(2)
   })
 
-  it('a table nothing is granted on is forbidden, and so is one without READ', async () => {
+  it('a table without a grant, or without READ, is forbidden', async () => {
     expect(await refusal(owner.as(['masked']), 'SELECT what FROM secrets')).toMatchObject(FORBIDDEN)
     expect(await refusal(owner.as(['masked']), 'SELECT nix FROM people JOIN secrets ON TRUE')).toMatchObject(FORBIDDEN)
     expect(await refusal(owner.as(['writer']), 'SELECT count(*) FROM people')).toMatchObject(FORBIDDEN)
     expect(await refusal(owner.as([]), 'SELECT count(*) FROM people')).toMatchObject(FORBIDDEN)
   })
 
-  it('a column that some row may show in plain text is left to the rows', async () => {
+  it('a column that some row can show in plain text is decided row by row', async () => {
     expect(await owner.as(['local']).query("SELECT ssn FROM people WHERE age > 3 AND ssn > '1'")).toEqual([])
     expect(await owner.as(['veiled']).query("SELECT ssn FROM people WHERE ssn > '1'")).toEqual([])
     expect(await refusal(owner.as(['masked', 'namesOnly']), 'SELECT name FROM people WHERE age > 3')).toMatchObject(FORBIDDEN)
