@@ -1,5 +1,6 @@
 /** Matches strings with the patterns of LIKE and ILIKE, code point by code point. */
 import { LONGEST_PATTERN_PIECE } from '../limits.ts'
+import { at as item, required } from '../util/at.ts'
 
 /** A pattern that cannot be used for matching. */
 export class PatternFault extends Error {}
@@ -42,7 +43,7 @@ function segmentsOf(pattern: string, fold: Fold): readonly Segment[] {
   let isEscaped = false
   for (const character of pattern) {
     if (isEscaped || !'%_\\'.includes(character)) {
-      segment.push(fold(character.codePointAt(0) ?? 0))
+      segment.push(fold(required(character.codePointAt(0), 'A code point')))
       isEscaped = false
     } else if (character === '_') segment.push(ONE)
     else if (character === '\\') isEscaped = true
@@ -161,7 +162,7 @@ function masksOf(segment: Segment): ReadonlyMap<number, Int32Array> {
 }
 
 function setBit(bits: Int32Array, i: number): void {
-  bits[i >>> 5] = (bits[i >>> 5] ?? 0) | (1 << (i % 32))
+  bits[i >>> 5] = item(bits, i >>> 5) | (1 << (i % 32))
 }
 
 /** UTF-16 units of a code point. */

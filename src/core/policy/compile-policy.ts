@@ -1,6 +1,7 @@
 /** Checks a policy against the schema when a vault is opened, and splits it into rules by role and table. */
 import { say, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
 import type { ActionSet } from './actions.ts'
 import { actionSet } from './actions.ts'
 import { BUILT_IN_ROLES } from './built-in-roles.ts'
@@ -103,9 +104,10 @@ function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table
 }
 
 function tableAt(layout: Layout, { table, place, at }: Target): Table {
-  const found = table === undefined ? undefined : layout.tables.get(table)
+  const name = required(table, 'The table of a target')
+  const found = layout.tables.get(name)
   if (found !== undefined) return found
-  throw refusePolicy(place, say`Table ${table ?? ''} does not exist. Expected a table of the schema, or *.`, at)
+  throw refusePolicy(place, say`Table ${name} does not exist. Expected a table of the schema, or *.`, at)
 }
 
 function positionsAt(table: Table, target: Target): readonly number[] {

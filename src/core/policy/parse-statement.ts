@@ -4,6 +4,7 @@ import type { Expression } from '../expressions/ast.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
+import { at as itemAt } from '../util/at.ts'
 import type { Action } from './actions.ts'
 import { ACTIONS, isAction } from './actions.ts'
 import { readConditionText, readStatementText } from './read-statement-text.ts'
@@ -151,10 +152,7 @@ function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Par
   for (const name of members.keys()) {
     if (!MEMBERS.has(name)) throw refusePolicy(place, say`Member ${name} is unknown. Expected ${words([...MEMBERS].join(', '))}.`)
   }
-  const word = (member: string): Word => {
-    const [only] = wordsOf({ ...place, member }, [members.get(member)])
-    return only ?? { place, at: 0, word: '' }
-  }
+  const word = (member: string): Word => itemAt(wordsOf({ ...place, member }, [members.get(member)]), 0)
   const actions = wordsOf({ ...place, member: 'actions' }, members.get('actions'))
   const on = wordsOf({ ...place, member: 'on' }, members.get('on'))
   const condition = members.get('where') === undefined ? undefined : word('where')

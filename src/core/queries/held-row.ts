@@ -2,7 +2,7 @@
 import type { ColumnRef } from '../expressions/condition.ts'
 import type { Plan, SourcePlan } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 
 /** One row of one source. */
 export interface HeldRow {
@@ -26,7 +26,7 @@ export function createReader({ first, steps }: Pick<Plan, 'first' | 'steps'>): R
   return (row, { source, column }) => {
     if (row === undefined) return null
     if (column === undefined) return row.publicId ?? null
-    return row.values[at(at(positions, source), column.position)] ?? null
+    return row.values[required(positions[source]?.[column.position], 'The position of a column')] ?? null
   }
 }
 
