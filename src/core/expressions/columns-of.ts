@@ -1,9 +1,9 @@
-/** Takes settled conditions apart and puts them together: the columns they speak of, their conjuncts, and AND, OR and NOT of them. */
+/** Takes resolved conditions apart and combines them: their columns and conjuncts, and AND, OR and NOT of them. */
 import { unreachable } from '../util/unreachable.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import type { ColumnRef, Condition, Term, Truth } from './condition.ts'
 
-/** The columns a condition speaks of, each once. */
+/** The columns that a condition uses, without duplicates. */
 export function columnsOf(condition: Condition): readonly ColumnRef[] {
   const found: ColumnRef[] = []
   for (const ref of refsOf(condition)) {
@@ -12,23 +12,23 @@ export function columnsOf(condition: Condition): readonly ColumnRef[] {
   return found
 }
 
-/** The sources a condition speaks of. */
+/** The indexes of the sources that a condition uses. */
 export function sourcesOf(condition: Condition): ReadonlySet<number> {
   return new Set(refsOf(condition).map(({ source }) => source))
 }
 
-/** The conditions that must all be true for this one to be; none where it always is. */
+/** The operands of the outermost AND. The condition is true when all of them are. Empty if the condition is always true. */
 export function splitConjuncts(condition: Condition): readonly Condition[] {
   if (condition.kind === 'and') return condition.conditions.flatMap(splitConjuncts)
   return condition.kind === 'truth' && condition.truth === true ? [] : [condition]
 }
 
-/** AND of conditions: flat, and decided where a truth among them decides. */
+/** AND of conditions. The result is flat and simplified: one `false` makes it false, and `true` is left out. */
 export function allOf(conditions: readonly Condition[]): Condition {
   return joined('and', conditions)
 }
 
-/** OR of conditions, likewise. */
+/** OR of conditions. The result is flat and simplified: one `true` makes it true, and `false` is left out. */
 export function anyOf(conditions: readonly Condition[]): Condition {
   return joined('or', conditions)
 }
@@ -40,17 +40,17 @@ export function negate(condition: Condition): Condition {
   return { kind: 'not', condition }
 }
 
-/** A condition that is decided. */
+/** A condition with a constant result. */
 export function truthOf(truth: Truth): Condition {
   return { kind: 'truth', truth }
 }
 
-/** The type of a column; a record's id is text. */
+/** The type of a column. The record id has type STRING. */
 export function typeOf({ column }: ColumnRef): AnyColumnType {
   return column?.type ?? columnTypes.STRING
 }
 
-/** AND is decided by false and leaves out true, OR the other way round. */
+/** A constant that decides the operator replaces the whole: false for AND, true for OR. The other constant is left out. */
 function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
   const neutral = kind === 'and'
   const parts: Condition[] = []

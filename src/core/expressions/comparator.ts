@@ -1,11 +1,11 @@
-/** What the comparing operators mean. */
+/** The meaning of the comparison operators. */
 import { unreachable } from '../util/unreachable.ts'
 import type { Comparator } from './ast.ts'
 
-/** Each operator with its sides changed over. */
+/** The operator to use when left and right are swapped. */
 export const MIRRORED = { '=': '=', '<': '>', '>': '<' } as const
 
-/** Whether an operator holds of two values that compare so: negative, zero or positive. */
+/** True if the operator is satisfied by two values whose comparison gave `order`: negative, zero or positive. */
 export function holds(operator: Comparator, order: number): boolean {
   switch (operator) {
     case '=':

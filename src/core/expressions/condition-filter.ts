@@ -1,4 +1,4 @@
-/** Turns conditions about one table into filters: what an engine can decide of them without opening a cell. */
+/** Converts conditions about one table to filters, so that storage evaluates as much of them as it can without opening a cell. */
 import type { Filter } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
 import { unreachable } from '../util/unreachable.ts'
@@ -7,23 +7,23 @@ import { columnsOf } from './columns-of.ts'
 import { MIRRORED } from './comparator.ts'
 import type { ColumnRef, Condition, Term } from './condition.ts'
 
-/** What the constants of a condition are found under in storage. */
+/** How constants of a condition are stored. */
 export interface FilterCells {
-  /** The digest that a value of a column with digests is stored with. */
+  /** The digest that is stored for this value of the column, or undefined if the column has none. */
   digestOf(column: Column, value: unknown): Uint8Array | undefined
-  /** The row a public id names, each row having one id in one spelling; undefined where it names none of the table. */
+  /** The row of a public id, or undefined if the id is not one of this table. Each row has exactly one id in one spelling. */
   rowOf(id: string): number | undefined
 }
 
-/** A filter that finds every row in which the condition is true; `isExact` where it finds no other row. */
+/** A filter that finds every row in which the condition is true. `isExact`: it finds no other row. */
 export interface ConditionFilter {
   readonly filter: Filter
   readonly isExact: boolean
 }
 
 /**
- * The filter of a condition about one source. Digests only narrow: equal values have equal digests, but so have values that
- * differ in spelling alone. What the engine cannot decide at all is left to evaluation.
+ * Converts a condition about one source. A filter on digests is never exact: values that differ only in normalization have the same digest.
+ * A part that storage cannot evaluate does not narrow the filter.
  */
 export function toFilter(condition: Condition, cells: FilterCells): ConditionFilter {
   return filterOf(condition, true, cells)
@@ -32,15 +32,18 @@ export function toFilter(condition: Condition, cells: FilterCells): ConditionFil
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 type Constant = Extract<Term, { readonly kind: 'constant' }>
 
-const EVERY: ConditionFilter = { filter: { kind: 'every' }, isExact: true }
-const NOTHING: ConditionFilter = { filter: { kind: 'or', filters: [] }, isExact: true }
+const EVERY_ROW: ConditionFilter = { filter: { kind: 'every' }, isExact: true }
+const NO_ROW: ConditionFilter = { filter: { kind: 'or', filters: [] }, isExact: true }
 const UNDECIDED: ConditionFilter = { filter: { kind: 'every' }, isExact: false }
 
-/** Rows in which the condition is `wanted`. To ask for false in place of true is how NOT comes in: an inexact filter has no opposite. */
+/**
+ * Finds the rows in which the condition is `wanted`. NOT asks for false instead of negating the filter, because an inexact filter has no
+ * negation.
+ */
 function filterOf(condition: Condition, wanted: boolean, cells: FilterCells): ConditionFilter {
   switch (condition.kind) {
     case 'truth':
-      return condition.truth === wanted ? EVERY : NOTHING
+      return condition.truth === wanted ? EVERY_ROW : NO_ROW
     case 'and':
     case 'or': {
       const parts = condition.conditions.map((part) => filterOf(part, wanted, cells))
@@ -54,28 +57,28 @@ function filterOf(condition: Condition, wanted: boolean, cells: FilterCells): Co
       return nullTest(condition.ref, wanted)
     case 'like':
     case 'hasKey':
-      return leftOpen(condition)
+      return undecided(condition)
     default:
       return unreachable(condition)
   }
 }
 
-/** All of them. What a part leaves open the others still narrow. */
+/** AND of filters. A part that storage cannot evaluate is left out; the others still narrow. */
 function every(parts: readonly ConditionFilter[]): ConditionFilter {
   const isExact = parts.every((part) => part.isExact)
   const filters = parts.flatMap(({ filter }) => (filter.kind === 'and' ? filter.filters : [filter]))
-  if (filters.some(isNothing)) return NOTHING
+  if (filters.some(isNothing)) return NO_ROW
   const narrowing = filters.filter(({ kind }) => kind !== 'every')
   const [only] = narrowing
   if (only === undefined) return { filter: { kind: 'every' }, isExact }
   return { filter: narrowing.length === 1 ? only : { kind: 'and', filters: narrowing }, isExact }
 }
 
-/** Any of them. What a part leaves open the whole leaves open. */
+/** OR of filters. One part that storage cannot evaluate makes the whole match every row. */
 function some(parts: readonly ConditionFilter[]): ConditionFilter {
   const isExact = parts.every((part) => part.isExact)
   const filters = parts.flatMap(({ filter }) => (filter.kind === 'or' ? filter.filters : [filter]))
-  if (filters.some(({ kind }) => kind === 'every')) return parts.some(isEveryRow) ? EVERY : UNDECIDED
+  if (filters.some(({ kind }) => kind === 'every')) return parts.some(isEveryRow) ? EVERY_ROW : UNDECIDED
   const merged = mergeEqualities(filters)
   const [only] = merged
   return { filter: merged.length === 1 && only !== undefined ? only : { kind: 'or', filters: merged }, isExact }
@@ -91,7 +94,7 @@ function isEveryRow({ filter, isExact }: ConditionFilter): boolean {
 
 type In = Extract<Filter, { readonly kind: 'in' }>
 
-/** Equalities of one column as one list, where the first of them stood. */
+/** Merges equalities of one column into one `in` list, at the position of the first. */
 function mergeEqualities(filters: readonly Filter[]): readonly Filter[] {
   const lists = new Map<string, In>()
   for (const { column, values } of filters.flatMap(asList)) {
@@ -114,7 +117,7 @@ function asList(filter: Filter): readonly In[] {
   return [{ kind: 'in', column: filter.column, values: [filter.value] }]
 }
 
-/** A comparison whose constant stands on the left is turned round. */
+/** A comparison of a column with a constant. A constant on the left is swapped to the right. */
 function comparison(condition: Comparison, wanted: boolean, cells: FilterCells): ConditionFilter {
   const { operator, left, right } = condition
   if (left.kind === 'cell' && right.kind === 'constant') {
@@ -123,32 +126,32 @@ function comparison(condition: Comparison, wanted: boolean, cells: FilterCells):
   if (left.kind === 'constant' && right.kind === 'cell') {
     return withConstant({ condition, ref: right.ref, operator: MIRRORED[operator], constant: left }, wanted, cells)
   }
-  return leftOpen(condition)
+  return undecided(condition)
 }
 
-interface Side {
+interface ConstantComparison {
   readonly condition: Comparison
   readonly ref: ColumnRef
   readonly operator: Comparator
   readonly constant: Constant
 }
 
-function withConstant(side: Side, wanted: boolean, cells: FilterCells): ConditionFilter {
-  const { condition, ref, operator, constant } = side
+function withConstant(compared: ConstantComparison, wanted: boolean, cells: FilterCells): ConditionFilter {
+  const { condition, ref, operator, constant } = compared
   const { column } = ref
   if (column === undefined) return operator === '=' ? idTest(constant.value, wanted, cells) : UNDECIDED
-  // An integer beside a float compares as a double, which an engine may do otherwise.
-  if (constant.type !== column.type) return leftOpen(condition)
+  // INTEGER compared with FLOAT compares as doubles. Engines may compare them in another way.
+  if (constant.type !== column.type) return undecided(condition)
   if (column.plain !== undefined) {
     return plainTest({ column: column.plain, operator, value: column.type.toCell(constant.value) }, wanted)
   }
-  if (column.digest === undefined || operator !== '=' || !wanted) return leftOpen(condition)
+  if (column.digest === undefined || operator !== '=' || !wanted) return undecided(condition)
   const digest = cells.digestOf(column, constant.value)
-  if (digest === undefined) return leftOpen(condition)
+  if (digest === undefined) return undecided(condition)
   return { filter: { kind: 'compare', column: column.digest, operator: '=', value: digest }, isExact: false }
 }
 
-/** Cells of plain columns order as their values do, on every engine. */
+/** Plain cells have the same order as their values, on every engine. */
 function plainTest(
   { column, operator, value }: Pick<Extract<Filter, { readonly kind: 'compare' }>, 'column' | 'value'> & { operator: Comparator },
   wanted: boolean,
@@ -159,23 +162,23 @@ function plainTest(
   return { filter: { kind: 'not', filter }, isExact: true }
 }
 
-/** An id and its row stand for each other, so that equality is exact either way. */
+/** Each id belongs to exactly one row, so both equality and its negation are exact. */
 function idTest(id: unknown, wanted: boolean, cells: FilterCells): ConditionFilter {
   const row = typeof id === 'string' ? cells.rowOf(id) : undefined
-  if (row === undefined) return wanted ? NOTHING : EVERY
+  if (row === undefined) return wanted ? NO_ROW : EVERY_ROW
   return { filter: { kind: 'compare', column: 'id', operator: wanted ? '=' : '<>', value: row }, isExact: true }
 }
 
-/** A column has a plain cell or a digest just where it has a value. */
+/** A column has a plain cell or a digest exactly when it has a value. */
 function nullTest({ column }: ColumnRef, wanted: boolean): ConditionFilter {
-  if (column === undefined) return wanted ? NOTHING : EVERY
+  if (column === undefined) return wanted ? NO_ROW : EVERY_ROW
   const cell = column.plain ?? column.digest
   if (cell === undefined) return UNDECIDED
   const filter: Filter = { kind: 'isNull', column: cell }
   return { filter: wanted ? filter : { kind: 'not', filter }, isExact: true }
 }
 
-/** What the engine cannot decide is at least unknown where one of the columns has no value. */
-function leftOpen(condition: Condition): ConditionFilter {
+/** For a condition that storage cannot evaluate: excludes rows in which one of its columns is null, because there the result is unknown. */
+function undecided(condition: Condition): ConditionFilter {
   return every([UNDECIDED, ...columnsOf(condition).map((ref) => nullTest(ref, false))])
 }

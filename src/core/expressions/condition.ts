@@ -1,29 +1,32 @@
-/** A condition whose names and types are settled: what is evaluated on values, and turned into filters where an engine can decide. */
+/** A condition with resolved names and types. It is evaluated on values, and converted to filters where storage can evaluate it. */
 import type { Column } from '../schema/layout.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'
 
-/** True, false, or unknown (undefined): the logic of SQL. */
+/** True, false, or unknown (undefined), as in SQL. */
 export type Truth = boolean | undefined
 
-/** A column of one of the sources (tables by place in FROM; a policy has the one source 0) a condition speaks of. */
+/** A column of one source. Sources are the tables of FROM by index, from 0. A policy has only source 0. */
 export interface ColumnRef {
   readonly source: number
   /** Undefined for the record's public id, which is text. */
   readonly column: Column | undefined
 }
 
-/** The value of a column in the row at hand, null where there is none. For a column it is the type's trusted form, for the id a text. */
+/** Reads a column of the current row: the parsed value of its type, or null if it has none. The id is a string. */
 export type ValueOf = (ref: ColumnRef) => unknown
 
-/** What a column is compared with: another column, or a constant in the trusted form of `type`. It is the column's own type, but that an INTEGER column may stand beside a FLOAT constant no integer equals. */
+/**
+ * One side of a comparison: a column, or a constant that is a parsed value of `type`. The constant has the column's type, with one
+ * exception: an INTEGER column is compared with a FLOAT constant if no integer equals it.
+ */
 export type Term =
   | { readonly kind: 'cell'; readonly ref: ColumnRef }
   | { readonly kind: 'constant'; readonly value: unknown; readonly type: AnyColumnType }
 
 /**
- * A settled condition. In `compare` and `like` both terms may be columns; a comparison with null is `truth` undefined
- * already. `and` and `or` of nothing are true and false.
+ * A resolved condition. In `compare` and `like` both terms can be columns. A comparison with NULL is already `truth` with undefined. An
+ * `and` of no conditions is true; an `or` of none is false.
  */
 export type Condition =
   | { readonly kind: 'truth'; readonly truth: Truth }

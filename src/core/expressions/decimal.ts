@@ -1,6 +1,6 @@
-/** Numbers as they are spelled in a text, compared without losing a digit. */
+/** Decimal numbers as written in a text, compared without loss of digits. */
 
-/** `0.digits` times ten to the power of `point`. The digits have no zero at either end; zero has no digits. */
+/** The number `0.digits` times ten to the power of `point`. `digits` has no leading or trailing zero; it is empty for zero. */
 export interface Decimal {
   readonly isNegative: boolean
   readonly digits: string
@@ -9,7 +9,7 @@ export interface Decimal {
 
 const SPELLING = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
-/** Reads a spelled number; undefined where it is none, or has an exponent that cannot be reckoned with. */
+/** Parses a number. Returns undefined if the text is not a number, or its exponent is not a safe integer. */
 export function parseDecimal(text: string): Decimal | undefined {
   const found = SPELLING.exec(text)
   if (found === null) return undefined
@@ -25,31 +25,31 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { isNegative: sign === '-', digits: all.slice(from, to), point: whole.length - from + exponent }
 }
 
-/** Negative, zero or positive. */
+/** Returns a negative number, zero or a positive number. */
 export function compareDecimals(left: Decimal, right: Decimal): number {
   const sign = signOf(left)
   if (sign !== signOf(right)) return sign - signOf(right)
   if (left.point !== right.point) return left.point < right.point ? -sign : sign
-  // Both begin right behind the point, so digits order as the letters of a word do.
+  // Both digit strings start directly after the decimal point, so text order is numeric order.
   return left.digits === right.digits ? 0 : left.digits < right.digits ? -sign : sign
 }
 
-/** True where there is nothing behind the point. */
+/** True if the number is an integer. */
 export function isWhole({ digits, point }: Decimal): boolean {
   return digits.length <= point || digits === ''
 }
 
-/** The largest integer that is not above it; undefined where it is further from zero than any of 64 bits. */
+/** The largest integer that is not greater, or undefined if the number has more than 19 digits before the point. */
 export function floorOf(decimal: Decimal): bigint | undefined {
   const { isNegative, digits, point } = decimal
-  if (point > MOST_DIGITS) return undefined
+  if (point > MAX_INTEGER_DIGITS) return undefined
   const whole = point <= 0 ? 0n : BigInt(digits.slice(0, point).padEnd(point, '0'))
   if (!isNegative) return whole
   return isWhole(decimal) ? -whole : -whole - 1n
 }
 
-/** Digits of the longest integers of 64 bits. */
-const MOST_DIGITS = 19
+/** Digits of the longest 64-bit integers. */
+const MAX_INTEGER_DIGITS = 19
 
 function signOf({ isNegative, digits }: Decimal): number {
   return digits === '' ? 0 : isNegative ? -1 : 1

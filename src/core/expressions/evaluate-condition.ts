@@ -1,4 +1,4 @@
-/** Evaluates settled conditions on the values of rows, in the three-valued logic of SQL. */
+/** Evaluates resolved conditions on the values of rows, with the three-valued logic of SQL. */
 import { unreachable } from '../util/unreachable.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'
@@ -7,35 +7,35 @@ import { holds } from './comparator.ts'
 import type { ColumnRef, Condition, Term, Truth, ValueOf } from './condition.ts'
 import { createMatcher, PatternFault } from './like.ts'
 
-/** A question to a row: compiled once, asked of many. */
-type Question = (valueIn: ValueOf) => Truth
+/** A condition compiled once and evaluated on many rows. */
+type CompiledCondition = (valueIn: ValueOf) => Truth
 
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
-type Likeness = Extract<Condition, { readonly kind: 'like' }>
+type LikeCondition = Extract<Condition, { readonly kind: 'like' }>
 
-/** Two values that are both there, compared. */
+/** Compares two values that are not null. */
 type Test = (left: unknown, right: unknown) => Truth
 
 /**
- * Compiles a condition to a question that allocates nothing per row. The question throws `PatternFault` where the pattern of a LIKE
- * is a column and the row's own pattern ends in an escape of nothing.
+ * Compiles a condition. The result allocates nothing per row. It throws `PatternFault` if a LIKE pattern read from a column ends in a lone
+ * backslash or is too long.
  */
-export function compileCondition(condition: Condition): Question {
+export function compileCondition(condition: Condition): CompiledCondition {
   switch (condition.kind) {
     case 'truth':
       return () => condition.truth
     case 'and':
-      return chain(condition.conditions.map(compileCondition), false)
+      return combine(condition.conditions.map(compileCondition), false)
     case 'or':
-      return chain(condition.conditions.map(compileCondition), true)
+      return combine(condition.conditions.map(compileCondition), true)
     case 'not':
       return inverse(compileCondition(condition.condition))
     case 'compare':
-      return between(condition, testOf(condition))
+      return compareTerms(condition, testOf(condition))
     case 'like':
-      return between(condition, likenessTest(condition))
+      return compareTerms(condition, likeTest(condition))
     case 'isNull':
-      return (valueIn) => isNone(valueIn(condition.ref))
+      return (valueIn) => isAbsent(valueIn(condition.ref))
     case 'hasKey':
       return keyTest(condition.ref, condition.key)
     default:
@@ -43,41 +43,41 @@ export function compileCondition(condition: Condition): Question {
   }
 }
 
-/** AND is decided by the first false, OR by the first true; otherwise one unknown makes the whole unknown. */
-function chain(questions: readonly Question[], deciding: boolean): Question {
+/** AND ends at the first false, OR at the first true. Otherwise one unknown makes the result unknown. */
+function combine(parts: readonly CompiledCondition[], deciding: boolean): CompiledCondition {
   return (valueIn) => {
     let truth: Truth = !deciding
-    for (const question of questions) {
-      const answer = question(valueIn)
-      if (answer === deciding) return deciding
-      if (answer === undefined) truth = undefined
+    for (const part of parts) {
+      const result = part(valueIn)
+      if (result === deciding) return deciding
+      if (result === undefined) truth = undefined
     }
     return truth
   }
 }
 
-function inverse(question: Question): Question {
+function inverse(condition: CompiledCondition): CompiledCondition {
   return (valueIn) => {
-    const answer = question(valueIn)
-    return answer === undefined ? undefined : !answer
+    const result = condition(valueIn)
+    return result === undefined ? undefined : !result
   }
 }
 
-/** Puts both sides to the test, unknown where one is null. */
-function between({ left, right }: { readonly left: Term; readonly right: Term }, test: Test): Question {
+/** Compares two terms. The result is unknown if one is null. */
+function compareTerms({ left, right }: { readonly left: Term; readonly right: Term }, test: Test): CompiledCondition {
   const readLeft = reader(left)
   if (right.kind === 'constant') {
     const { value } = right
     return (valueIn) => {
       const one = readLeft(valueIn)
-      return isNone(one) ? undefined : test(one, value)
+      return isAbsent(one) ? undefined : test(one, value)
     }
   }
   const readRight = reader(right)
   return (valueIn) => {
     const one = readLeft(valueIn)
     const other = readRight(valueIn)
-    return isNone(one) || isNone(other) ? undefined : test(one, other)
+    return isAbsent(one) || isAbsent(other) ? undefined : test(one, other)
   }
 }
 
@@ -86,14 +86,14 @@ function reader(term: Term): (valueIn: ValueOf) => unknown {
   return () => term.value
 }
 
-function isNone(value: unknown): boolean {
+function isAbsent(value: unknown): boolean {
   return value === null || value === undefined
 }
 
 function testOf({ operator, left, right }: Comparison): Test {
   const type = typeOfTerm(left)
   if (type === typeOfTerm(right)) return orderTest(operator, (one, other) => type.compare(one, other))
-  // An integer beside a float is compared as a double, as PostgreSQL does it.
+  // INTEGER compared with FLOAT compares as doubles, as in PostgreSQL.
   return orderTest(operator, (one, other) => Number(one) - Number(other))
 }
 
@@ -108,7 +108,7 @@ function orderTest(operator: Comparator, compare: (left: unknown, right: unknown
   }
 }
 
-function likenessTest({ ignoresCase, right }: Likeness): Test {
+function likeTest({ ignoresCase, right }: LikeCondition): Test {
   if (right.kind === 'constant' && typeof right.value === 'string') {
     const matches = createMatcher(right.value, ignoresCase)
     return (text) => (typeof text === 'string' ? matches(text) : undefined)
@@ -117,28 +117,28 @@ function likenessTest({ ignoresCase, right }: Likeness): Test {
   return (text, pattern) => (typeof text === 'string' && typeof pattern === 'string' ? matcherOf(pattern)(text) : undefined)
 }
 
-/** Characters a pattern that stands in a column may have: one in a query is bounded by the query's own length. */
-const LONGEST_STORED_PATTERN = 4096
-/** Compiled patterns kept at most: columns of patterns tend to hold few different ones. */
-const MOST_MATCHERS = 16
+/** Maximum length of a pattern read from a column, in UTF-16 units. The query length limits patterns written in a query. */
+const MAX_STORED_PATTERN_LENGTH = 4096
+/** Maximum number of cached compiled patterns. Pattern columns usually hold few different patterns. */
+const MAX_CACHED_MATCHERS = 16
 
 function matcherCache(ignoresCase: boolean): (pattern: string) => (text: string) => boolean {
   const known = new Map<string, (text: string) => boolean>()
   return (pattern) => {
     let matches = known.get(pattern)
     if (matches === undefined) {
-      if (pattern.length > LONGEST_STORED_PATTERN)
-        throw new PatternFault(`The pattern has more than ${LONGEST_STORED_PATTERN} characters. Shorten it.`)
+      if (pattern.length > MAX_STORED_PATTERN_LENGTH)
+        throw new PatternFault(`The pattern has more than ${MAX_STORED_PATTERN_LENGTH} characters. Shorten it.`)
       matches = createMatcher(pattern, ignoresCase)
-      if (known.size >= MOST_MATCHERS) known.clear()
+      if (known.size >= MAX_CACHED_MATCHERS) known.clear()
       known.set(pattern, matches)
     }
     return matches
   }
 }
 
-/** Only objects have keys: not lists, not plain values. */
-function keyTest(ref: ColumnRef, key: string): Question {
+/** True only for objects that have the key. Arrays and other values have no keys. */
+function keyTest(ref: ColumnRef, key: string): CompiledCondition {
   return (valueIn) => {
     const value = valueIn(ref)
     if (value === null || value === undefined) return undefined

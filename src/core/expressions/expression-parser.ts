@@ -1,4 +1,5 @@
-/** Reads conditions: lexemes to tree. Queries and policy statements read theirs with it. */
+/** Parses conditions: lexemes to syntax tree. Queries and policy statements use it. */
+import { say } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnName, Expression, Literal, Operand, Placed } from './ast.ts'
 import { foldName } from './lexeme.ts'
@@ -7,31 +8,31 @@ import { CONNECTIVES, type Relation, SIGN_RELATIONS, TIGHTNESS, WORD_RELATIONS }
 import { TextFault } from './text-fault.ts'
 import { unsupported } from './unsupported.ts'
 
-/** Something in double quotes, before its place in a predicate says whether it is a name or a text. */
+/** A lexeme in double quotes, before its position in the predicate shows whether it is a name or a string. */
 type Quoted = { readonly kind: 'quoted'; readonly text: string } & Placed
 
-type Side = Operand | Quoted
+type ParsedOperand = Operand | Quoted
 
 const OPERAND = 'a column or a value'
 
 /**
- * Reads the longest condition that begins at the cursor and leaves the cursor behind it. Throws TextFault.
+ * Parses the longest condition at the cursor, and moves the cursor after it. Throws `TextFault`.
  *
- *     expression = chain of OR over chains of AND over negations
+ *     expression = negation { AND negation } { OR negation { AND negation } }
  */
 export function parseExpression(cursor: LexemeCursor): Expression {
-  return toCondition(cursor, parseChain(cursor, 0))
+  return toCondition(cursor, parseConnective(cursor, 0))
 }
 
 /**
- * Reads a column. In this place double quotes hold a name.
+ * Parses a column. Double quotes contain a name here.
  *
  *     column = name [ '.' name ]
  */
 export function parseColumn(cursor: LexemeCursor): ColumnName {
   const first = cursor.expectName('a column')
   if (cursor.atSymbol('(')) throw unsupported('A function in this place', first.at)
-  // `date '2020-01-01'` and `e'\n'`: a type or a prefix, which would change what the text means.
+  // `date '2020-01-01'` and `e'\n'` have a type or a prefix that would change the meaning of the string.
   if (cursor.peek().kind === 'text') throw unsupported('A word before a text', first.at)
   if (!cursor.takeSymbol('.')) return { kind: 'column', table: undefined, name: first.name, at: first.at }
   const second = cursor.expectName('a column')
@@ -41,45 +42,47 @@ export function parseColumn(cursor: LexemeCursor): ColumnName {
 }
 
 /**
- * One connective's chain, flat: `a AND (b AND c)` is one list of three.
+ * Parses the operands of one connective as a flat list: `a AND (b AND c)` is one list of three.
  *
- *     chain(level) = chain(level + 1) { connective(level) chain(level + 1) }
+ *     conjunction(level) = conjunction(level + 1) { connective(level) conjunction(level + 1) }
  */
-function parseChain(cursor: LexemeCursor, level: number): Side | Expression {
+function parseConnective(cursor: LexemeCursor, level: number): ParsedOperand | Expression {
   const connective = CONNECTIVES[level]
   if (connective === undefined) return parseNegation(cursor)
-  const first = parseChain(cursor, level + 1)
+  const first = parseConnective(cursor, level + 1)
   if (!cursor.atWord(connective)) return first
-  const operands = [...linksOf(connective, toCondition(cursor, first))]
-  while (cursor.takeWord(connective)) operands.push(...linksOf(connective, toCondition(cursor, parseChain(cursor, level + 1))))
+  const operands = [...operandsOf(connective, toCondition(cursor, first))]
+  while (cursor.takeWord(connective))
+    operands.push(...operandsOf(connective, toCondition(cursor, parseConnective(cursor, level + 1))))
   return { kind: connective, operands, at: first.at }
 }
 
-function linksOf(connective: 'and' | 'or', condition: Expression): readonly Expression[] {
+function operandsOf(connective: 'and' | 'or', condition: Expression): readonly Expression[] {
   return condition.kind === connective ? condition.operands : [condition]
 }
 
 /** `negation = NOT negation | predicate` */
-function parseNegation(cursor: LexemeCursor): Side | Expression {
+function parseNegation(cursor: LexemeCursor): ParsedOperand | Expression {
   const { at } = cursor.peek()
   if (!cursor.takeWord('not')) return parsePredicate(cursor)
   return { kind: 'not', operand: cursor.nested(at, () => toCondition(cursor, parseNegation(cursor))), at }
 }
 
-/** `predicate = primary [ relation [ operand ] ]`, where the operand may stand in parentheses */
-function parsePredicate(cursor: LexemeCursor): Side | Expression {
+/** `predicate = primary [ relation [ operand ] ]`. The operand can be in parentheses. */
+function parsePredicate(cursor: LexemeCursor): ParsedOperand | Expression {
   const left = parsePrimary(cursor)
   const { at } = cursor.peek()
   const relation = takeRelation(cursor)
   if (relation === undefined) return left
   if (isCondition(left)) throw unsupported('A comparison of a condition', at)
-  const predicate = relate(cursor, toLeft(left), relation)
+  const predicate = relate(cursor, toLeftOperand(left), relation)
   const after = cursor.peek()
   if (takeRelation(cursor) !== undefined) throw unsupported('A comparison of a condition', after.at)
   return predicate
 }
 
 /**
+ *
  *     relation = '=' | '<' | '>' | '?' | [ NOT ] LIKE | [ NOT ] ILIKE | IS [ NOT ] NULL | ISNULL | NOTNULL
  */
 function takeRelation(cursor: LexemeCursor): Relation | undefined {
@@ -96,7 +99,7 @@ function takeRelation(cursor: LexemeCursor): Relation | undefined {
   return relation
 }
 
-/** Reads what follows IS; true is NOT NULL. */
+/** Parses what follows IS. Returns true for NOT NULL. */
 function takeNullTest(cursor: LexemeCursor): boolean {
   const isNegated = cursor.takeWord('not')
   const { kind, at } = cursor.peek()
@@ -104,7 +107,7 @@ function takeNullTest(cursor: LexemeCursor): boolean {
   throw kind === 'word' ? unsupported('IS with anything but NULL and NOT NULL', at) : cursor.fault('NULL')
 }
 
-/** The predicate of an operand, a relation that has been read, and the operand after it. */
+/** Builds the predicate of a left operand and a relation. Parses the right operand, if the relation has one. */
 function relate(cursor: LexemeCursor, left: Operand, relation: Relation): Expression {
   const { at } = left
   switch (relation.kind) {
@@ -127,21 +130,21 @@ function negatedIf(isNegated: boolean, operand: Expression): Expression {
   return isNegated ? { kind: 'not', operand, at: operand.at } : operand
 }
 
-/** The operand after a relation. In double quotes it is a name only beside a literal, for one side must be a column. */
+/** Parses the operand after a relation. Double quotes contain a name only if the left side is a literal: one side must be a column. */
 function parseRight(cursor: LexemeCursor, left: Operand): Operand {
   const { at } = cursor.peek()
   const right = parsePrimary(cursor)
   if (isCondition(right)) throw unsupported('A comparison with a condition', at)
   if (right.kind !== 'quoted') return right
-  return left.kind === 'column' ? { kind: 'text', text: right.text, at: right.at } : toLeft(right)
+  return left.kind === 'column' ? { kind: 'text', text: right.text, at: right.at } : toLeftOperand(right)
 }
 
 /** `primary = '(' expression ')' | operand` */
-function parsePrimary(cursor: LexemeCursor): Side | Expression {
+function parsePrimary(cursor: LexemeCursor): ParsedOperand | Expression {
   const { at } = cursor.peek()
   if (!cursor.takeSymbol('(')) return parseOperand(cursor)
   return cursor.nested(at, () => {
-    const inner = parseChain(cursor, 0)
+    const inner = parseConnective(cursor, 0)
     if (cursor.atSymbol(',')) throw unsupported('A row of values', at)
     cursor.expectSymbol(')')
     return inner
@@ -149,7 +152,7 @@ function parsePrimary(cursor: LexemeCursor): Side | Expression {
 }
 
 /** `operand = column | text | [ '-' ] number | TRUE | FALSE | NULL` */
-function parseOperand(cursor: LexemeCursor): Side {
+function parseOperand(cursor: LexemeCursor): ParsedOperand {
   const { kind, text, at } = cursor.peek()
   const following = cursor.peek(1)
   if (kind === 'text' || kind === 'number') {
@@ -180,15 +183,15 @@ function wordLiteral(word: string, at: number): Literal | undefined {
   return word === 'true' || word === 'false' ? { kind: 'boolean', value: word === 'true', at } : undefined
 }
 
-/** Before an operator, double quotes hold a name. */
-function toLeft(side: Side): Operand {
-  if (side.kind !== 'quoted') return side
-  if (side.text === '') throw new TextFault('syntax', 'This name is empty.', side.at)
-  return { kind: 'column', table: undefined, name: foldName(side.text), at: side.at }
+/** Before an operator, double quotes contain a name. */
+function toLeftOperand(operand: ParsedOperand): Operand {
+  if (operand.kind !== 'quoted') return operand
+  if (operand.text === '') throw new TextFault('syntax', say`This name is empty.`, operand.at)
+  return { kind: 'column', table: undefined, name: foldName(operand.text), at: operand.at }
 }
 
-/** Nothing but TRUE, FALSE and NULL is a condition by itself; what follows may say what was meant, as in `a <= 5`. */
-function toCondition(cursor: LexemeCursor, node: Side | Expression): Expression {
+/** Only TRUE, FALSE and NULL are conditions by themselves. For other operands the next lexeme can explain the error, as in `a <= 5`. */
+function toCondition(cursor: LexemeCursor, node: ParsedOperand | Expression): Expression {
   if (isCondition(node)) return node
   const fault = cursor.fault('an operator')
   if (fault.kind === 'unsupported') throw fault
@@ -208,6 +211,6 @@ function toCondition(cursor: LexemeCursor, node: Side | Expression): Expression 
   }
 }
 
-function isCondition(node: Side | Expression): node is Expression {
+function isCondition(node: ParsedOperand | Expression): node is Expression {
   return node.kind in TIGHTNESS
 }

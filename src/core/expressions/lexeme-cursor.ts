@@ -1,5 +1,6 @@
-/** Walks over the lexemes of a text on behalf of a parser: asks, takes, expects, and counts how deep it is. */
+/** Reads the lexemes of a text for a parser, and limits the nesting depth. */
 
+import { say } from '../errors.ts'
 import { DEEPEST_NESTING } from '../limits.ts'
 import { RESERVED_WORDS } from '../schema/names.ts'
 import type { Placed } from './ast.ts'
@@ -8,106 +9,106 @@ import { lex } from './lexer.ts'
 import { TextFault } from './text-fault.ts'
 import { unexpected } from './unsupported.ts'
 
-/** A name in lower case, and where it stands. */
+/** A name in lower case and its offset. */
 export interface PlacedName extends Placed {
   readonly name: string
 }
 
-/** A place in a row of lexemes, which only moves forward. */
+/** A position in a list of lexemes. It only moves forward. */
 export class LexemeCursor {
   readonly #lexemes: readonly Lexeme[]
   readonly #end: Lexeme
   #next = 0
   #depth = 0
 
-  /** Throws TextFault where the text cannot be cut into lexemes or is over a limit. */
+  /** Throws `TextFault` if the text has invalid lexemes or is above a limit. */
   constructor(text: string) {
     this.#lexemes = lex(text)
     this.#end = { kind: 'end', text: '', at: text.length }
   }
 
-  /** The lexeme at hand, or one further on; `end` at and after the end. */
+  /** Returns the current lexeme, or one `ahead` of it. Returns `end` at and after the end. */
   peek(ahead = 0): Lexeme {
     return this.#lexemes[this.#next + ahead] ?? this.#end
   }
 
-  /** How many lexemes are one of these words (in lower case), wherever they stand. */
+  /** Counts the lexemes of the whole text that are one of these words, given in lower case. */
   count(...words: readonly string[]): number {
     return this.#lexemes.filter(({ kind, text }) => kind === 'word' && words.includes(text)).length
   }
 
-  /** Takes the lexeme at hand, whatever it is. */
+  /** Returns the current lexeme and moves past it. */
   next(): Lexeme {
     const lexeme = this.peek()
     this.#next++
     return lexeme
   }
 
-  /** Whether the lexeme at hand is one of these words (in lower case). */
+  /** True if the current lexeme is one of these words, given in lower case. */
   atWord(...words: readonly string[]): boolean {
     const { kind, text } = this.peek()
     return kind === 'word' && words.includes(text)
   }
 
-  /** Whether the lexeme at hand is one of these symbols. */
+  /** True if the current lexeme is one of these symbols. */
   atSymbol(...symbols: readonly string[]): boolean {
     const { kind, text } = this.peek()
     return kind === 'symbol' && symbols.includes(text)
   }
 
-  /** Whether nothing is left. */
+  /** True at the end of the text. */
   atEnd(): boolean {
     return this.peek().kind === 'end'
   }
 
-  /** Whether a name stands here: a word that is not reserved, or anything in double quotes. */
+  /** True if the current lexeme is a name: a word that is not reserved, or anything in double quotes. */
   atName(): boolean {
     const { kind, text } = this.peek()
     return kind === 'quoted' || (kind === 'word' && !RESERVED_WORDS.has(text))
   }
 
-  /** Takes this word if it is at hand. */
+  /** Moves past this word if it is the current lexeme. Returns whether it was. */
   takeWord(word: string): boolean {
     const isHere = this.atWord(word)
     if (isHere) this.#next++
     return isHere
   }
 
-  /** Takes this symbol if it is at hand. */
+  /** Moves past this symbol if it is the current lexeme. Returns whether it was. */
   takeSymbol(symbol: string): boolean {
     const isHere = this.atSymbol(symbol)
     if (isHere) this.#next++
     return isHere
   }
 
-  /** Takes this word or throws; answers where it stood. */
+  /** Moves past this word and returns its offset. Throws `TextFault` for any other lexeme. */
   expectWord(word: string): number {
     if (!this.atWord(word)) throw this.fault(word.toUpperCase())
     return this.next().at
   }
 
-  /** Takes this symbol or throws; answers where it stood. */
+  /** Moves past this symbol and returns its offset. Throws `TextFault` for any other lexeme. */
   expectSymbol(symbol: string): number {
     if (!this.atSymbol(symbol)) throw this.fault(symbol)
     return this.next().at
   }
 
-  /** Takes a name or throws. `expected` follows "Expected ", as in "a table name". */
+  /** Moves past a name and returns it. Throws `TextFault` for any other lexeme. `expected` follows "Expected ", as in "a table name". */
   expectName(expected: string): PlacedName {
     if (!this.atName()) throw this.fault(expected)
     const { text, at } = this.next()
-    if (text === '') throw new TextFault('syntax', 'This name is empty.', at)
+    if (text === '') throw new TextFault('syntax', say`This name is empty.`, at)
     return { name: foldName(text), at }
   }
 
-  /** The fault of the lexeme at hand: a construct outside the language by its name, else that this was expected. */
+  /** The error for the current lexeme: an unsupported construct by its name, otherwise what was expected. */
   fault(expected: string): TextFault {
     return unexpected(this.peek(), expected)
   }
 
-  /** Does the work one level deeper; refuses to go too deep, so that neither parser nor those who walk the tree run out of stack. */
+  /** Runs `work` one nesting level deeper. Throws `TextFault` above the limit, so that no recursive function overflows the stack. */
   nested<Result>(at: number, work: () => Result): Result {
-    if (this.#depth === DEEPEST_NESTING) throw new TextFault('limit', `This nests deeper than ${DEEPEST_NESTING} levels.`, at)
+    if (this.#depth === DEEPEST_NESTING) throw new TextFault('limit', say`This nests deeper than ${DEEPEST_NESTING} levels.`, at)
     this.#depth++
     const result = work()
     this.#depth--

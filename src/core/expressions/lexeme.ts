@@ -1,19 +1,19 @@
-/** The pieces in which the vault's small languages are read. */
+/** The lexemes of queries, policy statements and conditions. */
 import type { Placed } from './ast.ts'
 
 /**
- * One piece of text. A word is in lower case; the text of a quoted one is without its quotes; a number is unsigned, as spelled;
- * an operator of several characters is one symbol. Every list of lexemes closes with `end`.
+ * One lexeme. A word is in lower case. The text of a string or quoted name is without its quotes. A number is unsigned, as spelled. An
+ * operator of several characters is one symbol. Every list of lexemes ends with `end`.
  */
 export type Lexeme = Placed & {
   readonly kind: LexemeKind
   readonly text: string
 }
 
-/** `text` stood in '…'; `quoted` stood in "…" and is a name or a text, as its place says. */
+/** `text` was in single quotes. `quoted` was in double quotes: its position decides whether it is a name or a string. */
 export type LexemeKind = 'word' | 'quoted' | 'text' | 'number' | 'symbol' | 'end'
 
-/** A name as it is compared: A to Z in lower case, all else as it stands. */
+/** Folds a name for comparison: A to Z become lower case, other characters are unchanged. */
 export function foldName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

@@ -1,12 +1,13 @@
-/** Cuts a text of the vault's small languages into lexemes, in time linear to its length. */
+/** Splits queries, policy statements and conditions into lexemes, in linear time. */
+import { say } from '../errors.ts'
 import { LONGEST_QUERY_TEXT, MOST_LEXEMES } from '../limits.ts'
 import { foldName, type Lexeme, type LexemeKind } from './lexeme.ts'
 import { TextFault } from './text-fault.ts'
 
-/** The lexemes of a text, closed by `end`. Blanks and comments are gone. Throws TextFault. */
+/** Returns the lexemes of a text, ended by `end`, without blanks and comments. Throws `TextFault`. */
 export function lex(text: string): readonly Lexeme[] {
   if (text.length > LONGEST_QUERY_TEXT)
-    throw new TextFault('limit', `The text is longer than ${LONGEST_QUERY_TEXT} characters.`, 0)
+    throw new TextFault('limit', say`The text is longer than ${LONGEST_QUERY_TEXT} characters.`, 0)
   const cursor = new TextCursor(text)
   const lexemes: Lexeme[] = []
   for (;;) {
@@ -14,24 +15,24 @@ export function lex(text: string): readonly Lexeme[] {
     lexemes.push(lexeme)
     if (lexeme.kind === 'end') return lexemes
     if (lexemes.length > MOST_LEXEMES) {
-      throw new TextFault('limit', `The text has more than ${MOST_LEXEMES} words, values and signs.`, lexeme.at)
+      throw new TextFault('limit', say`The text has more than ${MOST_LEXEMES} words, values and signs.`, lexeme.at)
     }
   }
 }
 
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
 const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y
-const NUMBER_GOES_ON = /[A-Za-z0-9_$]/
+const NUMBER_CONTINUES = /[A-Za-z0-9_$]/
 const BLANKS = /[ \t\n\r\f\v]+/y
 const LINE_COMMENT = /--[^\n\r]*/y
 const COMMENT_EDGE = /\/\*|\*\//g
 const PUNCTUATION = /::|:=|[()[\],.;:$]/y
-/** As PostgreSQL has it, a row of these signs is one operator, so that `a <> b` is never `a < (> b)`. */
+/** A sequence of these characters is one operator, as in PostgreSQL. So `a <> b` never reads as `a < (> b)`. */
 const OPERATOR = /[~!@#^&|`?+\-*/%<>=]+/y
-/** With one of these in it an operator may end in `+` or `-`; otherwise those are signs of what follows. */
+/** An operator with one of these characters can end in `+` or `-`. Otherwise a final `+` or `-` is the sign of the next operand. */
 const UNCOMMON_SIGN = /[~!@#%^&|`?]/
 
-/** Walks over a text once. */
+/** Reads a text once, from start to end. */
 class TextCursor {
   readonly #text: string
   #at = 0
@@ -52,11 +53,11 @@ class TextCursor {
     const number = this.#take(NUMBER)
     if (number !== undefined) return this.#number(number, at)
     const symbol = this.#take(PUNCTUATION) ?? this.#operator()
-    if (symbol === undefined) throw new TextFault('syntax', 'This character has no meaning here.', at)
+    if (symbol === undefined) throw new TextFault('syntax', say`Unexpected character.`, at)
     return { kind: 'symbol', text: symbol, at }
   }
 
-  /** What the pattern matches here, which is then behind the cursor. */
+  /** Matches the pattern at the cursor and moves past the match. Returns the matched text, or undefined. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at
     const taken = pattern.exec(this.#text)?.[0]
@@ -66,17 +67,17 @@ class TextCursor {
 
   #skipBlanks(): void {
     while (this.#take(BLANKS) !== undefined || this.#take(LINE_COMMENT) !== undefined || this.#skipComment()) {
-      // Each turn takes one run of blanks or one comment.
+      // Each iteration skips one run of blanks or one comment.
     }
   }
 
-  /** Comments nest, as in PostgreSQL; they are counted, so that no depth of them costs a stack. */
+  /** Skips a comment. Comments nest, as in PostgreSQL. A counter replaces recursion, so depth uses no stack. */
   #skipComment(): boolean {
     if (!this.#text.startsWith('/*', this.#at)) return false
     COMMENT_EDGE.lastIndex = this.#at
     for (let open = 0; ; ) {
       const edge = COMMENT_EDGE.exec(this.#text)?.[0]
-      if (edge === undefined) throw new TextFault('syntax', 'This comment is not closed. Close it with */.', this.#at)
+      if (edge === undefined) throw new TextFault('syntax', say`This comment is not closed. Close it with */.`, this.#at)
       open += edge === '/*' ? 1 : -1
       if (open === 0) break
     }
@@ -88,13 +89,13 @@ class TextCursor {
     const at = this.#at
     let close = this.#text.indexOf(quote, at + 1)
     while (close >= 0 && this.#text[close + 1] === quote) close = this.#text.indexOf(quote, close + 2)
-    if (close < 0) throw new TextFault('syntax', 'This quote is not closed.', at)
+    if (close < 0) throw new TextFault('syntax', say`This quote is not closed.`, at)
     this.#at = close + 1
     return { kind, text: this.#text.slice(at + 1, close).replaceAll(quote + quote, quote), at }
   }
 
   #number(text: string, at: number): Lexeme {
-    if (NUMBER_GOES_ON.test(this.#text[this.#at] ?? '')) throw new TextFault('syntax', 'This number has no known spelling.', at)
+    if (NUMBER_CONTINUES.test(this.#text[this.#at] ?? '')) throw new TextFault('syntax', say`Invalid number.`, at)
     return { kind: 'number', text, at }
   }
 
@@ -109,7 +110,7 @@ class TextCursor {
   }
 }
 
-/** An operator without the signs of the number after it: `=-` of `a =-1` is `=`. */
+/** Removes the sign of the following number from an operator: `=-` in `a =-1` becomes `=`. */
 function withoutSigns(operator: string): string {
   if (UNCOMMON_SIGN.test(operator)) return operator
   let end = operator.length

@@ -1,28 +1,30 @@
-/** Matches texts with the patterns of LIKE and ILIKE, code point by code point. */
+/** Matches strings with the patterns of LIKE and ILIKE, code point by code point. */
 import { LONGEST_PATTERN_PIECE } from '../limits.ts'
+import { at as item, required } from '../util/at.ts'
 
-/** A pattern that texts cannot be matched with. */
+/** A pattern that cannot be used for matching. */
 export class PatternFault extends Error {}
 
-/** Whether a pattern ends in a backslash that escapes nothing, so that matching with it may throw PatternFault. */
+/** True if a pattern ends in a backslash that escapes nothing. Matching with it can throw `PatternFault`. */
 export function endsInLoneEscape(pattern: string): boolean {
   const backslashes = /\\*$/.exec(pattern)?.[0].length ?? 0
   return backslashes % 2 === 1
 }
 
-/** Stands in a segment for any one code point; all else in it are code points. */
+/** In a segment: any one code point. All other numbers are code points. */
 const ONE = -1
 
-/** What stands between two `%`. */
+/** The steps between two `%`. */
 type Segment = readonly number[]
 
 type Fold = (codePoint: number) => number
 
 /**
- * A test whether texts match `pattern` as a whole: `%` is any text, `_` any one code point, a backslash takes away the meaning of what
- * follows. Case is ignored code point by code point, whatever the language. Time is linear in the text, times a 32nd of the longest
- * piece between two `%`. Throws PatternFault where such a piece has more than 1,024 code points. The test throws it, as in PostgreSQL,
- * for a lone backslash at the end, but only for texts whose match comes that far.
+ * Returns a function that tests whether a whole string matches `pattern`. `%` is any text, `_` is any one code point, and a backslash
+ * escapes the next character. ILIKE folds case per code point, independent of language. Time is linear in the string, times 1/32 of the
+ * longest segment between two `%`.
+ * Throws `PatternFault` if such a segment has more than 1,024 code points. The returned function throws it for a lone backslash at the end,
+ * but only if a string matches up to it, as in PostgreSQL.
  */
 export function createMatcher(pattern: string, ignoresCase: boolean): (text: string) => boolean {
   const fold = ignoresCase ? foldCase : asIs
@@ -34,14 +36,14 @@ export function createMatcher(pattern: string, ignoresCase: boolean): (text: str
   }
 }
 
-/** What stands between the `%` of a pattern: one segment where there is none. */
+/** Splits a pattern at its `%`. A pattern without `%` is one segment. */
 function segmentsOf(pattern: string, fold: Fold): readonly Segment[] {
   let segment: number[] = []
   const segments = [segment]
   let isEscaped = false
   for (const character of pattern) {
     if (isEscaped || !'%_\\'.includes(character)) {
-      segment.push(fold(character.codePointAt(0) ?? 0))
+      segment.push(fold(required(character.codePointAt(0), 'A code point')))
       isEscaped = false
     } else if (character === '_') segment.push(ONE)
     else if (character === '\\') isEscaped = true
@@ -53,7 +55,10 @@ function segmentsOf(pattern: string, fold: Fold): readonly Segment[] {
   return segments
 }
 
-/** The first segment stands at the beginning, the last at the end, and each between as early as it can: a later place helps none after it. */
+/**
+ * The first segment must match at the start and the last at the end. Each segment between is matched at its earliest position: a later one
+ * never helps the segments after it.
+ */
 function createSegmentMatcher(segments: readonly Segment[], fold: Fold): (text: string) => boolean {
   const [head = [], ...others] = segments
   const tail = others.pop()
@@ -71,13 +76,13 @@ function createSegmentMatcher(segments: readonly Segment[], fold: Fold): (text: 
   }
 }
 
-/** Longer pieces would cost time and memory that no honest pattern asks for. */
+/** Longer segments would cost time and memory that only an attack needs. */
 function assertShort(segments: readonly Segment[]): void {
   if (segments.every((segment) => segment.length <= LONGEST_PATTERN_PIECE)) return
   throw new PatternFault(`The pattern has more than ${LONGEST_PATTERN_PIECE} characters between two %. Shorten it.`)
 }
 
-/** Where a segment that begins at `from` ends in a text, or undefined where it does not stand there. */
+/** Matches a segment at offset `from`. Returns the offset of its end, or undefined if it does not match. */
 function endOf(
   segment: Segment,
   text: string,
@@ -92,7 +97,7 @@ function endOf(
   return at
 }
 
-/** Where the last so many code points of a text begin, or undefined where it has fewer. */
+/** Returns the offset of the last `count` code points of a string, or undefined if it has fewer. */
 function startOfLast(count: number, text: string): number | undefined {
   let at = text.length
   for (let left = count; left > 0; left--) {
@@ -103,8 +108,8 @@ function startOfLast(count: number, text: string): number | undefined {
 }
 
 /**
- * Finds the end of the first place of a segment, at or after `from`. Bit i of the state says that the text just read ends in the segment's
- * first i + 1 steps: so every beginning is followed at once, 32 a word, and no text is slow by almost matching.
+ * Returns a function that finds the end of the first match at or after `from`. Bit i of the state is set if the text read so far ends in
+ * the first i + 1 steps of the segment. All possible starts are tracked at once, 32 per word, so no text is slow by almost matching.
  */
 function createSearch(segment: Segment, fold: Fold): (text: string, from: number) => number | undefined {
   if (fold === asIs && segment.every(isSearchable)) return createLiteralSearch(String.fromCodePoint(...segment))
@@ -130,7 +135,7 @@ function createSearch(segment: Segment, fold: Fold): (text: string, from: number
   }
 }
 
-/** The same for a segment that is a text: the runtime's own search is quick, and in a text of whole code points finds only whole ones. */
+/** The same for a segment without `_`: uses the search of the runtime. In a well-formed string it finds only whole code points. */
 function createLiteralSearch(piece: string): (text: string, from: number) => number | undefined {
   return (text, from) => {
     const at = text.indexOf(piece, from)
@@ -138,12 +143,12 @@ function createLiteralSearch(piece: string): (text: string, from: number) => num
   }
 }
 
-/** True for a step that is one certain code point, and no half of one. */
+/** True for a step that is one fixed code point and not half of a surrogate pair. */
 function isSearchable(step: number): boolean {
   return step !== ONE && (step < 0xd800 || step > 0xdfff)
 }
 
-/** By code point, the bits of the steps it fits; those of ONE are for every code point that is in no step. */
+/** Maps each code point to the bits of the steps that it matches. The entry of ONE is for code points that are in no step. */
 function masksOf(segment: Segment): ReadonlyMap<number, Int32Array> {
   const always = new Int32Array(Math.ceil(segment.length / 32))
   for (const [i, step] of segment.entries()) if (step === ONE) setBit(always, i)
@@ -157,7 +162,7 @@ function masksOf(segment: Segment): ReadonlyMap<number, Int32Array> {
 }
 
 function setBit(bits: Int32Array, i: number): void {
-  bits[i >>> 5] = (bits[i >>> 5] ?? 0) | (1 << (i % 32))
+  bits[i >>> 5] = item(bits, i >>> 5) | (1 << (i % 32))
 }
 
 /** UTF-16 units of a code point. */
@@ -169,7 +174,7 @@ function asIs(codePoint: number): number {
   return codePoint
 }
 
-/** A code point in lower case, or as it is where lower case would take several. */
+/** Lower case of a code point, or the same code point if its lower case has several. */
 function foldCase(codePoint: number): number {
   if (codePoint < 0x80) return codePoint >= 0x41 && codePoint <= 0x5a ? codePoint + 0x20 : codePoint
   const lower = String.fromCodePoint(codePoint).toLowerCase()

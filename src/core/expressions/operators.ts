@@ -1,10 +1,10 @@
-/** The operators of conditions as data: which there are, and which binds tighter. */
+/** The operators of conditions and their precedence, as data. */
 import type { Comparator, Expression } from './ast.ts'
 
-/** The words that join conditions, loosest first. NOT binds tighter than both, a predicate tightest. */
+/** The words that join conditions, lowest precedence first. NOT has a higher precedence than both, a predicate the highest. */
 export const CONNECTIVES = ['or', 'and'] as const
 
-/** How tightly each kind of condition holds together; inside a tighter one a looser one stands in parentheses. */
+/** Precedence of each kind of condition. A condition inside one of higher precedence needs parentheses. */
 export const TIGHTNESS: Readonly<Record<Expression['kind'], number>> = {
   or: 1,
   and: 2,
@@ -16,14 +16,14 @@ export const TIGHTNESS: Readonly<Record<Expression['kind'], number>> = {
   truth: 4,
 }
 
-/** What an operator says of the operand before it and, but for `isNull`, of the one after it. */
+/** The operator of a predicate. It has a left operand and, except for `isNull`, a right operand. */
 export type Relation =
   | { readonly kind: 'compare'; readonly operator: Comparator }
   | { readonly kind: 'like'; readonly ignoresCase: boolean; readonly isNegated: boolean }
   | { readonly kind: 'isNull'; readonly isNegated: boolean }
   | { readonly kind: 'hasKey' }
 
-/** Relations written as one sign. */
+/** Relations written as a symbol. */
 export const SIGN_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Relation>([
   ['=', { kind: 'compare', operator: '=' }],
   ['<', { kind: 'compare', operator: '<' }],
@@ -31,7 +31,7 @@ export const SIGN_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Rel
   ['?', { kind: 'hasKey' }],
 ])
 
-/** Relations written as one word. */
+/** Relations written as a word. */
 export const WORD_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Relation>([
   ['like', { kind: 'like', ignoresCase: false, isNegated: false }],
   ['ilike', { kind: 'like', ignoresCase: true, isNegated: false }],

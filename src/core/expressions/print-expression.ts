@@ -1,11 +1,11 @@
-/** Writes a condition back as text that reads to the same tree. */
+/** Prints a condition as text that parses to the same tree. */
 
 import { RESERVED_WORDS } from '../schema/names.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnName, Expression, Operand } from './ast.ts'
 import { TIGHTNESS } from './operators.ts'
 
-/** The text of a condition, in standard SQL, with no more parentheses than it needs. */
+/** Prints a condition in standard SQL with the fewest parentheses. */
 export function printExpression(expression: Expression): string {
   switch (expression.kind) {
     case 'and':
@@ -25,17 +25,17 @@ export function printExpression(expression: Expression): string {
   }
 }
 
-/** A name as it stands in a query: bare where it can be, else in double quotes. */
+/** Prints a name: bare if possible, otherwise in double quotes. */
 export function printName(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !RESERVED_WORDS.has(name) ? name : `"${name.replaceAll('"', '""')}"`
 }
 
-/** A column, with its table where that was given. */
+/** Prints a column, with its table if it has one. */
 export function printColumn({ table, name }: ColumnName): string {
   return table === undefined ? printName(name) : `${printName(table)}.${printName(name)}`
 }
 
-/** A column or a literal; texts stand in single quotes. */
+/** Prints a column or a literal. Strings are in single quotes. */
 export function printOperand(operand: Operand): string {
   switch (operand.kind) {
     case 'column':
@@ -55,7 +55,7 @@ export function printOperand(operand: Operand): string {
 
 type Predicate = Extract<Expression, { readonly kind: 'compare' | 'like' | 'isNull' | 'hasKey' }>
 
-/** `not` is empty or `NOT `, and only LIKE and IS NULL have a place for it. */
+/** `not` is empty or `NOT `. Only LIKE and IS NULL can contain it. */
 function printPredicate(predicate: Predicate, not: '' | 'NOT '): string {
   switch (predicate.kind) {
     case 'compare':
@@ -77,7 +77,7 @@ function printNegation(negation: Extract<Expression, { readonly kind: 'not' }>):
   return hasOwnPlace ? printPredicate(operand, 'NOT ') : `NOT ${within(negation, operand)}`
 }
 
-/** An operand of a condition, in parentheses where it would fall apart. */
+/** Prints an operand of a condition, in parentheses if its precedence is lower. */
 function within(outer: Expression, inner: Expression): string {
   return TIGHTNESS[inner.kind] < TIGHTNESS[outer.kind] ? `(${printExpression(inner)})` : printExpression(inner)
 }

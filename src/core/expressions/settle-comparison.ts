@@ -1,4 +1,5 @@
-/** Settles comparisons: which types compare, and how a literal is read beside a column. */
+/** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
+import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import { ValueFault } from '../values/column-type.ts'
@@ -12,7 +13,7 @@ import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from '.
 import { type CellSide, capital, describe, type GivenSide, mismatch, nameOf, type Side, UNKNOWN } from './side.ts'
 import { TextFault } from './text-fault.ts'
 
-/** Types whose values compare with each other; those of none compare with nothing, not even their own. */
+/** Types with the same text are comparable. Types without one are not comparable, not even with themselves. */
 const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
   STRING: 'text',
   INTEGER: 'number',
@@ -25,20 +26,20 @@ const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
   ARRAY: undefined,
 }
 
-/** The comparison of two sides. Throws TextFault where they do not compare. */
+/** Returns the comparison of two operands. Throws `TextFault` if they are not comparable. */
 export function settleComparison(operator: Comparator, left: Side, right: Side): Condition {
-  if (left.kind === 'given') {
-    return right.kind === 'given' ? compareGiven(operator, left, right) : compareWith(right, MIRRORED[operator], left)
+  if (left.kind === 'constant') {
+    return right.kind === 'constant' ? compareConstants(operator, left, right) : compareWith(right, MIRRORED[operator], left)
   }
-  return right.kind === 'given' ? compareWith(left, operator, right) : compareCells(operator, left, right)
+  return right.kind === 'constant' ? compareWith(left, operator, right) : compareColumns(operator, left, right)
 }
 
-function compareCells(operator: Comparator, left: CellSide, right: CellSide): Condition {
+function compareColumns(operator: Comparator, left: CellSide, right: CellSide): Condition {
   if (familyOf(left) !== familyOf(right)) throw incomparable(left, right)
   return { kind: 'compare', operator, left: termOf(left), right: termOf(right) }
 }
 
-/** The cell as a term. */
+/** A column as a term. */
 export function termOf({ ref }: CellSide): Term {
   return { kind: 'cell', ref }
 }
@@ -46,34 +47,38 @@ export function termOf({ ref }: CellSide): Term {
 function familyOf({ ref, at }: CellSide): string {
   const family = FAMILIES[typeOf(ref).name]
   if (family !== undefined) return family
-  throw new TextFault('type', `The values of ${nameOf(ref)} cannot be compared. Ask whether it IS NULL.`, at)
+  throw new TextFault(
+    'type',
+    say`The values of ${nameOf(ref)} cannot be compared. Only IS NULL and IS NOT NULL are supported for it.`,
+    at,
+  )
 }
 
 function incomparable(left: Side, right: Side): TextFault {
-  return new TextFault('type', `${capital(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
+  return new TextFault('type', say`${capital(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
 }
 
-/** A cell compared with what was given, which is read as a value of the cell's type. */
-function compareWith(cell: CellSide, operator: Comparator, given: GivenSide): Condition {
+/** Compares a column with a constant. The constant is parsed as a value of the column's type. */
+function compareWith(cell: CellSide, operator: Comparator, constant: GivenSide): Condition {
   const family = familyOf(cell)
-  const { literal } = given
+  const { literal } = constant
   switch (literal.kind) {
     case 'null':
       return UNKNOWN
     case 'text':
-      return compareWithText(cell, operator, { given, text: literal.text })
+      return compareWithText(cell, operator, { constant, text: literal.text })
     case 'boolean':
-      if (family !== 'boolean') return mismatch(incomparable(cell, given), given)
+      if (family !== 'boolean') return mismatch(incomparable(cell, constant), constant)
       return comparison(cell, operator, { value: literal.value, type: typeOf(cell.ref) })
     case 'number':
-      if (family !== 'number') return mismatch(incomparable(cell, given), given)
+      if (family !== 'number') return mismatch(incomparable(cell, constant), constant)
       return compareWithNumber(cell, operator, literal)
     default:
       return unreachable(literal)
   }
 }
 
-/** A value, and the type it is a trusted value of. */
+/** A value and the type that parsed it. */
 interface Typed {
   readonly value: unknown
   readonly type: AnyColumnType
@@ -86,49 +91,54 @@ function comparison(cell: CellSide, operator: Comparator, { value, type }: Typed
 function compareWithText(
   cell: CellSide,
   operator: Comparator,
-  { given, text }: { readonly given: GivenSide; readonly text: string },
+  { constant, text }: { readonly constant: GivenSide; readonly text: string },
 ): Condition {
   const type = typeOf(cell.ref)
   try {
     return comparison(cell, operator, { value: readText(type, text), type })
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
-    return mismatch(new TextFault('type', `A text beside ${nameOf(cell.ref)} ${error.message}.`, given.at), given)
+    return mismatch(
+      new TextFault('type', say`The literal compared with ${nameOf(cell.ref)} ${words(error.message)}.`, constant.at),
+      constant,
+    )
   }
 }
 
-/** A quoted literal as the column's type reads it; BOOL knows more words in a query than in a record, those that PostgreSQL knows. */
+/** Parses a quoted literal as the column's type. BOOL accepts the words of PostgreSQL, which are more than a record can contain. */
 function readText(type: AnyColumnType, text: string): unknown {
   if (type !== columnTypes.BOOL) return type.fromText(text)
   const word = text.trim().toLowerCase()
   return type.fromText(TRUE_WORDS.test(word) ? 'true' : FALSE_WORDS.test(word) ? 'false' : word)
 }
 
-/** Beginnings of words count, as far as they tell true from false. */
+/** An unambiguous prefix is enough. */
 const TRUE_WORDS = /^(t|tr|tru|true|y|ye|yes|on|1)$/
 const FALSE_WORDS = /^(f|fa|fal|fals|false|n|no|of|off|0)$/
 
-/** Beside FLOAT a number is the double nearest to it; beside INTEGER not one of its digits is lost. */
+/** For FLOAT a number is the nearest double. For INTEGER no digit is lost. */
 function compareWithNumber(cell: CellSide, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
   const decimal = decimalOf(literal)
   if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
   const value = Number(literal.text)
   if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
-  throw new TextFault('range', 'This number is beyond those of double precision.', literal.at)
+  throw new TextFault('range', say`The number is too large for a double.`, literal.at)
 }
 
 function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal {
   const decimal = parseDecimal(text)
   if (decimal !== undefined) return decimal
-  throw new TextFault('range', 'The exponent of this number is out of range.', at)
+  throw new TextFault('range', say`The exponent of this number is out of range.`, at)
 }
 
-/** No integer equals it. */
+/** A constant that no integer equals. */
 const NO_INTEGER: Typed = { value: 0.5, type: columnTypes.FLOAT }
-/** Every integer of 64 bits is below it, or above its negative. */
+/** Every 64-bit integer is less than this, and greater than its negative. */
 const BEYOND_INTEGERS = 2 ** 64
 
-/** What to compare integers with in the decimal's place: an integer wherever one will do, as between is the same as above the one below. */
+/**
+ * Returns an equivalent constant to compare integers with. It is an integer if possible: `x > 5.5` is `x > 5`, and `x < 5.5` is `x < 6`.
+ */
 function integerFor(operator: Comparator, decimal: Decimal): Typed {
   const floor = floorOf(decimal)
   if (operator === '=' && !isWhole(decimal)) return NO_INTEGER
@@ -139,8 +149,8 @@ function integerFor(operator: Comparator, decimal: Decimal): Typed {
   return { value: decimal.isNegative ? -BEYOND_INTEGERS : BEYOND_INTEGERS, type: columnTypes.FLOAT }
 }
 
-/** Two literals are compared here and now. */
-function compareGiven(operator: Comparator, left: GivenSide, right: GivenSide): Condition {
+/** Compares two constants at once. */
+function compareConstants(operator: Comparator, left: GivenSide, right: GivenSide): Condition {
   const [one, other] = [left.literal, right.literal]
   if (one.kind === 'null' || other.kind === 'null') return UNKNOWN
   if (one.kind === 'text' && other.kind === 'text') return truthOf(holds(operator, compareCodePoints(one.text, other.text)))

@@ -1,60 +1,67 @@
-/** What stands on a side of an operator once its name is known: a cell, or something given by the author or by the caller's context. */
+/** The operands of an operator with resolved names: a column, or a constant from the text or the caller's context. */
+import type { Sentence } from '../errors.ts'
+import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnName, Literal, Operand } from './ast.ts'
 import { truthOf, typeOf } from './columns-of.ts'
 import type { ColumnRef, Condition } from './condition.ts'
 import { TextFault } from './text-fault.ts'
 
-/** A fact about a caller. */
+/** An attribute of a caller. */
 export type ContextValue = string | number | boolean
 
-/** What the names of a condition mean. */
+/** Resolves the names of a condition. */
 export interface Scope {
-  /** The column of this name; throws TextFault where there is none. */
+  /** Returns the column of this name. Throws `TextFault` if there is none. */
   column(name: ColumnName): ColumnRef
-  /** Facts about the caller, undefined where one is missing. Where this is given, `ctx.name` asks it and no column. */
+  /**
+   * Returns an attribute of the caller, or undefined if it is absent. If this method exists, `ctx.name` is an attribute and never a column.
+   */
   context?(name: string): ContextValue | undefined
 }
 
-/** A cell of a row. */
+/** A column operand. */
 export interface CellSide {
   readonly kind: 'cell'
   readonly ref: ColumnRef
   readonly at: number
 }
 
-/** A literal, or a fact of the context as the literal it would be written as. */
+/** A literal, or an attribute of the caller's context as the equivalent literal. */
 export interface GivenSide {
-  readonly kind: 'given'
+  readonly kind: 'constant'
   readonly literal: Literal
   readonly isFromContext: boolean
   readonly at: number
 }
 
-/** One side of an operator. */
+/** One resolved operand. */
 export type Side = CellSide | GivenSide
 
 /** A condition that is unknown in every row. */
 export const UNKNOWN: Condition = truthOf(undefined)
 
-/** The table name that stands for the caller's context. */
+/** The table name of the caller's context. */
 const CONTEXT = 'ctx'
 
-/** Looks the side's name up. Throws TextFault for a column that is unknown or has its values elsewhere. */
+/**
+ * Resolves the name of an operand. Throws `TextFault` for an unknown column and for a transient one, whose values are not stored in the
+ * row.
+ */
 export function settleSide(operand: Operand, scope: Scope): Side {
   const { at } = operand
-  if (operand.kind !== 'column') return { kind: 'given', literal: operand, isFromContext: false, at }
+  if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, at }
   if (operand.table === CONTEXT && scope.context !== undefined) {
-    return { kind: 'given', literal: literalOf(scope.context(operand.name), at), isFromContext: true, at }
+    return { kind: 'constant', literal: literalOf(scope.context(operand.name), at), isFromContext: true, at }
   }
   const ref = scope.column(operand)
   if (ref.column?.token?.expires === true) {
-    throw new TextFault('rule', `${capital(nameOf(ref))} is transient and cannot stand in a condition.`, at)
+    throw new TextFault('rule', say`${capital(nameOf(ref))} is transient and cannot be used in a condition.`, at)
   }
   return { kind: 'cell', ref, at }
 }
 
-/** A missing fact is null, and so is a number that no literal could be. */
+/** An absent attribute is NULL. So is a number that cannot be written as a literal. */
 function literalOf(value: ContextValue | undefined, at: number): Literal {
   switch (typeof value) {
     case 'string':
@@ -71,32 +78,35 @@ function literalOf(value: ContextValue | undefined, at: number): Literal {
 }
 
 /**
- * Two sides do not go together. That is the author's mistake, unless one of them comes from the caller's context, which the author
- * does not write: then nothing can be known.
+ * Throws the error of two operands that do not match. If one comes from the caller's context, returns UNKNOWN instead: the author of the
+ * text cannot know the attribute's type.
  */
 export function mismatch(fault: TextFault, ...sides: readonly Side[]): Condition {
-  if (sides.some((side) => side.kind === 'given' && side.isFromContext)) return UNKNOWN
+  if (sides.some((side) => side.kind === 'constant' && side.isFromContext)) return UNKNOWN
   throw fault
 }
 
-/** Words as they begin a sentence. */
-export function capital(words: string): string {
-  return words.slice(0, 1).toUpperCase() + words.slice(1)
+/** The sentence with its first letter in upper case. */
+export function capital({ texts, pieces }: Sentence): Sentence {
+  const [first = '', ...others] = texts
+  const [piece, ...rest] = pieces
+  if (first === '' && typeof piece === 'object') return { texts, pieces: [capital(piece), ...rest] }
+  return { texts: [first.slice(0, 1).toUpperCase() + first.slice(1), ...others], pieces }
 }
 
-/** A column as a sentence names it. */
-export function nameOf({ column }: ColumnRef): string {
-  return column === undefined ? 'the record id' : `column ${column.name}`
+/** A column as a part of a sentence. */
+export function nameOf({ column }: ColumnRef): Sentence {
+  return column === undefined ? words('the record id') : say`column ${column.name}`
 }
 
-/** A side as a sentence names it, with its type. */
-export function describe(side: Side): string {
-  if (side.kind === 'given') return NOUNS[side.literal.kind]
-  return side.ref.column === undefined ? nameOf(side.ref) : `${nameOf(side.ref)} of type ${typeOf(side.ref).name}`
+/** An operand and its type as a part of a sentence. */
+export function describe(side: Side): Sentence {
+  if (side.kind === 'constant') return words(NOUNS[side.literal.kind])
+  return side.ref.column === undefined ? nameOf(side.ref) : say`${nameOf(side.ref)} of type ${words(typeOf(side.ref).name)}`
 }
 
 const NOUNS: Readonly<Record<Literal['kind'], string>> = {
-  text: 'a text',
+  text: 'a string',
   number: 'a number',
   boolean: 'TRUE or FALSE',
   null: 'NULL',

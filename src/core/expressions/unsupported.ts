@@ -1,4 +1,7 @@
-/** What else SQL has, by the lexeme that gives it away: so that a refusal names the construct, from this list and never from the text. */
+/**
+ * SQL constructs outside the subset, by the lexeme that shows them. An error names the construct from this list, never text of the query.
+ */
+import { say, words } from '../errors.ts'
 import type { Lexeme } from './lexeme.ts'
 import { TextFault } from './text-fault.ts'
 
@@ -27,7 +30,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ...['[', ']'].map((sign): [string, string] => [sign, 'An array or subscript']),
 ])
 
-/** Signs that belong to the language: where one is out of place, that is a mistake and no other construct. */
+/** Symbols of the language. A misplaced one is a syntax error, not an unsupported construct. */
 const OWN_SIGNS: ReadonlySet<string> = new Set(['(', ')', ',', '.', ';', '=', '<', '>'])
 
 const STATEMENTS: ReadonlySet<string> = new Set(
@@ -37,21 +40,23 @@ const STATEMENTS: ReadonlySet<string> = new Set(
   with`.split(/\s+/),
 )
 
-/** Refuses what the language has not. `construct` begins a sentence: "ORDER BY", "A subquery". */
+/** The error for an unsupported construct. `construct` begins a sentence: "ORDER BY", "A subquery". */
 export function unsupported(construct: string, at: number): TextFault {
-  return new TextFault('unsupported', `${construct} is not supported.`, at)
+  return new TextFault('unsupported', say`${words(construct)} is not supported.`, at)
 }
 
-/** The fault of a lexeme nothing can be made of: the construct it gives away, else that something else was expected. */
+/** The error for an unexpected lexeme: the unsupported construct it shows, otherwise what was expected. */
 export function unexpected(lexeme: Lexeme, expected: string): TextFault {
   const construct = constructAt(lexeme)
-  return construct === undefined ? new TextFault('syntax', `Expected ${expected}.`, lexeme.at) : unsupported(construct, lexeme.at)
+  return construct === undefined
+    ? new TextFault('syntax', say`Expected ${words(expected)}.`, lexeme.at)
+    : unsupported(construct, lexeme.at)
 }
 
-/** The fault of a text that does not begin as a query does. */
+/** The error for a text that does not begin with SELECT. */
 export function unexpectedStatement(lexeme: Lexeme): TextFault {
   if (lexeme.kind === 'symbol' && lexeme.text === '(') return unsupported('A query in parentheses', lexeme.at)
-  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new TextFault('syntax', 'Expected SELECT.', lexeme.at)
+  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new TextFault('syntax', say`Expected SELECT.`, lexeme.at)
   return unsupported(`${lexeme.text.toUpperCase()} at the beginning of a statement`, lexeme.at)
 }
 

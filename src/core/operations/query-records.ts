@@ -36,7 +36,7 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   recorded: { query: 'value' },
   parse({ query: text, options = {} }) {
     assertQueryOptions(options)
-    const budget = { rows: ROW_BUDGET, milliseconds: TIME_BUDGET_MS, bytes: MEMORY_BUDGET, ...options.budget }
+    const budget = { maxRows: ROW_BUDGET, timeoutMs: TIME_BUDGET_MS, maxBytes: MEMORY_BUDGET, ...options.budget }
     return { ...parseQueryText(text, options), budget, signal: options.signal }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
@@ -61,11 +61,11 @@ const optionsShape = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{0,62}$/)
     .optional(),
   signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
-  budget: z.strictObject({ rows: amount, milliseconds: amount, bytes: amount }).optional(),
+  budget: z.strictObject({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
 })
 
 /** The supported options, for the error. */
-const SUPPORTED = 'idName, signal (AbortSignal), budget { rows, milliseconds, bytes } (numbers from 0)'
+const SUPPORTED = 'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0)'
 
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {

@@ -1,19 +1,21 @@
-/** What a policy can allow or deny, alone and as sets. */
+/** The actions that a policy allows or denies, alone and as sets. */
 
-/** Everything a statement can name but ALL. Source: semantics, "Policies". */
+import { required } from '../util/at.ts'
+
+/** All actions of policy statements except ALL. Source: docs/policy.md. */
 export const ACTIONS = ['CREATE', 'READ', 'UPDATE', 'DELETE', 'TOKENIZATION', 'DETOKENIZATION', 'SEARCH', 'AUDIT'] as const
 
 /** One action. */
 export type Action = (typeof ACTIONS)[number]
 
-/** A set of actions, one bit each: what a scan asks of every row is one `&`. */
+/** A set of actions, one bit each, so that testing a row takes one `&`. */
 export type ActionSet = number
 
 const BITS: ReadonlyMap<string, ActionSet> = new Map(ACTIONS.map((action, index) => [action, 1 << index]))
 
-/** The set of this action alone. */
+/** The set of one action. */
 export function bitOf(action: Action): ActionSet {
-  return BITS.get(action) ?? 0
+  return required(BITS.get(action), 'The bit of an action')
 }
 
 /** The set of these actions. */

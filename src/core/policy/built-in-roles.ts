@@ -1,7 +1,7 @@
-/** The roles every vault knows without being told. */
+/** The roles that exist in every vault. */
 import type { PolicyDefinition } from './statement.ts'
 
-/** Their statements. A policy cannot give these names another meaning. Source: semantics, "Policies". */
+/** Their statements. A policy cannot redefine these names. Source: docs/policy.md. */
 export const BUILT_IN_ROLES = {
   VAULT_OWNER: [{ effect: 'ALLOW', actions: ['ALL'], on: ['*'], redaction: 'PLAIN_TEXT' }],
   VAULT_EDITOR: [

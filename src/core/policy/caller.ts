@@ -1,42 +1,44 @@
-/** Who asks: the caller an application vouches for, and the request he asks in, checked before he may do anything. */
+/** The caller that an application authenticates, and the caller's request. Both are checked before any operation. */
 import { z } from 'zod'
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import { LONGEST_CLIENT_TRACE } from '../limits.ts'
 
-/** A caller as the application describes it. It is the application's word: the vault authenticates nobody in process. */
+/** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
 export interface Caller {
-  /** User's email address or service account's id; recorded with everything he does. */
+  /** The user's email address or the service account's id. Recorded in every event. */
   readonly actor: string
   readonly actorType: 'USER' | 'SERVICE_ACCOUNT'
-  /** What he may do: roles of the vault's policy, or VAULT_OWNER, VAULT_EDITOR, VAULT_VIEWER. A role nobody defined grants nothing. */
+  /** Roles of the vault's policy, or VAULT_OWNER, VAULT_EDITOR, VAULT_VIEWER. An unknown role grants nothing. */
   readonly roles: readonly string[]
-  /** Facts about him that a policy may use as `ctx.name`. */
+  /** Attributes that a policy can use as `ctx.name`. */
   readonly context?: Readonly<Record<string, string | number | boolean>>
-  /** Where he asks from and by which credential, as the audit trail records it. */
+  /** Origin and credential of the request, as the audit trail records them. */
   readonly request?: RequestContext
 }
 
-/** The request a caller asks in. Source: specification, "Audit event"; what is absent is recorded as empty, or made up where it must be unique. */
+/**
+ * The request of a caller. An absent member is recorded as empty, or generated if it must be unique. Source: specification, "Audit event".
+ */
 export interface RequestContext {
-  /** Names the request; one is made up for every operation unless given. */
+  /** Id of the request. Default: generated for every operation. */
   readonly requestID?: string
-  /** 32 hex digits; or give `traceparent`. Where neither is given and tracing is off, one is made up for every operation. */
+  /** 32 hex digits. Default: the trace id of `traceparent`, then of the tracing span, then a generated one. */
   readonly traceID?: string
-  /** W3C Trace Context header, version 00; its trace id is recorded. */
+  /** W3C Trace Context header, version 00. Its trace id is recorded. */
   readonly traceparent?: string
   readonly sessionID?: string
-  /** Recorded as sent, never interpreted; at most 128 characters. */
+  /** Recorded as sent, never interpreted. At most 128 characters. */
   readonly clientTraceID?: string
   readonly ipAddress?: string
   readonly origin?: string
-  /** How he proved who he is. STS, the application's own word, unless said. */
+  /** Authentication mode of the caller. Default `STS`: authenticated by the embedding application. */
   readonly authMode?: 'IDP_JWT' | 'SERVICE_ACCOUNT_JWT' | 'PAT_JWT' | 'API_KEY' | 'STS'
   readonly jwtID?: string
   readonly keyID?: string
   readonly bearerTokenContextID?: string
   /** User on whose behalf the request is made. */
   readonly subject?: string
-  /** API unless said. */
+  /** Default `API`. */
   readonly accessType?: 'API' | 'SQL'
 }
 
@@ -70,15 +72,21 @@ const shape = z.strictObject({
   request: requestShape.optional(),
 })
 
-/** Checks and copies a caller. Throws `invalid_request` naming the member at fault. */
+/** Checks and copies a caller. Throws `invalid_request` and names the invalid member. */
 export function parseCaller(caller: unknown): Caller {
   const parsed = shape.safeParse(caller)
   if (parsed.success) return withoutAbsent(parsed.data)
-  const member = parsed.error.issues[0]?.path.map(String).join('.') ?? ''
   throw new VaultError(
     'invalid_request',
-    `The caller was refused: ${member === '' ? 'it' : member} is not as described. Give actor, actorType and roles; context and request are optional.`,
+    `Invalid caller: ${printableMember(parsed.error.issues[0]?.path ?? [])} is missing or invalid. Required: actor, actorType, roles. Optional: context, request.`,
   )
+}
+
+/** A member in quotes, as `roles[0]`. Keys of `context` come from the caller, so one that is not shaped like a name is not repeated. */
+function printableMember(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'a member'
+  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${printableName(part)}`)).join('')
+  return `"${text.slice(1)}"`
 }
 
 function withoutAbsent({ context, request, ...rest }: z.infer<typeof shape>): Caller {
@@ -89,8 +97,8 @@ function withoutAbsent({ context, request, ...rest }: z.infer<typeof shape>): Ca
   }
 }
 
-/** The same members, those that are there and undefined left out. */
+/** The same members without those that are undefined. */
 function presentOnly(request: z.infer<typeof requestShape>): RequestContext {
-  // Each member keeps its own type: only undefined ones go.
+  // Each member keeps its type; only undefined ones are removed.
   return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as RequestContext
 }

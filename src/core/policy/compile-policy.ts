@@ -1,6 +1,7 @@
-/** Checks a policy against the schema, once at opening, and cuts it into rules by role and table. */
-import { printableName, VaultError } from '../errors.ts'
+/** Checks a policy against the schema when a vault is opened, and splits it into rules by role and table. */
+import { say, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
 import type { ActionSet } from './actions.ts'
 import { actionSet } from './actions.ts'
 import { BUILT_IN_ROLES } from './built-in-roles.ts'
@@ -11,23 +12,26 @@ import { MOST_CONDITIONAL_RULES } from './rule.ts'
 import { ruleConditionOf } from './rule-condition.ts'
 import type { PolicyDefinition, Statement, Target } from './statement.ts'
 
-/** What one role's statements say, table by table. */
+/** The rules of one role by table. */
 export interface Role {
   readonly rules: ReadonlyMap<Table, readonly Rule[]>
-  /** True where a condition asks for facts of the caller's context, so that callers of the role differ. */
+  /** True if a condition uses the caller's context, so that callers of the role can differ. */
   readonly usesContext: boolean
 }
 
-/** A checked policy, bound to the layout it was checked against; every role in it, built-in ones too, by name. */
+/** A checked policy and the layout it was checked against. `roles` includes the built-in ones. */
 export interface Policy {
   readonly layout: Layout
   readonly roles: ReadonlyMap<string, Role>
 }
 
-/** Longest name of a role, in UTF-16 units; a caller's roles have the same bound. */
-const LONGEST_ROLE = 128
+/** Maximum length of a role name, in UTF-16 units. The roles of a caller have the same limit. */
+const MAX_ROLE_LENGTH = 128
 
-/** Checks a policy. Throws `invalid_request` naming role, statement, line and column, and what was expected there. */
+/**
+ * Checks a policy. Throws the code of the error's kind, `invalid_request` for most. The message names role, statement, line and column, and
+ * what was expected.
+ */
 export function compilePolicy(definition: PolicyDefinition, layout: Layout): Policy {
   const roles = new Map<string, Role>()
   for (const [name, statements] of Object.entries(BUILT_IN_ROLES)) roles.set(name, compileRole(layout, name, statements))
@@ -41,24 +45,24 @@ export function compilePolicy(definition: PolicyDefinition, layout: Layout): Pol
 
 function entriesOf(definition: unknown): readonly (readonly [string, unknown])[] {
   if (typeof definition === 'object' && definition !== null && !Array.isArray(definition)) return Object.entries(definition)
-  throw new VaultError('invalid_request', 'Policy refused. Give an object of roles by name, each a list of statements.')
+  throw new VaultError('invalid_request', 'Invalid policy: expected an object of roles by name, each an array of statements.')
 }
 
 function assertRoleName(name: string): void {
   if (Object.hasOwn(BUILT_IN_ROLES, name)) {
     throw new VaultError(
       'invalid_request',
-      `Policy refused. Role ${name} is built in and means what it means. Choose another name.`,
+      `Invalid policy: role "${name}" is built in and cannot be redefined. Use another name.`,
     )
   }
-  if (name === '' || name.length > LONGEST_ROLE) {
-    throw new VaultError('invalid_request', `Policy refused. The name of a role must have 1 to ${LONGEST_ROLE} characters.`)
+  if (name === '' || name.length > MAX_ROLE_LENGTH) {
+    throw new VaultError('invalid_request', `Invalid policy: a role name must have 1 to ${MAX_ROLE_LENGTH} characters.`)
   }
 }
 
 function compileRole(layout: Layout, role: string, statements: unknown): Role {
   if (!Array.isArray(statements)) {
-    throw new VaultError('invalid_request', `Policy refused. Role ${roleForError(role)} must be a list of statements.`)
+    throw new VaultError('invalid_request', `Invalid policy: role ${roleForError(role)} must be an array of statements.`)
   }
   const rules = new Map<Table, Rule[]>()
   statements.forEach((input: unknown, index) => {
@@ -69,7 +73,7 @@ function compileRole(layout: Layout, role: string, statements: unknown): Role {
   return { rules, usesContext }
 }
 
-/** The statement cut to each table it is about. */
+/** Splits a statement into one rule per table. */
 function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Table, Rule])[] {
   const { place, text, effect, level } = statement
   const covered = coverage(layout, statement.targets)
@@ -80,13 +84,13 @@ function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Tabl
   })
 }
 
-/** ALL of a table is all that tables have: the audit trail is no part of one. */
+/** ALL on a table does not include AUDIT: the audit trail belongs to no table. */
 function actionsOn({ actions, targets }: Statement): ActionSet {
   const isWhole = targets.some((target) => target.table === undefined)
   return actionSet(...actions.filter((action) => action !== 'AUDIT' || isWhole))
 }
 
-/** Which columns of which tables are meant, true at the columns' positions. */
+/** The columns that the targets cover, by table: true at the position of each covered column. */
 function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table, readonly boolean[]> {
   const covered = new Map<Table, boolean[]>()
   for (const target of targets) {
@@ -100,16 +104,17 @@ function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table
 }
 
 function tableAt(layout: Layout, { table, place, at }: Target): Table {
-  const found = layout.tables.get(table ?? '')
+  const name = required(table, 'The table of a target')
+  const found = layout.tables.get(name)
   if (found !== undefined) return found
-  throw refusePolicy(place, `Table ${printableName(table)} does not exist. Expected a table of the schema, or *.`, at)
+  throw refusePolicy(place, say`Table ${name} does not exist. Expected a table of the schema, or *.`, at)
 }
 
 function positionsAt(table: Table, target: Target): readonly number[] {
   if (target.column === undefined) return table.columns.map((column) => column.position)
   const column = table.byName.get(target.column)
   if (column !== undefined) return [column.position]
-  const sentence = `Column ${printableName(target.column)} of table ${table.name} does not exist. Expected a column of it, or *.`
+  const sentence = say`Column ${target.column} of table ${table.name} does not exist. Expected a column of it, or *.`
   throw refusePolicy(target.place, sentence, target.at)
 }
 
@@ -119,13 +124,13 @@ function conditionOf(layout: Layout, { where, targets }: Statement): RuleConditi
   return ruleConditionOf(tableAt(layout, target), where)
 }
 
-/** A row's verdict is one bit for each conditional rule, and every row is asked every condition: both want few. */
+/** Limits the conditional rules per table. Each takes one bit of an integer, and each condition is evaluated on every row. */
 function assertFewConditions(layout: Layout, roles: ReadonlyMap<string, Role>): void {
   for (const table of layout.tables.values()) {
     const rules = [...roles.values()].flatMap((role) => role.rules.get(table) ?? [])
     const count = rules.filter((rule) => rule.when !== undefined).length
     if (count <= MOST_CONDITIONAL_RULES) continue
-    const sentence = `Table ${table.name} has ${count} statements with WHERE over all roles, ${MOST_CONDITIONAL_RULES} are the most. Join some with OR.`
-    throw new VaultError('invalid_request', `Policy refused. ${sentence}`, { table: table.name })
+    const sentence = `table "${table.name}" has ${count} statements with WHERE over all roles; the limit is ${MOST_CONDITIONAL_RULES}. Combine some with OR.`
+    throw new VaultError('limit_exceeded', `Invalid policy: ${sentence}`, { table: table.name })
   }
 }

@@ -1,4 +1,4 @@
-/** What a caller may do, table by table: the door operations ask. */
+/** A caller's access to all tables, as operations use it. */
 import type { Table } from '../schema/layout.ts'
 import type { Action } from './actions.ts'
 import type { Caller } from './caller.ts'
@@ -7,37 +7,37 @@ import { createTableAccess } from './create-table-access.ts'
 import type { Rule } from './rule.ts'
 import type { TableAccess } from './table-access.ts'
 
-/** One caller's hold on the vault. */
+/** One caller's access to the vault. */
 export interface Access {
-  /** His hold on a table of the policy's own layout. */
+  /** The caller's access to a table of the policy's own layout. */
   table(table: Table): TableAccess
-  /** True when he may read the audit trail. */
+  /** True if the caller can read the audit trail. */
   readonly mayAudit: boolean
-  /** True when some row of some table could grant him the action: where it is false, every verb that needs it is forbidden. */
+  /** True if some row of some table can grant the action. If false, every operation that needs it throws `forbidden`. */
   couldAnywhere(action: Action): boolean
 }
 
-/** Accesses kept for sets of roles at most; a vault with more sets than this begins anew. */
-const MOST_KEPT = 1024
+/** Maximum number of cached accesses per policy. Above it, the cache is cleared. */
+const MAX_CACHED_ACCESSES = 1024
 
-/** Accesses that depend on nothing but the roles, by policy. */
-const kept = new WeakMap<Policy, Map<string, Access>>()
+/** Accesses that depend only on the roles, by policy. */
+const cached = new WeakMap<Policy, Map<string, Access>>()
 
 /**
- * The caller's access under the policy. Roles add up; one the policy does not know grants nothing. Callers of the same roles
- * share one access, unless a condition of theirs asks for facts of the caller's context.
+ * Returns the caller's access under the policy. Roles add up, and unknown roles grant nothing. Callers with the same roles share one
+ * access, unless one of their conditions uses the caller's context.
  */
 export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>): Access {
   const roles = [...new Set(caller.roles)].filter((role) => policy.roles.has(role)).sort()
   if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller.context)
-  const ofPolicy = kept.get(policy) ?? new Map<string, Access>()
-  kept.set(policy, ofPolicy)
+  const byRoles = cached.get(policy) ?? new Map<string, Access>()
+  cached.set(policy, byRoles)
   const key = JSON.stringify(roles)
-  const known = ofPolicy.get(key)
+  const known = byRoles.get(key)
   if (known !== undefined) return known
   const access = createAccess(policy, roles, undefined)
-  if (ofPolicy.size >= MOST_KEPT) ofPolicy.clear()
-  ofPolicy.set(key, access)
+  if (byRoles.size >= MAX_CACHED_ACCESSES) byRoles.clear()
+  byRoles.set(key, access)
   return access
 }
 
@@ -55,7 +55,7 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
     [...policy.layout.tables.values()].some((table) => accessTo(table).couldMeet({ action, columns: [] }))
   return {
     table: accessTo,
-    // AUDIT is only ever said of everything, and never of some rows: whatever holds of one table holds of all.
+    // AUDIT is only granted ON * and without WHERE, so every table gives the same result.
     get mayAudit() {
       return couldAnywhere('AUDIT')
     },
@@ -63,7 +63,7 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
   }
 }
 
-/** What these roles' statements say about a table, in the order of roles and statements. */
+/** The rules of these roles for a table, in the order of roles and statements. */
 export function rulesFor(policy: Policy, roles: readonly string[], table: Table): readonly Rule[] {
   return roles.flatMap((role) => policy.roles.get(role)?.rules.get(table) ?? [])
 }

@@ -1,5 +1,5 @@
-/** Why a caller may or may not: each column's decision and the statements behind it, for whoever writes policies and tests them. */
-import { printableName, VaultError } from '../errors.ts'
+/** Explains a policy: each column's decision and the statements behind it, for writing and testing policies. */
+import { type Fault, fault, words } from '../errors.ts'
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { Level } from '../redaction/levels.ts'
@@ -15,31 +15,31 @@ import { createRowAccess } from './row-access.ts'
 import type { Rule } from './rule.ts'
 import { speaksOf } from './rule.ts'
 
-/** What is to be explained. */
+/** The access to explain. */
 export interface Question {
   readonly action: Action
   readonly table: Table
-  /** An example record, values as they would be inserted, absent ones null: with it nothing is left open. It is not stored. */
-  readonly row?: Readonly<Record<string, unknown>>
+  /** An example record with values as for an insert; absent columns are null. With it, no decision is CONDITIONAL. It is not stored. */
+  readonly record?: Readonly<Record<string, unknown>>
 }
 
-/** What the policy says to one caller about one action on one table. */
+/** The decisions for one caller, one action and one table. */
 export interface Explanation {
   readonly action: Action
   readonly table: string
   readonly columns: readonly ColumnExplanation[]
 }
 
-/** What it says about one column. */
+/** The decision for one column. */
 export interface ColumnExplanation {
   readonly column: string
-  /** CONDITIONAL where it depends on the row. */
+  /** CONDITIONAL if it depends on the row. */
   readonly decision: 'ALLOWED' | 'DENIED' | 'CONDITIONAL'
-  /** The level READ shows in every row at least; undefined where some row hides the column. */
+  /** The level that READ shows at least in every row; undefined if some row hides the column. */
   readonly level: Level | undefined
-  /** The highest level READ shows in any row; undefined where every row hides the column. */
+  /** The highest level that READ shows in any row; undefined if every row hides the column. */
   readonly highestLevel: Level | undefined
-  /** Every statement of the caller's roles that bears on the decision, whether it counts or not. */
+  /** Every statement of the caller's roles that is relevant to the decision, whether it applies or not. */
   readonly statements: readonly StatementExplanation[]
 }
 
@@ -50,41 +50,48 @@ export interface StatementExplanation {
   readonly position: number
   /** The statement in one line. */
   readonly text: string
-  /** NEVER where the condition cannot hold for this caller, as when his context lacks a fact; SOMETIMES where the row decides. */
-  readonly counts: 'ALWAYS' | 'SOMETIMES' | 'NEVER'
+  /** NEVER if the condition cannot be true for this caller, as with an absent context attribute. SOMETIMES if the row decides. */
+  readonly applies: 'ALWAYS' | 'SOMETIMES' | 'NEVER'
 }
 
-/** Explains a decision; it reads nothing that is stored. Throws for an example record the table could not hold. */
+/**
+ * Explains the access. Reads no stored data. Throws `invalid_request` for an unknown action or column, and `unprocessable` for a value that
+ * is invalid for its column.
+ */
 export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>, question: Question): Explanation {
-  const { action, table, row } = question
-  if (!isAction(action)) throw refused(`Action ${printableName(action)} is unknown. Specify one of ${ACTIONS.join(', ')}`)
-  const example = row === undefined ? undefined : valuesOf(table, row)
+  const { action, table, record } = question
+  if (!isAction(action)) throw unknownAction(action)
+  const example = record === undefined ? undefined : valuesOf(table, record)
   const rules = rulesFor(policy, [...new Set(caller.roles)], table)
-  const judged = rules.map((rule) => ({ rule, counts: judge(rule, caller, example) }))
-  const sure = judged.filter(({ counts }) => counts === 'ALWAYS').map(({ rule }) => rule)
-  const open = judged.filter(({ counts }) => counts === 'SOMETIMES').map(({ rule }) => rule)
+  const evaluated = rules.map((rule) => ({ rule, applies: applicability(rule, caller, example) }))
+  const sure = evaluated.filter(({ applies }) => applies === 'ALWAYS').map(({ rule }) => rule)
+  const open = evaluated.filter(({ applies }) => applies === 'SOMETIMES').map(({ rule }) => rule)
   const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')])
   const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')])
   const columns = table.columns.map((column): ColumnExplanation => {
-    const bearing = judged.filter(({ rule }) => speaksOf(rule, actionsBearingOn(action, column), column))
+    const relevant = evaluated.filter(({ rule }) => speaksOf(rule, actionsImplying(action, column), column))
     return {
       column: column.name,
       decision: worst.may(action, column) ? 'ALLOWED' : best.may(action, column) ? 'CONDITIONAL' : 'DENIED',
       level: worst.level(column),
       highestLevel: best.level(column),
-      statements: bearing.map(({ rule, counts }) => ({ ...rule.origin, counts })),
+      statements: relevant.map(({ rule, applies }) => ({ ...rule.origin, applies })),
     }
   })
   return { action, table: table.name, columns }
 }
 
-/** SEARCH may come of what READ shows, and of writing a unique column. */
-function actionsBearingOn(action: Action, column: Column): ActionSet {
+/** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
+function actionsImplying(action: Action, column: Column): ActionSet {
   if (action !== 'SEARCH') return bitOf(action)
   return column.unique ? actionSet('SEARCH', 'READ', 'CREATE', 'UPDATE') : actionSet('SEARCH', 'READ')
 }
 
-function judge(rule: Rule, caller: Pick<Caller, 'context'>, example: ValueOf | undefined): StatementExplanation['counts'] {
+function applicability(
+  rule: Rule,
+  caller: Pick<Caller, 'context'>,
+  example: ValueOf | undefined,
+): StatementExplanation['applies'] {
   if (rule.when === undefined) return 'ALWAYS'
   const condition = rule.when.settle(caller.context)
   if (condition.kind === 'truth') return countsFor(rule.effect, condition.truth) ? 'ALWAYS' : 'NEVER'
@@ -92,15 +99,17 @@ function judge(rule: Rule, caller: Pick<Caller, 'context'>, example: ValueOf | u
   return countsFor(rule.effect, compileCondition(condition)(example)) ? 'ALWAYS' : 'NEVER'
 }
 
-/** The example's values, as a row would hold them. */
-function valuesOf(table: Table, row: Readonly<Record<string, unknown>>): ValueOf {
-  if (typeof row !== 'object' || row === null || Array.isArray(row))
-    throw refused('The example must be an object of values by column')
+/** The example's values as a row would contain them. */
+function valuesOf(table: Table, record: Readonly<Record<string, unknown>>): ValueOf {
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
+    throw fault('invalid_request')`record must be an object of values by column.`
   const values = new Map<Column, unknown>()
-  for (const [name, input] of Object.entries(row)) {
+  for (const [name, input] of Object.entries(record)) {
     const column = table.byName.get(name)
     if (column === undefined) {
-      throw refused(`Column ${printableName(name)} of table ${table.name} is invalid. Specify a valid column`)
+      throw fault('invalid_request', {
+        table: table.name,
+      })`Column ${name} of table ${table.name} is invalid. Specify a valid column.`
     }
     values.set(column, input === null || input === undefined ? null : valueIn(table, column, input))
   }
@@ -112,11 +121,13 @@ function valueIn(table: Table, column: Column, input: unknown): unknown {
     return column.type.parse(input)
   } catch (error) {
     if (!(error instanceof ValueFault)) throw error
-    const sentence = `The example's value of column ${column.name} of table ${table.name} ${error.message}.`
-    throw new VaultError('unprocessable', `Explain failed. ${sentence}`, { table: table.name, column: column.name })
+    const details = { table: table.name, column: column.name }
+    throw fault('unprocessable', details)`Column ${column.name} of table ${table.name} in record ${words(error.message)}.`
   }
 }
 
-function refused(sentence: string): VaultError {
-  return new VaultError('invalid_request', `Explain failed. ${sentence}.`)
+function unknownAction(action: unknown): Fault {
+  return fault(
+    'invalid_request',
+  )`Action ${typeof action === 'string' ? action : ''} is unknown. Supported: ${words(ACTIONS.join(', '))}.`
 }

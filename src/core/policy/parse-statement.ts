@@ -1,23 +1,24 @@
-/** From a statement as text or as a typed object to what it says, every word of it checked; names are looked up later. */
-import { printableName } from '../errors.ts'
+/** Parses a statement, given as text or as an object, and checks its words. Names are resolved later. */
+import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
+import { at as itemAt } from '../util/at.ts'
 import type { Action } from './actions.ts'
 import { ACTIONS, isAction } from './actions.ts'
 import { readConditionText, readStatementText } from './read-statement-text.ts'
-import { refusePolicy } from './refuse-policy.ts'
+import { refusePolicy, refuseText } from './refuse-policy.ts'
 import type { Effect, Place, Statement, Target, Where } from './statement.ts'
 
-/** A word of a statement where it stands. */
+/** A word of a statement and its location. */
 interface Word {
   readonly place: Place
   readonly at: number
   readonly word: string
 }
 
-/** The parts of a statement, whichever form they were found in. */
+/** The parts of a statement in either form. */
 interface Parts {
   readonly place: Place
   readonly text: string
@@ -28,24 +29,24 @@ interface Parts {
   readonly where: Where | undefined
 }
 
-/** Reads one statement. Throws `invalid_request` saying where it is wrong and what was expected. */
+/** Parses one statement. Throws the code of the error's kind, `invalid_request` for most, with the location and what was expected. */
 export function parseStatement(place: Place, input: unknown): Statement {
   if (typeof input === 'string') return fromParts(partsOfText({ ...place, text: input }, input))
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
     return fromParts(partsOfObject(place, membersOf(place, input)))
   }
-  throw refusePolicy(place, 'Expected a statement, as text or as an object.')
+  throw refusePolicy(place, say`Expected a statement, as text or as an object.`)
 }
 
-/** What is there must say something: a condition left undefined by a missing setting would grant every row. */
+/** Throws for a member that is present but undefined: a condition lost from a missing setting would grant every row. */
 function membersOf(place: Place, input: object): ReadonlyMap<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(input)
   if (prototype !== Object.prototype && prototype !== null)
-    throw refusePolicy(place, 'Expected a statement, as text or as a plain object.')
+    throw refusePolicy(place, say`Expected a statement, as text or as a plain object.`)
   const members = new Map<string, unknown>(Object.entries(input))
   for (const member of ['where', 'redaction']) {
     if (members.has(member) && members.get(member) === undefined)
-      throw refusePolicy({ ...place, member }, 'Expected a text, or no such member at all.')
+      throw refusePolicy({ ...place, member }, say`Expected a string; omit the member if unused.`)
   }
   return members
 }
@@ -62,17 +63,17 @@ function fromParts(parts: Parts): Statement {
 function effectOf({ place, at, word }: Word): Effect {
   const effect = word.toUpperCase()
   if (effect === 'ALLOW' || effect === 'DENY') return effect
-  throw refusePolicy(place, 'Expected ALLOW or DENY.', at)
+  throw refusePolicy(place, say`Expected ALLOW or DENY.`, at)
 }
 
-function actionsOf(words: readonly Word[]): readonly Action[] {
+function actionsOf(names: readonly Word[]): readonly Action[] {
   const actions = new Set<Action>()
-  for (const { place, at, word } of words) {
+  for (const { place, at, word } of names) {
     const action = word.toUpperCase()
-    if (action === 'ALL' && words.length === 1) return ACTIONS
-    if (action === 'ALL') throw refusePolicy(place, 'ALL holds every other action. Name it alone.', at)
+    if (action === 'ALL' && names.length === 1) return ACTIONS
+    if (action === 'ALL') throw refusePolicy(place, say`ALL includes every other action. Use it alone.`, at)
     if (!isAction(action)) {
-      throw refusePolicy(place, `Action ${printableName(word)} is unknown. Expected ${ACTIONS.join(', ')} or ALL.`, at)
+      throw refusePolicy(place, say`Action ${word} is unknown. Expected ${words(ACTIONS.join(', '))} or ALL.`, at)
     }
     actions.add(action)
   }
@@ -84,45 +85,45 @@ function levelOf({ level }: Parts, effect: Effect, actions: readonly Action[]): 
   const { place, at, word } = level
   const name = word.toUpperCase()
   if (!isAskedLevel(name)) {
-    const sentence = `Redaction ${printableName(word)} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
+    const sentence = say`Redaction ${word} is unknown. Expected PLAIN_TEXT, MASKED, REDACTED or DEFAULT.`
     throw refusePolicy(place, sentence, at)
   }
   if (effect === 'DENY') {
-    throw refusePolicy(place, 'A DENY takes no redaction: it hides. To show less, ALLOW READ at a lower level.', at)
+    throw refusePolicy(place, say`DENY cannot have a redaction. To show less, ALLOW READ at a lower level.`, at)
   }
-  if (!actions.includes('READ')) throw refusePolicy(place, 'A redaction says how READ shows. Add READ or leave it out.', at)
+  if (!actions.includes('READ')) throw refusePolicy(place, say`A redaction requires READ. Add READ, or omit the redaction.`, at)
   return name
 }
 
-/** The audit trail is one for the whole vault: granting it for a part would promise a filter that does not exist. */
+/** The audit trail is one for the whole vault. A grant for a part would promise a filter that does not exist. */
 function assertAuditOnEverything({ actions, targets }: Parts): void {
   const audit = actions.find(({ word }) => word.toUpperCase() === 'AUDIT')
   if (audit !== undefined && targets.some((target) => target.table !== undefined)) {
-    throw refusePolicy(audit.place, 'AUDIT is granted ON * only: the audit trail is not kept by table.', audit.at)
+    throw refusePolicy(audit.place, say`AUDIT can only be granted ON *.`, audit.at)
   }
 }
 
-/** A condition is about rows, and rows belong to one table. */
+/** A condition evaluates rows, and rows belong to one table. */
 function assertOneTable(targets: readonly Target[]): void {
   const [first] = targets
   for (const { place, at, table } of targets) {
     if (table !== undefined && table === first?.table) continue
-    throw refusePolicy(place, 'A statement with WHERE is about one table. Expected columns of one table, or its name and .*', at)
+    throw refusePolicy(place, say`A statement with WHERE must target one table. Expected columns of one table, or table.*`, at)
   }
 }
 
-/** Gives the faults of a text their place. */
-function placed<T>(place: Place, read: () => T): T {
+/** Adds the location to language errors of `read`. */
+function withPolicyErrors<T>(place: Place, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof TextFault) throw refusePolicy(place, error.message, error.at)
+    if (error instanceof TextFault) throw refuseText(place, error)
     throw error
   }
 }
 
 function partsOfText(place: Place, text: string): Parts {
-  const read = placed(place, () => readStatementText(text))
+  const read = withPolicyErrors(place, () => readStatementText(text))
   const { where } = read
   return {
     place,
@@ -136,7 +137,7 @@ function partsOfText(place: Place, text: string): Parts {
   }
 }
 
-/** The words of a typed statement. */
+/** The words of a statement given as an object. */
 interface ObjectWords {
   readonly effect: Word
   readonly actions: readonly Word[]
@@ -149,13 +150,9 @@ const MEMBERS: ReadonlySet<string> = new Set(['effect', 'actions', 'on', 'redact
 
 function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Parts {
   for (const name of members.keys()) {
-    if (!MEMBERS.has(name))
-      throw refusePolicy(place, `Member ${printableName(name)} is unknown. Expected ${[...MEMBERS].join(', ')}.`)
+    if (!MEMBERS.has(name)) throw refusePolicy(place, say`Member ${name} is unknown. Expected ${words([...MEMBERS].join(', '))}.`)
   }
-  const word = (member: string): Word => {
-    const [only] = wordsOf({ ...place, member }, [members.get(member)])
-    return only ?? { place, at: 0, word: '' }
-  }
+  const word = (member: string): Word => itemAt(wordsOf({ ...place, member }, [members.get(member)]), 0)
   const actions = wordsOf({ ...place, member: 'actions' }, members.get('actions'))
   const on = wordsOf({ ...place, member: 'on' }, members.get('on'))
   const condition = members.get('where') === undefined ? undefined : word('where')
@@ -173,9 +170,9 @@ function partsOfObject(place: Place, members: ReadonlyMap<string, unknown>): Par
 }
 
 function wordsOf(place: Place, list: unknown): Word[] {
-  if (!Array.isArray(list) || list.length === 0) throw refusePolicy(place, 'Expected a list of at least one text.')
+  if (!Array.isArray(list) || list.length === 0) throw refusePolicy(place, say`Expected a non-empty array of strings.`)
   return list.map((word: unknown) => {
-    if (typeof word !== 'string') throw refusePolicy(place, 'Expected text.')
+    if (typeof word !== 'string') throw refusePolicy(place, say`Expected a string.`)
     return { place, at: 0, word }
   })
 }
@@ -184,18 +181,17 @@ const TARGET = /^(?:\*|([A-Za-z_]\w*)\.(?:\*|([A-Za-z_]\w*)))$/
 
 function targetOf({ place, word }: Word): Target {
   const match = TARGET.exec(word)
-  if (match === null)
-    throw refusePolicy(place, 'Expected *, or a table and .*, or a table and one of its columns as table.column.')
+  if (match === null) throw refusePolicy(place, say`Expected *, table.* or table.column.`)
   return { place, at: 0, table: match[1]?.toLowerCase(), column: match[2]?.toLowerCase() }
 }
 
 function whereOf({ place, word }: Word): Where {
   const own = { ...place, text: word }
-  const expression: Expression = placed(own, () => readConditionText(word))
+  const expression: Expression = withPolicyErrors(own, () => readConditionText(word))
   return { place: own, text: word.trim(), expression }
 }
 
-/** A typed statement as the same statement in text form. */
+/** Prints a statement given as an object in text form. */
 function printed({ effect, actions, on, level, condition }: ObjectWords): string {
   const list = (words: readonly Word[]) => words.map(({ word }) => word).join(', ')
   const redaction = level === undefined ? '' : ` WITH REDACTION = ${level.word}`
@@ -203,7 +199,10 @@ function printed({ effect, actions, on, level, condition }: ObjectWords): string
   return oneLine(`${effect.word} ${list(actions)} ON ${list(on)}${redaction}${where}`)
 }
 
-/** Blanks outside quotes become one space each; a comment ends where its line does, so a text that may hold one stays as it is. */
+/**
+ * Replaces blanks outside quotes by one space. A text that may contain a line comment is only trimmed: the comment would swallow what
+ * follows.
+ */
 function oneLine(text: string): string {
   if (text.includes('--')) return text.trim()
   return text.trim().replace(/('(?:[^']|'')*'|"(?:[^"]|"")*")|\s+/g, (_, quoted: string | undefined) => quoted ?? ' ')

@@ -1,4 +1,5 @@
-/** The grammar of statements: from text to its words and names, each where it stands. */
+/** Parses the text form of statements into words and names with their offsets. */
+import { say, words } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
 import { LexemeCursor } from '../expressions/lexeme-cursor.ts'
@@ -11,31 +12,31 @@ interface ReadWord extends Placed {
   readonly word: string
 }
 
-/** What a statement is about. */
+/** A target of a statement. */
 interface ReadTarget extends Placed {
   readonly table: string | undefined
   readonly column: string | undefined
 }
 
-/** A statement whose words may still be none that a policy knows. */
+/** A parsed statement. Its words may still be unknown to policies. */
 export interface ReadStatement {
   readonly effect: ReadWord
   readonly actions: readonly ReadWord[]
   readonly targets: readonly ReadTarget[]
   readonly level: ReadWord | undefined
-  /** The condition, which stands between the offsets `from` and `to`. */
+  /** The condition and its start and end offsets. */
   readonly where: { readonly expression: Expression; readonly from: number; readonly to: number } | undefined
 }
 
 /**
- * Reads a statement. Throws TextFault.
+ * Parses a statement. Throws `TextFault`.
  *
  *     statement = effect word { ',' word } ON target { ',' target } [ WITH REDACTION '=' word ] [ WHERE expression ] [ ';' ]
  */
 export function readStatementText(text: string): ReadStatement {
   const cursor = new LexemeCursor(text)
   const effect = readWord(cursor, 'ALLOW or DENY')
-  const actions = readList(cursor, () => readWord(cursor, 'an action, as READ or ALL'))
+  const actions = readList(cursor, () => readWord(cursor, 'an action such as READ or ALL'))
   expectWord(cursor, 'ON')
   const targets = readList(cursor, () => readTarget(cursor))
   const level = readLevel(cursor)
@@ -48,7 +49,7 @@ export function readStatementText(text: string): ReadStatement {
   )
 }
 
-/** Reads a condition that stands alone. Throws TextFault. */
+/** Parses a text that is one condition. Throws `TextFault`. */
 export function readConditionText(text: string): Expression {
   const cursor = new LexemeCursor(text)
   const expression = parseExpression(cursor)
@@ -62,7 +63,7 @@ function readList<Item>(cursor: LexemeCursor, readItem: () => Item): Item[] {
   return items
 }
 
-/** Any word, reserved ones too: ALL is one. Which words there are is not grammar. */
+/** Parses any word, reserved ones included: ALL is one. Which words are valid is checked later. */
 function readWord(cursor: LexemeCursor, what: string): ReadWord {
   if (cursor.peek().kind !== 'word' || cursor.atWord('on')) throw expected(cursor, what)
   const { text, at } = cursor.next()
@@ -73,7 +74,7 @@ function readWord(cursor: LexemeCursor, what: string): ReadWord {
 function readTarget(cursor: LexemeCursor): ReadTarget {
   const { at } = cursor.peek()
   if (cursor.takeSymbol('*')) return { at, table: undefined, column: undefined }
-  const table = readName(cursor, '*, a table and .*, or a column as table.column')
+  const table = readName(cursor, '*, table.* or table.column')
   expectSymbol(cursor, '.')
   if (cursor.takeSymbol('*')) return { at, table, column: undefined }
   return { at, table, column: readName(cursor, 'a column or *') }
@@ -105,7 +106,7 @@ function expectSymbol(cursor: LexemeCursor, symbol: string): void {
   if (!cursor.takeSymbol(symbol)) throw expected(cursor, `"${symbol}"`)
 }
 
-/** A statement has its own words, so what stands in their place is no construct of the query language that could be named. */
+/** The error for an unexpected lexeme. Statements have their own words, so it is never reported as an unsupported SQL construct. */
 function expected(cursor: LexemeCursor, what: string): TextFault {
-  return new TextFault('syntax', `Expected ${what}.`, cursor.peek().at)
+  return new TextFault('syntax', say`Expected ${words(what)}.`, cursor.peek().at)
 }

@@ -1,15 +1,21 @@
-/** How a policy is refused: which statement of which role, where in its text, what is wrong, what was expected. */
-import { VaultError } from '../errors.ts'
-import { lineAndColumn } from '../expressions/text-fault.ts'
+/** Policy errors: which statement of which role, where in its text, what is wrong and what was expected. */
+import type { Sentence } from '../errors.ts'
+import { print, VaultError } from '../errors.ts'
+import type { TextFault } from '../expressions/text-fault.ts'
+import { LANGUAGE_ERROR_CODES, lineAndColumn } from '../expressions/text-fault.ts'
 import type { Place } from './statement.ts'
 
-/** The error; to be thrown. `at` is an offset in the place's text, where it has one. */
-export function refusePolicy(place: Place, sentence: string, at = 0): VaultError {
+/** The error of a statement; to be thrown. `at` is an offset in the location's text, in UTF-16 units. */
+export function refusePolicy(place: Place, sentence: Sentence, at = 0): VaultError {
   const member = place.member === undefined ? '' : `, ${place.member}`
-  return new VaultError(
-    'invalid_request',
-    `Policy refused. Statement ${place.position} of role ${roleForError(place.role)}${member}${lineOf(place, at)}: ${sentence}`,
-  )
+  const where = `statement ${place.position} of role ${roleForError(place.role)}${member}${lineOf(place, at)}`
+  return new VaultError('invalid_request', `Invalid policy: ${where}: ${print(sentence)}`)
+}
+
+/** The error for a language error in a statement's text; to be thrown. */
+export function refuseText(place: Place, { kind, sentence, at }: TextFault): VaultError {
+  const { message } = refusePolicy(place, sentence, at)
+  return new VaultError(LANGUAGE_ERROR_CODES[kind], message)
 }
 
 function lineOf({ text }: Place, at: number): string {
@@ -18,7 +24,7 @@ function lineOf({ text }: Place, at: number): string {
   return `, line ${line}, column ${column}`
 }
 
-/** A role's name as an error repeats it: as it is where it is one word, else only described. */
+/** A role name for an error: quoted if it is one word, otherwise only described, because it may be a value. */
 export function roleForError(role: string): string {
-  return /^[A-Za-z0-9_.:@/-]{1,128}$/.test(role) ? role : '(a name that is not one word)'
+  return /^[A-Za-z0-9_.:@/-]{1,128}$/.test(role) ? `"${role}"` : '(not a single word)'
 }

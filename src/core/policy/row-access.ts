@@ -1,4 +1,4 @@
-/** The grants that a set of rules adds up to: DENY wins, of several levels the highest counts, nothing said is no. */
+/** Combines rules into the grants of a row: DENY wins, the highest level applies, and what no rule allows is denied. */
 import type { AskedLevel, Level } from '../redaction/levels.ts'
 import { lowerLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
@@ -12,13 +12,13 @@ const READ = actionSet('READ')
 const SEARCH = actionSet('SEARCH')
 const WRITE = actionSet('CREATE', 'UPDATE')
 
-/** What is granted on one column. */
+/** The grants on one column. */
 interface Grant {
   readonly actions: ActionSet
   readonly level: Level | undefined
 }
 
-/** The access of a row in which exactly these rules count. */
+/** The access to a row in which exactly these rules apply. */
 export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess {
   const grants = table.columns.map((column) => grantOn(column, rules))
   const levelOf = (column: Column) => grants[column.position]?.level
@@ -26,20 +26,20 @@ export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess
   return {
     level: levelOf,
     views,
-    may: (action, column) => holds(grants[column.position], bitOf(action)),
+    may: (action, column) => allows(grants[column.position], bitOf(action)),
     meets: ({ action, columns }: Need) => {
       const wanted = bitOf(action)
-      if (columns.length === 0) return grants.some((grant) => holds(grant, wanted))
-      return columns.every((column) => holds(grants[column.position], wanted))
+      if (columns.length === 0) return grants.some((grant) => allows(grant, wanted))
+      return columns.every((column) => allows(grants[column.position], wanted))
     },
   }
 }
 
-function holds(grant: Grant | undefined, wanted: ActionSet): boolean {
+function allows(grant: Grant | undefined, wanted: ActionSet): boolean {
   return grant !== undefined && (grant.actions & wanted) !== 0
 }
 
-/** Adds up what the rules say of one column. */
+/** Combines the rules for one column. */
 function grantOn(column: Column, rules: readonly Rule[]): Grant {
   let allowed: ActionSet = 0
   let denied: ActionSet = 0
@@ -58,8 +58,8 @@ function grantOn(column: Column, rules: readonly Rule[]): Grant {
 }
 
 /**
- * SEARCH that comes of other grants. Who is shown a value in plain text learns nothing by searching it, though DENY SEARCH
- * still takes that away. Who may write a unique column meets conflicts there whatever a policy says, so nothing takes that away.
+ * SEARCH implied by other grants. READ in plain text implies it, because searching reveals no more; DENY SEARCH still removes it. Writing a
+ * unique column implies it, because conflicts reveal values in any case; nothing removes that.
  */
 function impliedSearch(
   column: Column,
@@ -74,7 +74,7 @@ function higherLevel(left: Level | undefined, right: Level): Level {
   return left === undefined || lowerLevel(left, right) === left ? right : left
 }
 
-/** Views of columns at every asked level. A scan asks for one list of columns again and again, so the last answer is kept. */
+/** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
 function createViews(table: Table, levelOf: (column: Column) => Level | undefined): RowAccess['views'] {
   const singles = new Map<AskedLevel, readonly (ColumnView | undefined)[]>()
   const last = new Map<AskedLevel, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()

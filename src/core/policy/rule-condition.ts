@@ -1,5 +1,5 @@
-/** The WHERE of a statement: checked against its table once, and bound to a caller's context when his access is made. */
-import { printableName } from '../errors.ts'
+/** The WHERE of a statement: checked once against its table, and bound to a caller's context when access is created. */
+import { say } from '../errors.ts'
 import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { foldName } from '../expressions/lexeme.ts'
@@ -9,11 +9,14 @@ import { TextFault } from '../expressions/text-fault.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Caller } from './caller.ts'
-import { refusePolicy } from './refuse-policy.ts'
+import { refuseText } from './refuse-policy.ts'
 import type { RuleCondition } from './rule.ts'
 import type { Where } from './statement.ts'
 
-/** Checks the condition. Throws `invalid_request` for names the table has not, and for what cannot be compared. */
+/**
+ * Checks the condition. Throws the code of the error's kind: `invalid_request` for unknown names, `unprocessable` for types that do not
+ * match.
+ */
 export function ruleConditionOf(table: Table, { place, text, expression }: Where): RuleCondition {
   const column = (name: ColumnName) => columnIn(table, name)
   try {
@@ -22,19 +25,23 @@ export function ruleConditionOf(table: Table, { place, text, expression }: Where
       usesContext = true
       return undefined
     }
-    const withoutFacts = resolveExpression(expression, { column, context })
+    const withoutContext = resolveExpression(expression, { column, context })
     assertOwnPatterns(expression)
-    if (!usesContext) return { key: text, usesContext, settle: () => withoutFacts }
-    return { key: text, usesContext, settle: (facts) => resolveExpression(expression, { column, context: factByName(facts) }) }
+    if (!usesContext) return { key: text, usesContext, settle: () => withoutContext }
+    return {
+      key: text,
+      usesContext,
+      settle: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
+    }
   } catch (error) {
-    if (error instanceof TextFault) throw refusePolicy(place, error.message, error.at)
+    if (error instanceof TextFault) throw refuseText(place, error)
     throw error
   }
 }
 
-/** Looks facts up by the names a condition can write, which are in lower case; two that differ in case alone are as good as none. */
-function factByName(facts: Caller['context']): (name: string) => ContextValue | undefined {
-  const entries = Object.entries(facts ?? {})
+/** Finds context attributes by the lower-case names of a condition. Two attributes that differ only in case count as absent. */
+function contextByName(attributes: Caller['context']): (name: string) => ContextValue | undefined {
+  const entries = Object.entries(attributes ?? {})
   return (name) => {
     const found = entries.filter(([given]) => foldName(given) === name)
     return found.length === 1 ? found[0]?.[1] : undefined
@@ -43,18 +50,14 @@ function factByName(facts: Caller['context']): (name: string) => ContextValue | 
 
 function columnIn(table: Table, { table: qualifier, name, at }: ColumnName): ColumnRef {
   if (qualifier !== undefined && qualifier !== table.name) {
-    throw new TextFault(
-      'name',
-      `The condition is about table ${table.name}. Expected a column of it, or ctx and a fact's name.`,
-      at,
-    )
+    throw new TextFault('name', say`The condition is about table ${table.name}. Expected a column of it, or ctx.<name>.`, at)
   }
   const column = table.byName.get(name)
   if (column !== undefined) return { source: 0, column }
-  throw new TextFault('name', `Column ${printableName(name)} of table ${table.name} does not exist. Expected a column of it.`, at)
+  throw new TextFault('name', say`Column ${name} of table ${table.name} does not exist. Expected a column of it.`, at)
 }
 
-/** A pattern that a row brings along may be none, and a row that cannot be judged would have to be an error or a leak. */
+/** A pattern read from a row can be invalid. The row's access would then be undefined, so such patterns are rejected. */
 function assertOwnPatterns(expression: Expression): void {
   switch (expression.kind) {
     case 'and':
@@ -79,5 +82,5 @@ function assertOwnPatterns(expression: Expression): void {
 
 function assertOwnPattern(pattern: Operand): void {
   if (pattern.kind !== 'column' || pattern.table === 'ctx') return
-  throw new TextFault('rule', "A policy has no patterns in columns. Expected a text, or ctx and a fact's name.", pattern.at)
+  throw new TextFault('rule', say`A LIKE pattern in a policy cannot be a column. Expected a string, or ctx.<name>.`, pattern.at)
 }

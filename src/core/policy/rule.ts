@@ -1,4 +1,4 @@
-/** A statement that was checked against the schema, cut to one table: what access is computed from. */
+/** The part of a checked statement that concerns one table. Access is computed from these rules. */
 import type { Condition } from '../expressions/condition.ts'
 import type { AskedLevel, Level } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
@@ -6,7 +6,7 @@ import type { ActionSet } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Effect } from './statement.ts'
 
-/** Which statement a rule comes from. */
+/** The statement that a rule comes from. */
 export interface Origin {
   readonly role: string
   /** Number of the statement in its role, from 1. */
@@ -20,32 +20,32 @@ export interface Rule {
   readonly origin: Origin
   readonly effect: Effect
   readonly actions: ActionSet
-  /** The columns it is about, true at their positions. */
+  /** True at the position of each column that the rule covers. */
   readonly covers: readonly boolean[]
   readonly level: AskedLevel
-  /** Undefined for a rule about every row. */
+  /** Undefined for a rule that applies to every row. */
   readonly when: RuleCondition | undefined
 }
 
 /** The WHERE of a rule. */
 export interface RuleCondition {
-  /** Equal for conditions that are the same text: they are judged once. */
+  /** The text of the condition. Conditions with the same text are evaluated once. */
   readonly key: string
-  /** True where the caller's context is asked. */
+  /** True if the condition uses the caller's context. */
   readonly usesContext: boolean
-  /** The condition with the values of a caller's context in place. */
+  /** Returns the condition with the values of a caller's context. */
   settle(context: Caller['context']): Condition
 }
 
-/** True when the rule says something of one of these actions on this column. */
+/** True if the rule covers one of these actions on this column. */
 export function speaksOf(rule: Rule, actions: ActionSet, column: Column): boolean {
   return (rule.actions & actions) !== 0 && rule.covers[column.position] === true
 }
 
-/** The level a rule that allows READ shows of a column. */
+/** The level that a rule allowing READ shows of a column. */
 export function levelBy(rule: Rule, column: Column): Level {
   return rule.level === 'DEFAULT' ? column.level : rule.level
 }
 
-/** Conditional rules a table can have over all roles: each is one bit of a row's verdict. */
+/** Maximum number of conditional rules per table over all roles: each takes one bit of a 32-bit integer. */
 export const MOST_CONDITIONAL_RULES = 30

@@ -1,4 +1,4 @@
-/** What a policy is made of: statements as an author writes them, and as the vault has read them. */
+/** Policy statements: the types that authors write, and the parsed form. */
 import type { Expression, Placed } from '../expressions/ast.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
@@ -8,84 +8,84 @@ import type { Action } from './actions.ts'
 /** DENY wins over any ALLOW of any of the caller's roles. */
 export type Effect = 'ALLOW' | 'DENY'
 
-/** What every statement says. */
-interface Common<Place extends string> {
+/** Members of every statement. */
+interface Common<T extends string> {
   /** Actions, or ALL alone. */
   readonly actions: readonly Action[] | readonly ['ALL']
-  /** `*` for everything, `table.*`, `table.column`. */
-  readonly on: readonly Place[]
+  /** `*` for everything, `table.*`, or `table.column`. */
+  readonly on: readonly T[]
   /**
-   * Rows the statement speaks of: a condition of the query language on columns of the statement's one table, and on `ctx.name`,
-   * facts of the caller's context. An ALLOW counts where it is true, a DENY unless it is false.
+   * The rows to which the statement applies: a condition of the query language on columns of the statement's one table and on `ctx.name`,
+   * attributes of the caller's context. An ALLOW applies if it is true, a DENY unless it is false.
    */
   readonly where?: string
 }
 
-/** A grant. */
-export interface AllowStatement<Place extends string = string> extends Common<Place> {
+/** A statement that grants actions. */
+export interface AllowStatement<T extends string = string> extends Common<T> {
   readonly effect: 'ALLOW'
-  /** Highest level READ shows; DEFAULT, each column's own, unless said. Only where the actions hold READ, or are ALL. */
+  /** Highest level that READ shows. Default `DEFAULT`: each column's own. Only with the action READ or ALL. */
   readonly redaction?: AskedLevel
 }
 
-/** A refusal. Denying READ hides a column. */
-export interface DenyStatement<Place extends string = string> extends Common<Place> {
+/** A statement that denies actions. Denying READ hides a column. */
+export interface DenyStatement<T extends string = string> extends Common<T> {
   readonly effect: 'DENY'
 }
 
-/** A statement as a typed object. */
-export type StatementDefinition<Place extends string = string> = AllowStatement<Place> | DenyStatement<Place>
+/** A statement as an object. */
+export type StatementDefinition<T extends string = string> = AllowStatement<T> | DenyStatement<T>
 
 /**
  * Statements by role, each as an object or as text: `ALLOW READ ON persons.name, persons.ssn WITH REDACTION = MASKED WHERE
- * persons.country = 'SE'`. What no statement allows is refused.
+ * persons.country = 'SE'`. What no statement allows is denied.
  */
 export type PolicyDefinition = Readonly<Record<string, readonly (string | StatementDefinition)[]>>
 
-/** Everything a statement for this schema can be about. */
+/** Every valid target of a statement for this schema. */
 export type PlaceIn<S extends SchemaDefinition> =
   string extends TableName<S> ? string : '*' | { [T in TableName<S>]: `${T}.*` | `${T}.${ColumnName<S[T]>}` }[TableName<S>]
 
-/** A policy whose typed statements can only name tables and columns of the schema. */
+/** A policy whose statement objects can only name tables and columns of the schema. */
 export type PolicyFor<S extends SchemaDefinition> = Readonly<
   Record<string, readonly (string | StatementDefinition<PlaceIn<S>>)[]>
 >
 
-/** Where in a policy a piece of text stands, for an error to say. */
+/** The location of a statement or of one of its members, for errors. */
 export interface Place {
   readonly role: string
   /** Number of the statement in its role, from 1. */
   readonly position: number
-  /** Member of a typed statement; undefined for a statement in text form. */
+  /** Member of a statement given as an object; undefined for the text form. */
   readonly member?: string
-  /** Text that line and column count in; undefined where the whole member is meant. */
+  /** The text in which line and column count; undefined for a whole member. */
   readonly text?: string
 }
 
-/** What a statement is about, as it was read: without a table everything, without a column the whole table. */
+/** A parsed target: everything if `table` is undefined, the whole table if `column` is undefined. */
 export interface Target extends Placed {
   readonly place: Place
   readonly table: string | undefined
   readonly column: string | undefined
 }
 
-/** A statement as it was read; its names are not looked up yet. */
+/** A parsed statement. Its names are not resolved yet. */
 export interface Statement {
   readonly place: Place
   /** The statement in one line, as `explain` prints it. */
   readonly text: string
   readonly effect: Effect
-  /** ALL written out. */
+  /** ALL is expanded. */
   readonly actions: readonly Action[]
   readonly targets: readonly Target[]
   readonly level: AskedLevel
   readonly where: Where | undefined
 }
 
-/** The condition of a statement as it was read. */
+/** The parsed condition of a statement. */
 export interface Where {
   readonly place: Place
-  /** The condition's own text. */
+  /** The text of the condition. */
   readonly text: string
   readonly expression: Expression
 }

@@ -1,4 +1,4 @@
-/** Finds the rows a join may pair with those before it: by asking storage for few, or in a table of all of them. */
+/** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
 import { lookupCells } from '../barrier/lookup.ts'
 import { readIds } from '../barrier/record-ids.ts'
 import type { Filter } from '../ports/storage.ts'
@@ -13,32 +13,32 @@ import { createPartnerIndex, type PartnerIndex } from './partner-index.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { scanRows } from './scan-rows.ts'
 
-/** Rows that may be partners of a tuple; whether they are is the join's condition to say. */
+/** Returns the rows that can match a tuple. The join condition decides whether they do. */
 export type CandidatesOf = (tuple: Tuple) => readonly HeldRow[]
 
-/** What it takes to join one table. */
+/** What joining one table needs. */
 export interface Joining {
   readonly step: StepPlan
   readonly pace: Pace
   readonly read: ReadHeld
 }
 
-/** The partners of one join. */
+/** The joined table of one join. */
 export interface Partners {
-  /** Gets ready for these tuples. */
+  /** Prepares the candidates of these tuples. */
   of(tuples: readonly Tuple[]): Promise<CandidatesOf>
-  /** All rows of the joined table, once all tuples were asked for. Only where nothing is looked up. */
+  /** All rows of the joined table, after `of` was called for all tuples. Only for joins without look-up. */
   all(): Promise<readonly HeldRow[]>
 }
 
-/** Tuples whose partners storage is asked for; where more come, reading the joined table once is cheaper. */
-const MOST_LOOKED_UP = 2000
+/** Number of tuples after which the joined table is read once instead, because that becomes cheaper. */
+const MAX_LOOKUPS = 2000
 
-/** The partners of one join. Nothing is read before the first tuples come. */
+/** Creates the joined side of one join. Nothing is read before the first tuples. */
 export function createPartners(context: ScanContext, joining: Joining): Partners {
-  let table: Promise<HeldTable> | undefined
+  let table: Promise<BufferedTable> | undefined
   let lookedUp = 0
-  let held = 0
+  let bytesInUse = 0
   const wholeTable = () => {
     table ??= readTable(context, joining)
     return table
@@ -46,12 +46,12 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
   return {
     async of(tuples) {
       const [pair] = joining.step.pairs
-      if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MOST_LOOKED_UP) {
+      if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MAX_LOOKUPS) {
         lookedUp += tuples.length
-        // The partners of the tuples before are let go only now: until here they were in use.
-        joining.pace.hold(-held)
+        // The rows found for the tuples before were in use until now.
+        joining.pace.hold(-bytesInUse)
         const found = await lookUp(context, joining, { pair, tuples })
-        held = found.bytes
+        bytesInUse = found.bytes
         return found.candidatesOf
       }
       return candidatesIn(await wholeTable(), joining)
@@ -60,13 +60,13 @@ export function createPartners(context: ScanContext, joining: Joining): Partners
   }
 }
 
-/** Rows in order of insertion, and where there are equalities also by key. */
-interface HeldTable {
+/** Rows in order of insertion and, if the join has equalities, also by key. */
+interface BufferedTable {
   readonly rows: readonly HeldRow[]
   readonly index: PartnerIndex
 }
 
-async function readTable(context: ScanContext, { step, pace, read }: Joining): Promise<HeldTable> {
+async function readTable(context: ScanContext, { step, pace, read }: Joining): Promise<BufferedTable> {
   const rows: HeldRow[] = []
   const index = createPartnerIndex()
   for await (const batch of scanRows(context, { plan: step.right, pace })) {
@@ -79,12 +79,12 @@ async function readTable(context: ScanContext, { step, pace, read }: Joining): P
   return { rows, index }
 }
 
-function candidatesIn({ rows, index }: HeldTable, { step: { pairs }, read }: Joining): CandidatesOf {
+function candidatesIn({ rows, index }: BufferedTable, { step: { pairs }, read }: Joining): CandidatesOf {
   if (pairs.length === 0) return () => rows
   return (tuple) => index.under(joinKey(pairs.map(({ left }) => read(tuple[left.source], left))))
 }
 
-/** Asks storage for the partners of these tuples alone. Answers also how many bytes it holds of them. */
+/** Looks up the candidates of these tuples in storage. Also returns the bytes that they use. */
 async function lookUp(
   context: ScanContext,
   { step, pace, read }: Joining,
@@ -92,11 +92,11 @@ async function lookUp(
 ): Promise<{ readonly candidatesOf: CandidatesOf; readonly bytes: number }> {
   const valueIn = (tuple: Tuple) => read(tuple[pair.left.source], pair.left)
   const wanted = new Set(tuples.map(valueIn).filter((value) => value !== null))
-  const also = partnerFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
+  const extraFilter = lookupFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
   const index = createPartnerIndex()
   let bytes = 0
-  if (also !== undefined) {
-    for await (const batch of scanRows(context, { plan: step.right, pace, also })) {
+  if (extraFilter !== undefined) {
+    for await (const batch of scanRows(context, { plan: step.right, pace, also: extraFilter })) {
       for (const row of batch) {
         const size = sizeOf(row)
         pace.hold(size)
@@ -108,15 +108,15 @@ async function lookUp(
   return { candidatesOf: (tuple) => index.under(joinKey([valueIn(tuple)])), bytes }
 }
 
-/** Values that partners in a table must have. */
-interface Sought {
+/** A look-up of the rows that have one of these values in the joined column. */
+interface LookupRequest {
   readonly table: Table
   readonly pair: EqualPair
   readonly values: readonly unknown[]
 }
 
-/** What storage finds rows by that hold one of these values, undefined where none can. */
-function partnerFilter({ barrier }: ScanContext, { table, pair, values }: Sought): Filter | undefined {
+/** The filter for rows with one of these values, or undefined if no row can have one. */
+function lookupFilter({ barrier }: ScanContext, { table, pair, values }: LookupRequest): Filter | undefined {
   if (values.length === 0) return undefined
   const { column } = pair.right
   if (column?.lookup !== undefined) {

@@ -1,4 +1,4 @@
-/** Joins one more table to the rows before it, in their order; rows without partners as the kind of join says. */
+/** Joins one more table to the rows before it, in their order. Unmatched rows are kept as the kind of join requires. */
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
@@ -8,83 +8,83 @@ import type { HeldRow, Tuple } from './held-row.ts'
 import { createNumberSet } from './partner-index.ts'
 import type { ScanContext } from './scan-rows.ts'
 
-/** Tuples handed on at a time, about. */
-const BATCH = 500
-/** Candidates tried between two looks at the clock. */
-const STRIDE = 64
+/** Approximate number of tuples yielded at a time. */
+const BATCH_SIZE = 500
+/** Candidates evaluated between two checks of the clock. */
+const STRIDE_SIZE = 64
 
-/** The tuples of a join, some at a time. A list is never empty. */
+/** Yields the tuples of a join in batches. A batch is never empty. */
 export async function* joinRows(
   context: ScanContext,
   left: AsyncIterable<readonly Tuple[]>,
   joining: Joining,
 ): AsyncGenerator<Tuple[]> {
-  const partners = createPartners(context, joining)
+  const joinSide = createPartners(context, joining)
   const pairing = createPairing(joining)
-  yield* rowsOfLeft(left, { partners, pairing, joining })
-  if (keepsRight(joining.step)) yield* rowsOfRight({ partners, pairing, joining })
+  yield* rowsOfLeft(left, { joinSide, pairing, joining })
+  if (keepsRight(joining.step)) yield* rowsOfRight({ joinSide, pairing, joining })
   if (pairing.count() > 0) yield pairing.take()
 }
 
-interface Work {
+interface JoinState {
   readonly joining: Joining
-  readonly partners: Partners
+  readonly joinSide: Partners
   readonly pairing: Pairing
 }
 
-/** Every tuple with its partners. */
+/** Yields every tuple of the left side with its matching rows. */
 async function* rowsOfLeft(
   left: AsyncIterable<readonly Tuple[]>,
-  { joining: { pace }, partners, pairing }: Work,
+  { joining: { pace }, joinSide, pairing }: JoinState,
 ): AsyncGenerator<Tuple[]> {
   for await (const tuples of left) {
-    const candidatesOf = await partners.of(tuples)
+    const candidatesOf = await joinSide.of(tuples)
     for (const tuple of tuples) {
       pairing.begin(tuple)
       for (const some of stridesOf(candidatesOf(tuple))) {
-        pairing.tryOn(some)
-        if (pairing.count() >= BATCH) yield pairing.take()
+        pairing.addMatches(some)
+        if (pairing.count() >= BATCH_SIZE) yield pairing.take()
         if (pace.isDue()) await pace.turn()
       }
       pairing.end()
     }
-    // What these tuples gave goes on before more are read: it may be enough.
+    // Yields what is there before reading more: the query may need no more.
     if (pairing.count() > 0) yield pairing.take()
   }
 }
 
-/** The rows of the joined table that never were partners. */
-async function* rowsOfRight({ joining: { pace }, partners, pairing }: Work): AsyncGenerator<Tuple[]> {
-  for (const some of stridesOf(await partners.all())) {
-    pairing.addAlone(some)
-    if (pairing.count() >= BATCH) yield pairing.take()
+/** Yields the rows of the joined table that no tuple matched. */
+async function* rowsOfRight({ joining: { pace }, joinSide, pairing }: JoinState): AsyncGenerator<Tuple[]> {
+  for (const some of stridesOf(await joinSide.all())) {
+    pairing.addUnmatched(some)
+    if (pairing.count() >= BATCH_SIZE) yield pairing.take()
     if (pace.isDue()) await pace.turn()
   }
 }
 
-/** What was paired so far and not yet handed on. */
+/** Matches tuples with candidates, and collects the results until they are taken. */
 interface Pairing {
   begin(tuple: Tuple): void
-  /** Pairs the tuple with those of the candidates that are its partners. */
-  tryOn(candidates: readonly HeldRow[]): void
-  /** A tuple without partners goes on alone, where the join keeps it. */
+  /** Adds the tuple once for each candidate that matches it. */
+  addMatches(candidates: readonly HeldRow[]): void
+  /** Adds the tuple without a row if nothing matched and the join keeps it. */
   end(): void
-  /** Rows of the joined table that were never paired go on alone. */
-  addAlone(rows: readonly HeldRow[]): void
+  /** Adds the rows of the joined table that no tuple matched. */
+  addUnmatched(rows: readonly HeldRow[]): void
   count(): number
   take(): Tuple[]
 }
 
 function createPairing({ step, read }: Joining): Pairing {
   const joined = step.right.source.index
-  const isPartner = compileCondition(step.on)
+  const matches = compileCondition(step.on)
   const passes = compileCondition(step.after)
-  const paired = createNumberSet()
-  const nobody: Tuple = new Array<undefined>(joined).fill(undefined)
+  const matched = createNumberSet()
+  const noRows: Tuple = new Array<undefined>(joined).fill(undefined)
   const out: Tuple[] = []
-  let tuple: Tuple = nobody
+  let tuple: Tuple = noRows
   let row: HeldRow | undefined
-  let hasPartner = false
+  let hasMatch = false
   const cellOf: ValueOf = (ref) => read(ref.source === joined ? row : tuple[ref.source], ref)
   const keep = () => {
     if (passes(cellOf) === true) out.push([...tuple, row])
@@ -92,23 +92,23 @@ function createPairing({ step, read }: Joining): Pairing {
   return {
     begin(next) {
       tuple = next
-      hasPartner = false
+      hasMatch = false
     },
-    tryOn(candidates) {
+    addMatches(candidates) {
       for (row of candidates) {
-        if (isPartner(cellOf) !== true) continue
-        hasPartner = true
-        if (keepsRight(step)) paired.add(row.id)
+        if (matches(cellOf) !== true) continue
+        hasMatch = true
+        if (keepsRight(step)) matched.add(row.id)
         keep()
       }
     },
     end() {
       row = undefined
-      if (!hasPartner && keepsLeft(step)) keep()
+      if (!hasMatch && keepsLeft(step)) keep()
     },
-    addAlone(rows) {
-      tuple = nobody
-      for (row of rows) if (!paired.has(row.id)) keep()
+    addUnmatched(rows) {
+      tuple = noRows
+      for (row of rows) if (!matched.has(row.id)) keep()
     },
     count: () => out.length,
     take: () => out.splice(0),
@@ -123,8 +123,8 @@ function keepsRight({ kind }: StepPlan): boolean {
   return kind === 'right' || kind === 'full'
 }
 
-/** The candidates in pieces; a short list, as most are, as it is. */
+/** Splits the candidates into strides. A short list, as most are, is not copied. */
 function* stridesOf(candidates: readonly HeldRow[]): Generator<readonly HeldRow[]> {
-  if (candidates.length > 0 && candidates.length <= STRIDE) yield candidates
-  else for (let at = 0; at < candidates.length; at += STRIDE) yield candidates.slice(at, at + STRIDE)
+  if (candidates.length > 0 && candidates.length <= STRIDE_SIZE) yield candidates
+  else for (let at = 0; at < candidates.length; at += STRIDE_SIZE) yield candidates.slice(at, at + STRIDE_SIZE)
 }

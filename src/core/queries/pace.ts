@@ -1,79 +1,76 @@
-/** How much one query may take, and how often it lets others have their turn. */
-import { VaultError } from '../errors.ts'
+/** The budget of one query, and when it yields to the event loop. */
+import { fault, words } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import { tooMuch } from '../sql/query-fault.ts'
 
-/** What one query may take. */
+/** Limits of one query. */
 export interface Budget {
-  /** Rows it may read. */
-  readonly rows: number
-  /** Milliseconds it may last. */
-  readonly milliseconds: number
-  /** Bytes the rows it holds for joins may take, as estimated. */
-  readonly bytes: number
+  /** Rows read, of all tables together. */
+  readonly maxRows: number
+  /** Duration in milliseconds. */
+  readonly timeoutMs: number
+  /** Estimated bytes of the rows buffered for joins. */
+  readonly maxBytes: number
 }
 
-/** The part of an `AbortSignal` that is asked. */
+/** The member of an `AbortSignal` that a query reads. Core has no DOM types. */
 export interface Stop {
   readonly aborted: boolean
 }
 
-/** The pace of one query. Every method throws once a budget is spent. */
+/**
+ * Meters one query. Its methods throw `limit_exceeded` above a budget; `turn` throws `deadline_exceeded` after the time limit and
+ * `cancelled` after an abort.
+ */
 export interface Pace {
-  /** Counts rows that were read. */
+  /** Adds rows that were read. */
   read(rows: number): void
-  /** Counts bytes that are held from now on; less than none where they are let go. */
+  /** Adds bytes to the memory in use; a negative number releases them. */
   hold(bytes: number): void
-  /** True when others have waited long enough. */
+  /** True if the event loop has been blocked for too long. */
   isDue(): boolean
-  /** Lets others have their turn. */
+  /** Yields to the event loop, then checks time limit and signal. */
   turn(): Promise<void>
 }
 
-/** Longest time the event loop is held, in nanoseconds: less than half of what others must be answered within. */
-const LONGEST_HOLD = 8_000_000n
+/** Longest time that a query blocks the event loop, in nanoseconds. */
+const MAX_BLOCKING_NS = 8_000_000n
 
-const NARROW = 'Narrow it, or compare searchable columns by =.'
+const NARROW = words('Narrow it, or compare searchable columns by =.')
 
-/** The pace of a query that begins now. */
+/** Creates the meter of a query that starts now. Throws like `turn`. */
 export function createPace(
   { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
   budget: Budget,
-  stop: Stop | undefined,
+  signal: Stop | undefined,
 ): Pace {
-  const end = clock.now() + BigInt(Math.ceil(budget.milliseconds)) * 1_000_000n
-  let lastTurn = clock.now()
+  const end = clock.now() + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
+  let lastYield = clock.now()
   let rowsRead = 0
-  let bytesHeld = 0
+  let bytesInUse = 0
 
   const assertTime = () => {
-    if (stop?.aborted === true) throw cancelled()
-    if (clock.now() > end) throw tooMuch(`It took longer than the ${budget.milliseconds} ms a query may take. ${NARROW}`)
+    if (signal?.aborted === true) throw fault('cancelled')`It was cancelled by its AbortSignal.`
+    if (clock.now() > end) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
   }
   assertTime()
   return {
     read(rows) {
       rowsRead += rows
-      if (rowsRead > budget.rows) {
-        throw tooMuch(`It reads more than the ${budget.rows} rows a query may read. ${NARROW}`)
-      }
+      if (rowsRead > budget.maxRows)
+        throw fault('limit_exceeded')`It exceeded the limit of ${budget.maxRows} rows read. ${NARROW}`
     },
     hold(bytes) {
-      bytesHeld += bytes
-      if (bytesHeld > budget.bytes) {
-        throw tooMuch(`Its joins need more memory than the ${budget.bytes} bytes a query may hold. Narrow the joined tables.`)
+      bytesInUse += bytes
+      if (bytesInUse > budget.maxBytes) {
+        throw fault('limit_exceeded')`It exceeded the join memory limit of ${budget.maxBytes} bytes. Narrow the joined tables.`
       }
     },
-    isDue: () => clock.now() - lastTurn > LONGEST_HOLD,
+    isDue: () => clock.now() - lastYield > MAX_BLOCKING_NS,
     async turn() {
       await scheduler.turn()
-      lastTurn = clock.now()
+      lastYield = clock.now()
       assertTime()
     },
   }
-}
-
-function cancelled(): VaultError {
-  return new VaultError('cancelled', 'Query failed. It was cancelled by its AbortSignal.')
 }

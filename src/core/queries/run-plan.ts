@@ -1,8 +1,9 @@
-/** Runs a planned query: the rows it answers, or its totals. */
-
+/** Runs a query plan: returns its rows or its aggregates. */
+import { VaultError } from '../errors.ts'
 import { answerOfCell, createAccumulator } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
+import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { HeldRow, ReadHeld, Tuple } from './held-row.ts'
@@ -13,17 +14,20 @@ import type { ScanContext } from './scan-rows.ts'
 import { scanRows } from './scan-rows.ts'
 import { createSift } from './sift-rows.ts'
 
-/** What a plan answers: rows still to be shown, or one answer for each aggregate; no totals where LIMIT or OFFSET leaves none. */
+/**
+ * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `answers` is undefined if LIMIT or OFFSET
+ * leaves out the one record of aggregates.
+ */
 export type Result =
   | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadHeld }
   | { readonly kind: 'totals'; readonly answers: readonly JsonValue[] | undefined }
 
-/** Runs a plan at its pace. Throws a range fault where a total is beyond every double. */
+/** Runs a plan within its budget. Throws a `range` error if an aggregate overflows a double. */
 export async function runPlan(context: ScanContext, plan: Plan, pace: Pace): Promise<Result> {
   const { outputs } = plan.query
   const read = createReader(plan)
-  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await answeredRows(context, plan, { pace, read }), read }
-  // One record of totals: an OFFSET passes over it, LIMIT 0 leaves it out.
+  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await resultRows(context, plan, { pace, read }), read }
+  // Aggregates are one record: any OFFSET skips it, and LIMIT 0 leaves it out.
   if (plan.query.limit === 0 || plan.query.offset > 0) return { kind: 'totals', answers: undefined }
   return { kind: 'totals', answers: await totals(context, plan, { pace, read, aggregates: outputs.aggregates }) }
 }
@@ -31,11 +35,11 @@ export async function runPlan(context: ScanContext, plan: Plan, pace: Pace): Pro
 interface Running {
   readonly pace: Pace
   readonly read: ReadHeld
-  /** Rows after which nobody asks for more. */
+  /** Number of rows after which no more are needed. */
   readonly most?: number
 }
 
-async function answeredRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
+async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
   const { query, first, way } = plan
   const { limit, offset } = query
   if (limit === 0) return []
@@ -63,15 +67,15 @@ async function totals(
 ): Promise<JsonValue[]> {
   const { first, way } = plan
   switch (way.kind) {
-    case 'measure': {
-      const cells = await context.storage.measure(first.source.table.physical.name, first.filter, way.measures)
-      return aggregates.map((output, index) => answerOfCell(output, cells[index] ?? null))
+    case 'aggregate': {
+      const cells = await context.storage.measure(first.source.table.physical.name, first.filter, way.aggregates)
+      return aggregates.map((output, index) => answerOfCell(output, at(cells, index)))
     }
     case 'totals':
       return await totalsOf(stream(context, plan, running), aggregates, running.read)
     case 'page':
     case 'rows':
-      throw new Error('totals are not answered row by row')
+      throw new VaultError('internal', 'Totals have a plan for rows. This is a defect; please report it.')
     default:
       return unreachable(way)
   }
@@ -91,7 +95,7 @@ async function totalsOf(
   return parts.map(({ accumulator }) => accumulator.answer())
 }
 
-/** The rows of FROM, joined step by step. */
+/** Yields the rows of FROM, joined step by step. */
 function stream(context: ScanContext, plan: Plan, { pace, read, most }: Running): AsyncIterable<readonly Tuple[]> {
   const { first, steps } = plan
   const isAlone = steps.length === 0 && most !== undefined

@@ -1,40 +1,41 @@
-/** Reads a table for a query: page after page by id, in slices short enough that others are answered meanwhile. */
+/** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
+import { at } from '../util/at.ts'
 import type { HeldRow } from './held-row.ts'
 import type { Pace } from './pace.ts'
 import type { Sift } from './sift-rows.ts'
 import { createSift } from './sift-rows.ts'
 
-/** Rows on the first page: often all that is needed, and few enough for an engine to hand over as they are. */
-const FIRST_PAGE = 64
-/** Rows on a page at most. */
-const LONGEST_PAGE = 1000
-/** Bytes and characters a page should have at most, judged by the page before. */
-const PAGE_BYTES = 4 * 1024 * 1024
-/** Rows and bytes opened between two turns of the event loop: few at first, more where that takes little time. */
-const FIRST_SLICE = 64
-const LONGEST_SLICE = 500
-const SLICE_BYTES = 512 * 1024
+/** Rows of the first page. It is often enough, and engines return so few without slicing. */
+const FIRST_PAGE_SIZE = 64
+/** Maximum rows of a page. */
+const MAX_PAGE_SIZE = 1000
+/** Target size of a page in bytes and characters, estimated from the page before. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
+/** Rows and bytes opened between two yields. Slices start small and grow while they take little time. */
+const FIRST_SLICE_SIZE = 64
+const MAX_SLICE_SIZE = 500
+const MAX_SLICE_BYTES = 512 * 1024
 
-/** What reading takes. */
+/** What reading needs. */
 export interface ScanContext {
   readonly storage: StorageReads
   readonly barrier: Barrier
 }
 
-/** What is to be read. */
+/** One scan of a table. */
 export interface Scan {
   readonly plan: SourcePlan
   readonly pace: Pace
-  /** Asked of storage beside the plan's own filter. */
+  /** A filter that storage evaluates in addition to the plan's own. */
   readonly also?: Filter
-  /** Rows after which nobody asks for more. */
+  /** Number of rows after which no more are needed. */
   readonly most?: number
 }
 
-/** The rows of one source that take part, in order of insertion, some at a time. A list is never empty. */
+/** Yields the visible rows of one source in order of insertion, in batches. A batch is never empty. */
 export async function* scanRows(
   { storage, barrier }: ScanContext,
   { plan, pace, also, most = Number.POSITIVE_INFINITY }: Scan,
@@ -42,21 +43,21 @@ export async function* scanRows(
   const sift = createSift(barrier, plan)
   const { columns } = sift
   const filter = both(plan.filter, also)
-  const state: Reading = { wanted: most, size: FIRST_SLICE }
-  let page: Page = { order: 'up', limit: FIRST_PAGE, columns }
+  const state: ScanState = { wanted: most, size: FIRST_SLICE_SIZE }
+  let page: Page = { order: 'up', limit: FIRST_PAGE_SIZE, columns }
   while (state.wanted > 0) {
     const rows = await storage.find(plan.source.table.physical.name, filter, page)
-    // What the caller may not see must not spend what he has: of rows that are judged only those count that take part.
+    // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isJudged) pace.read(rows.length)
-    yield* siftSlices(rows, state, { sift, plan, pace, isFirst: page.after === undefined })
+    yield* filterSlices(rows, state, { sift, plan, pace, isFirst: page.after === undefined })
     const last = rows.at(-1)
     if (last === undefined || rows.length < page.limit) return
     page = { order: 'up', limit: nextLimit(rows), after: last.id, columns }
   }
 }
 
-/** How many rows are still wanted, and how many are opened at a time. */
-interface Reading {
+/** Rows still needed, and rows opened per slice. */
+interface ScanState {
   wanted: number
   size: number
 }
@@ -68,23 +69,23 @@ interface Slicing {
   readonly isFirst: boolean
 }
 
-/** The rows of one page that take part, slice by slice. */
-async function* siftSlices(
+/** Yields the visible rows of one page, slice by slice. */
+async function* filterSlices(
   rows: readonly Row[],
-  state: Reading,
+  state: ScanState,
   { sift, plan, pace, isFirst }: Slicing,
 ): AsyncGenerator<HeldRow[]> {
   let end = 0
   for (let start = 0; start < rows.length; start = end) {
     end = endOfSlice(rows, start, state.size)
-    const held = sift.sift(rows.slice(start, end), state.wanted)
-    if (plan.isJudged) pace.read(held.length)
+    const buffered = sift.sift(rows.slice(start, end), state.wanted)
+    if (plan.isJudged) pace.read(buffered.length)
     const isDue = pace.isDue()
     state.size = nextSize(state.size, isDue)
-    state.wanted -= held.length
-    if (held.length > 0) yield held
+    state.wanted -= buffered.length
+    if (buffered.length > 0) yield buffered
     if (state.wanted <= 0) return
-    // Many queries end with their first page: those need not wait for a turn.
+    // Many queries end with their first page. Those need not yield.
     if (isDue || !isFirst) await pace.turn()
   }
 }
@@ -96,24 +97,24 @@ function both(filter: Filter, also: Filter | undefined): Filter {
 
 /** Slices grow while they take little time. */
 function nextSize(size: number, isDue: boolean): number {
-  return isDue ? Math.max(1, size >> 2) : Math.min(LONGEST_SLICE, size * 2)
+  return isDue ? Math.max(1, size >> 2) : Math.min(MAX_SLICE_SIZE, size * 2)
 }
 
-/** As many rows as fit a page if they are as long as these. */
+/** Number of rows that fit a page if they are as long as these. */
 function nextLimit(rows: readonly Row[]): number {
   const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0)
-  const fitting = Math.floor((PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
-  return Math.max(1, Math.min(LONGEST_PAGE, fitting))
+  const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
+  return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }
 
-/** Where a slice of at most so many rows ends; at least one row, however long. */
+/** End of a slice of at most `size` rows. It has at least one row of any length. */
 function endOfSlice(rows: readonly Row[], start: number, size: number): number {
-  const most = Math.min(rows.length, start + size)
+  const limit = Math.min(rows.length, start + size)
   let bytes = 0
   let end = start
-  while (end < most && bytes < SLICE_BYTES) {
-    const row = rows[end++]
-    bytes += row === undefined ? 0 : bytesOf(row)
+  while (end < limit && bytes < MAX_SLICE_BYTES) {
+    bytes += bytesOf(at(rows, end))
+    end++
   }
   return end
 }

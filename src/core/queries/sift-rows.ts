@@ -1,4 +1,7 @@
-/** From rows as storage found them to those that truly belong to a query: judged, filtered on opened values, and stripped to what goes on. */
+/**
+ * Evaluates on rows what storage could not: the policy's conditions and the residual conditions of the query. Keeps only the columns needed
+ * later.
+ */
 import type { Barrier } from '../barrier/barrier.ts'
 import { mintIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
@@ -13,128 +16,131 @@ import type { SourcePlan } from '../sql/plan.ts'
 import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { leastGrants, takesPart } from '../sql/source-access.ts'
+import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { HeldRow } from './held-row.ts'
 
-/** Sifts slices of rows. */
+/** Filters slices of rows. */
 export interface Sift {
-  /** The physical columns it looks at: all that storage need bring. */
+  /** The physical columns that it reads; storage need not return others. */
   readonly columns: readonly string[]
-  /** The rows among these that take part, no more than `most`. Throws `internal` where a body that must be opened does not open. */
+  /** Returns the visible rows among these, at most `most`. Throws `data_loss` if a body that must be opened fails authentication. */
   sift(rows: readonly Row[], most: number): HeldRow[]
 }
 
-/** The sift of one source. Conditions are compiled here, once. */
+/** Creates the filter of one source. Its conditions are compiled once. */
 export function createSift(barrier: Barrier, plan: SourcePlan): Sift {
   const conjuncts = splitConjuncts(plan.residual)
-  const shut = conjuncts.filter(isOnPlain)
-  const passesShut = createTest(allOf(shut))
+  const onPlain = conjuncts.filter(isOnPlain)
+  const passesPlain = createTest(allOf(onPlain))
   const passesOpened = createTest(allOf(conjuncts.filter((condition) => !isOnPlain(condition))))
-  const judge = createJudge(plan)
-  const decidesAfter = plan.isJudged || shut.length < conjuncts.length
+  const evaluator = createRowEvaluator(plan)
+  const filtersOpened = plan.isJudged || onPlain.length < conjuncts.length
   const columns = [...passesOpened.columns, ...(plan.isJudged ? plan.source.access.judgedBy : []), ...plan.carried]
-  const readsIds = plan.carriesId || passesOpened.readsIds || judge.readsIds
+  const readsIds = plan.carriesId || passesOpened.readsIds || evaluator.readsIds
 
-  const isThere = (cellOf: ValueOf): boolean => judge.grantsOf(cellOf) !== undefined
+  const isVisible = (cellOf: ValueOf): boolean => evaluator.grantsOf(cellOf) !== undefined
   const sift = (rows: readonly Row[], most: number): HeldRow[] => {
-    const there = judge.isOnPlain ? onlyPassing(barrier, plan.source.table, { ...judge, rows, test: isThere }) : rows
-    const survivors = passesShut.isOpen ? there : onlyPassing(barrier, plan.source.table, { ...passesShut, rows: there })
-    // Where nothing more is decided, no row is opened that will not be answered.
-    const opened = decidesAfter ? survivors : survivors.slice(0, most)
+    const visible = evaluator.isOnPlain ? onlyPassing(barrier, plan.source.table, { ...evaluator, rows, test: isVisible }) : rows
+    const survivors = passesPlain.isAlwaysTrue
+      ? visible
+      : onlyPassing(barrier, plan.source.table, { ...passesPlain, rows: visible })
+    // Without conditions on opened rows, only rows of the result are opened.
+    const opened = filtersOpened ? survivors : survivors.slice(0, most)
     if (opened.length === 0) return []
     const cursor = openColumns(barrier, plan.source.table, opened, columns)
     const ids = readsIds ? mintIds(barrier.ring, plan.source.table, idsOf(opened)) : []
-    const held: HeldRow[] = []
+    const buffered: HeldRow[] = []
     let index = 0
-    const cellOf: ValueOf = ({ column }) => (column === undefined ? (ids[index] ?? null) : cursor.value(column))
-    for (; index < opened.length && held.length < most; index++) {
+    const cellOf: ValueOf = ({ column }) => (column === undefined ? at(ids, index) : cursor.value(column))
+    for (; index < opened.length && buffered.length < most; index++) {
       cursor.to(index)
-      const grants = judge.grantsOf(cellOf)
+      const grants = evaluator.grantsOf(cellOf)
       if (grants === undefined || !passesOpened.test(cellOf)) continue
       const values = plan.carried.map((column) => cursor.value(column))
-      held.push({ id: opened[index]?.id ?? 0, publicId: ids[index], grants, values })
+      buffered.push({ id: at(opened, index).id, publicId: ids[index], grants, values })
     }
-    return held
+    return buffered
   }
-  return { columns: physicalOf([...passesShut.columns, ...columns]), sift }
+  return { columns: physicalOf([...passesPlain.columns, ...columns]), sift }
 }
 
-/** Where the values of these columns stand: the body for all that are sealed. */
+/** The physical columns that contain these values: the body for all sealed columns. */
 function physicalOf(columns: readonly Column[]): string[] {
   return [...new Set(columns.map(({ plain }) => plain ?? BODY))]
 }
 
-/** A condition ready to be asked. */
-interface Test {
-  /** True where it lets every row pass. */
-  readonly isOpen: boolean
+/** A compiled condition and the columns it reads. */
+interface RowTest {
+  /** True if every row passes. */
+  readonly isAlwaysTrue: boolean
   readonly columns: readonly Column[]
   readonly readsIds: boolean
   test(cellOf: ValueOf): boolean
 }
 
-function createTest(condition: Condition): Test {
+function createTest(condition: Condition): RowTest {
   const refs = columnsOf(condition)
   const evaluate = compileCondition(condition)
   return {
-    isOpen: isAlways(condition),
+    isAlwaysTrue: isAlways(condition),
     columns: refs.flatMap(({ column }) => column ?? []),
     readsIds: refs.some(({ column }) => column === undefined),
     test: (cellOf) => evaluate(cellOf) === true,
   }
 }
 
-/** Rows that pass a test on what storage keeps plain: bodies stay shut. */
+/** Returns the rows that pass a test on plain columns. No body is opened. */
 function onlyPassing(
   barrier: Barrier,
   table: Table,
-  { rows, readsIds, test }: Pick<Test, 'readsIds' | 'test'> & { readonly rows: readonly Row[] },
+  { rows, readsIds, test }: Pick<RowTest, 'readsIds' | 'test'> & { readonly rows: readonly Row[] },
 ): readonly Row[] {
   const cursor = openColumns(barrier, table, rows, [])
   const ids = readsIds ? mintIds(barrier.ring, table, idsOf(rows)) : []
-  let at = 0
-  const cellOf: ValueOf = ({ column }) => (column === undefined ? (ids[at] ?? null) : cursor.value(column))
+  let current = 0
+  const cellOf: ValueOf = ({ column }) => (column === undefined ? at(ids, current) : cursor.value(column))
   return rows.filter((_, index) => {
-    at = index
+    current = index
     cursor.to(index)
     return test(cellOf)
   })
 }
 
-interface Judge {
+interface RowEvaluator {
   readonly readsIds: boolean
-  /** True where rows are judged by what storage keeps plain: then none that is not there is opened, nor heard of if it is damaged. */
+  /** True if the policy's conditions read only plain columns. Then no hidden row is opened, and damage to one is never reported. */
   readonly isOnPlain: boolean
-  /** The grants of the row at hand, undefined where it does not exist for this query. */
+  /** The grants of the current row, or undefined if the row is not visible to this query. */
   grantsOf(cellOf: ValueOf): RowGrants | undefined
 }
 
-function createJudge({ source: { access }, isJudged, demand }: SourcePlan): Judge {
+function createRowEvaluator({ source: { access }, isJudged, demand }: SourcePlan): RowEvaluator {
   if (!isJudged) {
     const grants = leastGrants(access)
     return { readsIds: false, isOnPlain: false, grantsOf: () => grants }
   }
-  const judges = compiledConditions(access)
-  // Rows in which the same conditions hold share their grants, and so whether they take part.
-  const verdicts = new Map<RowGrants, boolean>()
+  const conditions = compiledConditions(access)
+  // Rows with equal truths share one grants object, so visibility is computed once for it.
+  const visibility = new Map<RowGrants, boolean>()
   return {
     isOnPlain: access.conditions.every(isOnPlain),
     readsIds: access.conditions.some((condition) => columnsOf(condition).some(({ column }) => column === undefined)),
     grantsOf(cellOf) {
-      const grants = access.forRow(judges.map((judge) => judge(cellOf)))
-      let isThere = verdicts.get(grants)
-      if (isThere === undefined) {
-        isThere = takesPart(grants, demand)
-        verdicts.set(grants, isThere)
+      const grants = access.forRow(conditions.map((evaluate) => evaluate(cellOf)))
+      let isVisible = visibility.get(grants)
+      if (isVisible === undefined) {
+        isVisible = takesPart(grants, demand)
+        visibility.set(grants, isVisible)
       }
-      return isThere ? grants : undefined
+      return isVisible ? grants : undefined
     },
   }
 }
 
 /**
- * True for a condition that can be asked before a row is known to take part. One whose pattern is a column cannot: the
- * pattern may be at fault, and a row that is not there for the caller must not be heard of.
+ * True for a condition on plain columns that can be evaluated before the row is known to be visible. A pattern read from a column cannot:
+ * if it is invalid, its error would reveal a hidden row.
  */
 function isOnPlain(condition: Condition): boolean {
   return (

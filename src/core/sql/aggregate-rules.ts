@@ -1,14 +1,14 @@
-/** What each aggregate takes, as data. */
+/** Argument types of each aggregate, as data. */
 import type { ColumnTypeName } from '../values/column-type.ts'
 import type { AggregateName } from './select.ts'
 
-/** One aggregate's rules. */
+/** The rules of one aggregate. */
 export interface AggregateRule {
-  /** Types whose values it takes; undefined for every type. */
+  /** Types of its argument; undefined for every type. */
   readonly takes: ReadonlySet<ColumnTypeName> | undefined
-  /** How a refusal names those types. */
+  /** These types as an error lists them. */
   readonly takesText: string
-  /** True where the answer tells more of the values than that they are there. */
+  /** True if the result depends on the values, not only on how many there are. */
   readonly readsValues: boolean
 }
 
@@ -20,7 +20,7 @@ const ORDERED: AggregateRule = {
   readsValues: true,
 }
 
-/** The rules of each aggregate. */
+/** The rules by aggregate. */
 export const AGGREGATE_RULES: Readonly<Record<AggregateName, AggregateRule>> = {
   sum: NUMBERS,
   avg: NUMBERS,

@@ -1,4 +1,5 @@
-/** Aggregates: computed value by value, or read off what storage computed. */
+/** Aggregates: computed value by value, or converted from what storage computed. */
+import { say, VaultError, words } from '../errors.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { Cell, Measure } from '../ports/storage.ts'
 import { unreachable } from '../util/unreachable.ts'
@@ -8,15 +9,15 @@ import type { AnyColumnType } from '../values/column-types.ts'
 import { columnTypes } from '../values/column-types.ts'
 import type { AggregateOutput, Outputs } from './query.ts'
 
-/** Takes values one by one and answers one. */
+/** Adds values one by one and returns one result. */
 export interface Accumulator {
-  /** One row's value; null counts for nothing. */
+  /** Adds the value of one row. Null is ignored. */
   add(value: unknown): void
-  /** What the aggregate is of all values so far. Throws a range fault where it is beyond every double. */
+  /** Returns the aggregate of all values so far. Throws a `range` error if it overflows a double. */
   answer(): JsonValue
 }
 
-/** An accumulator of one aggregate. COUNT(*) is handed anything but null. */
+/** Creates the accumulator of an aggregate. For COUNT(*) the caller adds any value that is not null. */
 export function createAccumulator(output: AggregateOutput): Accumulator {
   const type = typeOf(output)
   switch (output.name) {
@@ -34,19 +35,19 @@ export function createAccumulator(output: AggregateOutput): Accumulator {
   }
 }
 
-/** What storage is to compute in place of all these aggregates, undefined where it cannot compute each of them. */
+/** The aggregates that storage computes in place of these, or undefined if it cannot compute all of them. */
 export function measuresOf({ aggregates }: Extract<Outputs, { readonly kind: 'totals' }>): readonly Measure[] | undefined {
   const measures = aggregates.flatMap(({ name, ref }): readonly Measure[] => {
     const column = ref?.column
     if (name === 'count' && column === undefined) return [{ kind: 'count' }]
-    // A value has a digest, and no value has none.
-    const counted = column?.plain ?? (name === 'count' ? column?.digest : undefined)
-    return counted === undefined ? [] : [{ kind: name, column: counted }]
+    // A column has a digest exactly when it has a value, so counting digests counts values.
+    const storageColumn = column?.plain ?? (name === 'count' ? column?.digest : undefined)
+    return storageColumn === undefined ? [] : [{ kind: name, column: storageColumn }]
   })
   return measures.length === aggregates.length ? measures : undefined
 }
 
-/** The answer that a measure's cell stands for. */
+/** Converts a cell that storage computed to the aggregate's result. */
 export function answerOfCell(output: AggregateOutput, cell: Cell): JsonValue {
   if (cell === null) return null
   switch (output.name) {
@@ -57,15 +58,15 @@ export function answerOfCell(output: AggregateOutput, cell: Cell): JsonValue {
     }
     case 'count':
     case 'sum':
-      return numberAnswer(output, numeric(cell))
+      return toJsonNumber(output, numeric(cell))
     case 'avg':
-      return numberAnswer(output, Number(numeric(cell)))
+      return toJsonNumber(output, Number(numeric(cell)))
     default:
       return unreachable(output.name)
   }
 }
 
-/** The id is text. */
+/** The type of the argument. The record id is STRING. */
 function typeOf({ ref }: AggregateOutput): AnyColumnType {
   return ref?.column?.type ?? columnTypes.STRING
 }
@@ -91,7 +92,7 @@ function createExtreme(type: AnyColumnType, sign: 1 | -1): Accumulator {
   }
 }
 
-/** Sums of integers are exact however large; those of floats are doubles. A mean is the sum's double by the count. */
+/** Sums of INTEGER are exact at any size; sums of FLOAT are doubles. AVG is the sum as a double, divided by the count. */
 function createSum(output: AggregateOutput): Accumulator {
   let near = 0
   let far = 0n
@@ -108,22 +109,22 @@ function createSum(output: AggregateOutput): Accumulator {
     answer() {
       if (count === 0) return null
       const sum = isWhole ? toSafeNumber(far + BigInt(near)) : near
-      return numberAnswer(output, output.name === 'avg' ? Number(sum) / count : sum)
+      return toJsonNumber(output, output.name === 'avg' ? Number(sum) / count : sum)
     },
   }
 }
 
-/** A number as JSON has it; an integer past 2^53 travels as text. */
-function numberAnswer({ name, at }: AggregateOutput, value: number | bigint): JsonValue {
+/** A number in JSON. An integer beyond 2^53 becomes a string. */
+function toJsonNumber({ name, at }: AggregateOutput, value: number | bigint): JsonValue {
   if (typeof value === 'bigint') {
     const near = toSafeNumber(value)
     return typeof near === 'number' ? near : near.toString()
   }
   if (Number.isFinite(value)) return value
-  throw new TextFault('range', `${name.toUpperCase()} of this column is beyond the range of FLOAT.`, at)
+  throw new TextFault('range', say`${words(name.toUpperCase())} of this column overflows FLOAT.`, at)
 }
 
 function numeric(cell: Exclude<Cell, null>): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
-  throw new Error('a measure of numbers is no number')
+  throw new VaultError('internal', 'Storage returned a numeric aggregate that is not a number.')
 }

@@ -1,4 +1,6 @@
-/** Everything a query does with columns, each allowed or refused as it is claimed, before any row is read. */
+/** Registers every use of a column in a query and checks that the caller's grants allow it, before any row is read. */
+
+import { say, words } from '../errors.ts'
 import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { TextFault } from '../expressions/text-fault.ts'
@@ -9,13 +11,13 @@ import type { Scope } from './scope.ts'
 import { findColumn, unknownColumn } from './scope.ts'
 import { couldShowPlain } from './source-access.ts'
 
-/** The uses claimed so far, and what names mean at the place at hand. */
+/** The uses registered so far, and the scope that resolves names. */
 export interface Claims {
   readonly uses: Use[]
   readonly scope: Scope
 }
 
-/** Claims one use of a column by name, and answers which column it is. Throws a name or level fault. */
+/** Registers one use of a column by name and returns the column. Throws a `name` or `level` error. */
 export function claim({ uses, scope }: Claims, name: ColumnName, kind: UseKind): ColumnRef {
   const ref = findColumn(scope, name)
   const source = scope.sources[ref.source]
@@ -24,9 +26,9 @@ export function claim({ uses, scope }: Claims, name: ColumnName, kind: UseKind):
   return ref
 }
 
-/** Claims every column a condition speaks of. */
+/** Registers every column of a condition. */
 export function claimCondition(claims: Claims, expression: Expression): void {
-  const claimAll = (kind: UseKind, ...operands: readonly Operand[]) => {
+  const useAll = (kind: UseKind, ...operands: readonly Operand[]) => {
     for (const operand of operands) if (operand.kind === 'column') claim(claims, operand, kind)
   }
   switch (expression.kind) {
@@ -38,16 +40,16 @@ export function claimCondition(claims: Claims, expression: Expression): void {
       claimCondition(claims, expression.operand)
       break
     case 'compare':
-      claimAll(expression.operator === '=' ? 'compared by =' : 'compared', expression.left, expression.right)
+      useAll(expression.operator === '=' ? 'equality' : 'comparison', expression.left, expression.right)
       break
     case 'like':
-      claimAll('compared', expression.left, expression.right)
+      useAll('comparison', expression.left, expression.right)
       break
     case 'isNull':
-      claimAll('tested for null', expression.operand)
+      useAll('null test', expression.operand)
       break
     case 'hasKey':
-      claimAll('compared', expression.operand, expression.key)
+      useAll('comparison', expression.operand, expression.key)
       break
     case 'truth':
       break
@@ -56,7 +58,10 @@ export function claimCondition(claims: Claims, expression: Expression): void {
   }
 }
 
-/** A column that is not shown highly enough is forbidden; one that is not shown at all does not exist. */
+/**
+ * Throws a `level` error for a column that the caller sees, but at too low a level. A column that the caller never sees gives the same
+ * error as an unknown one.
+ */
 function assertGranted(
   { access }: Source,
   column: Column,
@@ -64,25 +69,26 @@ function assertGranted(
 ): void {
   if (isGranted(access, column, kind)) return
   if (!access.couldSee(column)) throw unknownColumn(name)
-  const needed = kind === 'compared by =' ? 'READ in plain text, or SEARCH' : 'READ in plain text'
+  const needed = words(kind === 'equality' ? 'READ in plain text, or SEARCH' : 'READ in plain text')
+  const use = words(kind === 'comparison' ? 'a comparison' : `an ${kind}`)
   throw new TextFault(
     'level',
-    `Column ${column.name} is ${kind} here, which needs ${needed}. Ask the owner of the vault for a role.`,
+    say`Column ${column.name} is used in ${use}, which requires ${needed}. Ask the vault owner for a role.`,
     name.at,
   )
 }
 
 function isGranted(access: Source['access'], column: Column, kind: UseKind): boolean {
   switch (kind) {
-    case 'shown':
-    case 'spread':
-    case 'tested for null':
-    case 'counted':
+    case 'select':
+    case 'select all':
+    case 'null test':
+    case 'count':
       return access.couldSee(column)
-    case 'compared by =':
+    case 'equality':
       return access.couldMay('SEARCH', column) || couldShowPlain(access, column)
-    case 'compared':
-    case 'aggregated':
+    case 'comparison':
+    case 'aggregate':
       return couldShowPlain(access, column)
     default:
       return unreachable(kind)

@@ -1,8 +1,9 @@
-/** Tells how a query would be answered: columns, levels and strategies, and never a value. */
+/** Explains a query plan: columns, redaction levels and strategies, never a value. */
 import { columnsOf } from '../expressions/columns-of.ts'
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Plan, SourcePlan, StepPlan, Way } from './plan.ts'
 import type { Query, UseKind } from './query.ts'
@@ -13,51 +14,54 @@ export interface ExplainedSource {
   readonly table: string
   readonly alias: string
   /** `from`, or the kind of its join. */
-  readonly joined: string
-  /** How rows are found that belong to those before: `lookup` asks storage for few and reads the table once for many, `table` reads it once. */
-  readonly partners: 'none' | 'lookup' | 'table' | 'pairs'
-  /** The filter storage is asked, a `?` for each value; `every row` where it is asked for all. */
-  readonly asks: string
-  /** Columns of what is decided on each row that storage found. */
-  readonly evaluated: readonly string[]
-  /** Columns by which rows are told to belong to those before. */
-  readonly pairedBy: readonly string[]
-  /** Columns of what is decided right after this table is joined. */
-  readonly decidedAfter: readonly string[]
-  /** Sealed columns for which bodies are opened. */
-  readonly opened: readonly string[]
-  /** Columns of the policy's own conditions, asked row by row. */
-  readonly judgedBy: readonly string[]
+  readonly joinKind: string
+  /**
+   * How matching rows are found. `index lookup` queries storage for each batch, and reads the table once after about 2,000 rows. `hash` and
+   * `nested loop` read the table once.
+   */
+  readonly joinMethod: 'none' | 'index lookup' | 'hash' | 'nested loop'
+  /** The filter that storage evaluates, with `?` for each value; `every row` without one. */
+  readonly storageFilter: string
+  /** Columns of the conditions that the vault evaluates on each row that storage returns. */
+  readonly residualColumns: readonly string[]
+  /** Columns of the join condition. */
+  readonly joinColumns: readonly string[]
+  /** Columns of the conditions evaluated after the join. */
+  readonly postJoinColumns: readonly string[]
+  /** Sealed columns for which record bodies are opened. */
+  readonly openedColumns: readonly string[]
+  /** Columns of the policy's conditions, evaluated on each row. */
+  readonly policyColumns: readonly string[]
 }
 
-/** What allows one use of a column. */
+/** The grant that allows one use of a column. */
 export interface ExplainedColumn {
   readonly column: string
   readonly use: UseKind
   readonly allowedBy: string
 }
 
-/** A printable account of a plan. */
+/** An explained query plan. */
 export interface QueryPlan {
   readonly sources: readonly ExplainedSource[]
   readonly columns: readonly ExplainedColumn[]
-  /** How the answer comes about. */
-  readonly answer: string
+  /** How the result is computed. */
+  readonly strategy: string
   readonly limit: number
   readonly offset: number
-  /** All of it as lines of text. */
+  /** The whole plan as lines of text. */
   readonly text: string
 }
 
-/** Accounts for a plan. */
+/** Explains a plan. `idName` is the name of the record id. */
 export function explainPlan(plan: Plan, idName: string): QueryPlan {
   const naming: Naming = { query: plan.query, idName }
   const sources = [
-    explainSource(plan.first, naming, { joined: 'from', partners: 'none', pairedBy: [], decidedAfter: [] }),
+    explainSource(plan.first, naming, { joinKind: 'from', joinMethod: 'none', joinColumns: [], postJoinColumns: [] }),
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
-  const explained = { sources, columns: explainColumns(naming), answer: WAYS[plan.way.kind], limit, offset }
+  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.way.kind], limit, offset }
   return { ...explained, text: printPlan(explained) }
 }
 
@@ -66,42 +70,42 @@ interface Naming {
   readonly idName: string
 }
 
-const WAYS: Readonly<Record<Way['kind'], string>> = {
-  page: 'storage finds, skips and counts the rows',
-  measure: 'storage computes the totals',
-  rows: 'rows are read until there are enough',
-  totals: 'every row is read and added up',
+const STRATEGIES: Readonly<Record<Way['kind'], string>> = {
+  page: 'storage applies filter, offset and limit',
+  aggregate: 'storage computes the aggregates',
+  rows: 'rows are read until the limit is reached',
+  totals: 'every row is read and aggregated',
 }
 
-/** How a table is tied to those before it. */
-type Tie = Pick<ExplainedSource, 'joined' | 'partners' | 'pairedBy' | 'decidedAfter'>
+/** How a table is joined to those before it. */
+type ExplainedJoin = Pick<ExplainedSource, 'joinKind' | 'joinMethod' | 'joinColumns' | 'postJoinColumns'>
 
-function explainStep(step: StepPlan, naming: Naming): Tie {
+function explainStep(step: StepPlan, naming: Naming): ExplainedJoin {
   return {
-    joined: `${step.kind} join`,
-    partners: partnersOf(step),
-    pairedBy: columnsOf(step.on).map((ref) => nameOf(ref, naming)),
-    decidedAfter: columnsOf(step.after).map((ref) => nameOf(ref, naming)),
+    joinKind: `${step.kind} join`,
+    joinMethod: joinMethodOf(step),
+    joinColumns: columnsOf(step.on).map((ref) => nameOf(ref, naming)),
+    postJoinColumns: columnsOf(step.after).map((ref) => nameOf(ref, naming)),
   }
 }
 
-function partnersOf({ pairs, canLookUp }: StepPlan): ExplainedSource['partners'] {
-  if (pairs.length === 0) return 'pairs'
-  return canLookUp ? 'lookup' : 'table'
+function joinMethodOf({ pairs, canLookUp }: StepPlan): ExplainedSource['joinMethod'] {
+  if (pairs.length === 0) return 'nested loop'
+  return canLookUp ? 'index lookup' : 'hash'
 }
 
-function explainSource(plan: SourcePlan, naming: Naming, tie: Tie): ExplainedSource {
+function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): ExplainedSource {
   const { source, residual, isJudged, carried } = plan
-  const judgedBy = isJudged ? source.access.judgedBy : []
-  const read = [...refsToColumns(residual), ...judgedBy, ...carried]
+  const policyColumns = isJudged ? source.access.judgedBy : []
+  const read = [...refsToColumns(residual), ...policyColumns, ...carried]
   return {
     table: source.table.name,
     alias: source.alias,
-    ...tie,
-    asks: plan.filter.kind === 'every' ? 'every row' : printFilter(plan.filter, source.table, naming.idName),
-    evaluated: columnsOf(residual).map((ref) => nameOf(ref, naming)),
-    opened: namesOf(read.filter((column) => column.plain === undefined)),
-    judgedBy: namesOf(judgedBy),
+    ...join,
+    storageFilter: plan.filter.kind === 'every' ? 'every row' : printFilter(plan.filter, source.table, naming.idName),
+    residualColumns: columnsOf(residual).map((ref) => nameOf(ref, naming)),
+    openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
+    policyColumns: namesOf(policyColumns),
   }
 }
 
@@ -114,39 +118,39 @@ function namesOf(columns: readonly Column[]): string[] {
 }
 
 function nameOf({ source, column }: ColumnRef, { query, idName }: Naming): string {
-  return `${query.sources[source]?.alias}.${column?.name ?? idName}`
+  return `${at(query.sources, source).alias}.${column?.name ?? idName}`
 }
 
 function explainColumns(naming: Naming): ExplainedColumn[] {
-  const told = new Map<string, ExplainedColumn>()
+  const explained = new Map<string, ExplainedColumn>()
   for (const { ref, kind } of naming.query.uses) {
     const column = nameOf(ref, naming)
-    told.set(`${column} ${kind}`, { column, use: kind, allowedBy: allowance(ref, kind, naming.query) })
+    explained.set(`${column} ${kind}`, { column, use: kind, allowedBy: allowance(ref, kind, naming.query) })
   }
-  return [...told.values()]
+  return [...explained.values()]
 }
 
-/** What the rules found to allow this use in some row. */
+/** The grant that allows this use in at least one row. */
 function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Query): string {
-  const access = sources[source]?.access
-  if (column === undefined || access === undefined) return 'READ of the record'
+  const { access } = at(sources, source)
+  if (column === undefined) return 'READ of the record'
   switch (kind) {
-    case 'shown':
-    case 'spread':
-    case 'tested for null':
-    case 'counted':
+    case 'select':
+    case 'select all':
+    case 'null test':
+    case 'count':
       return 'READ at any level'
-    case 'compared by =':
+    case 'equality':
       return couldShowPlain(access, column) ? 'READ in plain text' : 'SEARCH'
-    case 'compared':
-    case 'aggregated':
+    case 'comparison':
+    case 'aggregate':
       return 'READ in plain text'
     default:
       return unreachable(kind)
   }
 }
 
-/** A filter in the words of a query: columns by their own names, a digest marked as one, every value a `?`. */
+/** Prints a filter like a WHERE clause: column names of the schema, digests marked as such, and `?` for every value. */
 function printFilter(filter: Filter, table: Table, idName: string): string {
   const print = (part: Filter) => printFilter(part, table, idName)
   switch (filter.kind) {
@@ -175,22 +179,22 @@ function physicalName(physical: string, table: Table, idName: string): string {
   return column.digest === physical ? `digest of ${column.name}` : column.name
 }
 
-function printPlan({ sources, columns, answer, limit, offset }: Omit<QueryPlan, 'text'>): string {
+function printPlan({ sources, columns, strategy, limit, offset }: Omit<QueryPlan, 'text'>): string {
   const lines = sources.flatMap((source) => [
-    `${source.joined} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${partnerWords(source)}`,
-    `  storage is asked: ${source.asks}`,
-    ...listed('  left to evaluate', source.evaluated),
-    ...listed('  opened', source.opened),
-    ...listed('  paired by', source.pairedBy),
-    ...listed('  decided after', source.decidedAfter),
-    ...listed('  judged by policy on', source.judgedBy),
+    `${source.joinKind} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${printMethod(source)}`,
+    `  storage filter: ${source.storageFilter}`,
+    ...listed('  residual columns', source.residualColumns),
+    ...listed('  opened columns', source.openedColumns),
+    ...listed('  join columns', source.joinColumns),
+    ...listed('  post-join columns', source.postJoinColumns),
+    ...listed('  policy columns', source.policyColumns),
   ])
   const uses = columns.map(({ column, use, allowedBy }) => `  ${column} ${use}: ${allowedBy}`)
-  return [...lines, `answer: ${answer}; limit ${limit}, offset ${offset}`, 'columns:', ...uses].join('\n')
+  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, 'columns:', ...uses].join('\n')
 }
 
-function partnerWords({ partners }: ExplainedSource): string {
-  return partners === 'none' ? '' : `, partners by ${partners}`
+function printMethod({ joinMethod }: ExplainedSource): string {
+  return joinMethod === 'none' ? '' : `, by ${joinMethod}`
 }
 
 function listed(title: string, names: readonly string[]): string[] {

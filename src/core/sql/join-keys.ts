@@ -1,13 +1,13 @@
-/** By what partners of a join are found: equalities of columns, and the keys their values are filed under. */
+/** Equalities in join conditions, and the keys of the values that they compare. */
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 
-/** `left = right`, where `right` is of the table being joined and `left` of those before it. */
+/** `left = right`: `right` belongs to the joined table, `left` to a table before it. */
 export interface EqualPair {
   readonly left: ColumnRef
   readonly right: ColumnRef
 }
 
-/** The equalities among these conditions that tie source `joined` to earlier ones. */
+/** The equalities among these conditions between source `joined` and the sources before it. */
 export function equalPairs(conditions: readonly Condition[], joined: number): EqualPair[] {
   return conditions.flatMap((condition) => {
     if (condition.kind !== 'compare' || condition.operator !== '=') return []
@@ -19,10 +19,10 @@ export function equalPairs(conditions: readonly Condition[], joined: number): Eq
   })
 }
 
-/** What a row is filed under. Equal values have equal keys; so may some that differ, and a null has none. */
+/** The key of a row in a join index. Equal values have equal keys, and different values can have equal keys. */
 export type JoinKey = string | number | boolean
 
-/** The key of these values, undefined where one of them is null: null equals nothing. */
+/** The key of these values, or undefined if one of them is null: null equals nothing. */
 export function joinKey(values: readonly unknown[]): JoinKey | undefined {
   const keys: JoinKey[] = []
   for (const value of values) {
@@ -34,7 +34,7 @@ export function joinKey(values: readonly unknown[]): JoinKey | undefined {
   return keys.length === 1 ? only : JSON.stringify(keys)
 }
 
-/** An INTEGER is filed as the double nearest to it, so that it meets the FLOAT it equals. */
+/** The key of an INTEGER is the nearest double, so that it finds the FLOAT that it equals. */
 function keyOfValue(value: unknown): JoinKey | undefined {
   switch (typeof value) {
     case 'string':

@@ -1,4 +1,5 @@
-/** Reads what stands between SELECT and FROM. */
+/** Parses the select list. */
+import { say } from '../errors.ts'
 import type { ColumnName, Literal } from '../expressions/ast.ts'
 import { parseColumn } from '../expressions/expression-parser.ts'
 import type { LexemeCursor, PlacedName } from '../expressions/lexeme-cursor.ts'
@@ -15,25 +16,25 @@ export function parseItems(cursor: LexemeCursor): readonly SelectItem[] {
 }
 
 /**
- * Words that could be names but begin something else where an alias without AS may stand: what PostgreSQL's list of key words marks as
- * "requires AS", and what is better refused by its name.
+ * Words that are names, but not aliases without AS. They are the key words that PostgreSQL marks "requires AS", and words that give a
+ * better error as an unsupported construct.
  */
 const NEEDS_AS: ReadonlySet<string> = new Set(
   `array char character collate create day fetch filter for grant hour into isnull minute month notnull over overlaps precision
   returning second similar tablesample to varying window within without year`.split(/\s+/),
 )
 
-/** Whether an alias stands here that AS does not announce. */
+/** True if the current lexeme is an alias without AS. */
 export function atBareAlias(cursor: LexemeCursor): boolean {
   const { kind, text } = cursor.peek()
   return cursor.atName() && (kind === 'quoted' || !NEEDS_AS.has(text))
 }
 
-/** Refuses aliases no answer could be keyed by. */
+/** Throws `TextFault` for an alias that cannot be a key of a result record. */
 export function assertAlias({ name, at }: PlacedName): void {
-  if (name.length > LONGEST_NAME) throw new TextFault('limit', `This alias is longer than ${LONGEST_NAME} characters.`, at)
-  // An answer is an object of the host's language, where this key is not one like others.
-  if (name === '__proto__') throw new TextFault('name', 'This alias is reserved. Choose another one.', at)
+  if (name.length > LONGEST_NAME) throw new TextFault('limit', say`This alias is longer than ${LONGEST_NAME} characters.`, at)
+  // A result is a JavaScript object, in which this key sets the prototype.
+  if (name === '__proto__') throw new TextFault('name', say`This alias is reserved. Use another.`, at)
 }
 
 /** `item = '*' | name '.' '*' | ( call | column ) [ [ AS ] name ]` */
@@ -48,7 +49,7 @@ function parseItem(cursor: LexemeCursor): SelectItem {
   return { kind: 'value', column, alias: parseAlias(cursor), at }
 }
 
-/** What a select list may hold in SQL, but only a host's language computes here. */
+/** Throws `TextFault` for values and expressions, which SQL allows in a select list and the subset does not. */
 function refuseValues(cursor: LexemeCursor): void {
   const { at } = cursor.peek()
   if (atValue(cursor)) throw unsupported('A value in the select list', at)
@@ -82,7 +83,7 @@ function parseCall(cursor: LexemeCursor): SelectItem {
   return { kind: 'aggregate', name, column, text: `${name}(${columnText(column)})`, alias: parseAlias(cursor), at }
 }
 
-/** `argument = '*' | [ ALL ] column`, the column in as many parentheses as one likes; `*` is for COUNT */
+/** `argument = '*' | [ ALL ] column`. The column can be in parentheses; `*` is only for COUNT. */
 function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnName | undefined {
   if (name === 'count' && cursor.takeSymbol('*')) return undefined
   cursor.takeWord('all')
@@ -116,8 +117,8 @@ function parseLevel(cursor: LexemeCursor): Literal {
 }
 
 function parseAlias(cursor: LexemeCursor): string | undefined {
-  const isSaid = cursor.takeWord('as')
-  if (!isSaid && !atBareAlias(cursor)) {
+  const hasAs = cursor.takeWord('as')
+  if (!hasAs && !atBareAlias(cursor)) {
     refuseConditions(cursor)
     return undefined
   }

@@ -1,5 +1,5 @@
-/** Reads a query: text to the tree of one SELECT. What else SQL has is refused by its name and place. */
-
+/** Parses a query: text to the syntax tree of one SELECT. Other SQL gives an error with its name and position. */
+import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
@@ -10,7 +10,7 @@ import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
 import type { FromTable, Join, JoinKind, Select } from './select.ts'
 
 /**
- * The tree of a query. Throws TextFault of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
+ * Parses a query. Throws `TextFault` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
  *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
@@ -29,10 +29,10 @@ export function parseSelect(text: string): Select {
   return { items, from, joins, where, limit, offset }
 }
 
-/** Each pattern is matched with every row's text, at one go: many of them would hold everybody else up. */
+/** Limits the patterns. Each is matched with the text of a row without a pause, so many of them would block the event loop. */
 function assertFewPatterns(cursor: LexemeCursor): void {
   if (cursor.count('like', 'ilike') <= MOST_PATTERNS) return
-  throw new TextFault('limit', `A query may hold ${MOST_PATTERNS} LIKE and ILIKE at most.`, 0)
+  throw new TextFault('limit', say`A query can have at most ${MOST_PATTERNS} LIKE and ILIKE.`, 0)
 }
 
 function expectFrom(cursor: LexemeCursor): void {
@@ -61,8 +61,8 @@ function expectTableName(cursor: LexemeCursor): PlacedName {
 }
 
 function parseTableAlias(cursor: LexemeCursor): PlacedName | undefined {
-  const isSaid = cursor.takeWord('as')
-  if (!isSaid && !atBareAlias(cursor)) return undefined
+  const hasAs = cursor.takeWord('as')
+  if (!hasAs && !atBareAlias(cursor)) return undefined
   const alias = cursor.expectName('an alias')
   assertAlias(alias)
   return alias
@@ -106,14 +106,14 @@ interface Window {
   readonly offset: number | undefined
 }
 
-/** `window = { LIMIT number | OFFSET number }`, each once at most */
+/** `window = { LIMIT number | OFFSET number }`, each at most once */
 function parseWindow(cursor: LexemeCursor): Window {
   const window: { limit: number | undefined; offset: number | undefined } = { limit: undefined, offset: undefined }
   for (;;) {
     const { at } = cursor.peek()
     const bound = (['limit', 'offset'] as const).find((word) => cursor.takeWord(word))
     if (bound === undefined) return window
-    if (window[bound] !== undefined) throw new TextFault('syntax', `${bound.toUpperCase()} stands twice.`, at)
+    if (window[bound] !== undefined) throw new TextFault('syntax', say`${words(bound.toUpperCase())} appears twice.`, at)
     window[bound] = parseWholeNumber(cursor)
     if (cursor.atSymbol(',')) throw unsupported('LIMIT with two numbers (write OFFSET)', cursor.peek().at)
   }
@@ -124,11 +124,11 @@ function parseWholeNumber(cursor: LexemeCursor): number {
   if (cursor.atWord('null')) throw unsupported('LIMIT or OFFSET of NULL', at)
   const isNegative = cursor.atSymbol('-') && cursor.peek(1).kind === 'number' && cursor.takeSymbol('-')
   const { kind, text } = cursor.peek()
-  if (kind !== 'number') throw cursor.fault('a whole number')
+  if (kind !== 'number') throw cursor.fault('an integer')
   cursor.next()
   const number = Number(text)
   if (isNegative || !/^\d+$/.test(text) || !Number.isSafeInteger(number)) {
-    throw new TextFault('range', 'This must be a whole number from 0 to 9007199254740991.', at)
+    throw new TextFault('range', say`Expected an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`, at)
   }
   return number
 }

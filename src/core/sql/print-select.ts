@@ -1,9 +1,9 @@
-/** Writes a query back as text that reads to the same tree. */
+/** Prints a query as text that parses to the same tree. */
 import { printColumn, printExpression, printName, printOperand } from '../expressions/print-expression.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { FromTable, Join, JoinKind, Select, SelectItem } from './select.ts'
 
-/** The text of a query, in standard SQL on one line. */
+/** Prints a query in standard SQL on one line. */
 export function printSelect(select: Select): string {
   const clauses = [
     `SELECT ${select.items.map(printItem).join(', ')}`,

@@ -1,28 +1,10 @@
-/** From a fault at a place of a query to the error its caller hears. */
-import type { ErrorCode } from '../errors.ts'
-import { VaultError } from '../errors.ts'
-import type { TextFaultKind } from '../expressions/text-fault.ts'
-import { lineAndColumn, TextFault } from '../expressions/text-fault.ts'
+/** Turns errors of a query's text into faults with line and column. */
+import type { Sentence } from '../errors.ts'
+import { Fault, printableName, say } from '../errors.ts'
+import { LANGUAGE_ERROR_CODES, lineAndColumn, TextFault } from '../expressions/text-fault.ts'
+import type { FromTable } from './select.ts'
 
-/** Source: semantics, "Errors". */
-const ANSWERS: Readonly<Record<TextFaultKind, ErrorCode>> = {
-  syntax: 'invalid_request',
-  name: 'invalid_request',
-  unsupported: 'unsupported',
-  limit: 'limit_exceeded',
-  range: 'out_of_range',
-  type: 'unprocessable',
-  rule: 'unprocessable',
-  level: 'forbidden',
-}
-
-/** A table nobody defined: a name fault with an answer of its own. */
-export interface UnknownTable {
-  readonly table: string
-  readonly at: number
-}
-
-/** What work answers; a fault of the query's text is thrown as a `VaultError` that tells line and column. */
+/** Returns the result of `work`. A `TextFault` is thrown as a fault with line and column. */
 export function explainingFaults<T>(text: string, work: () => T): T {
   try {
     return work()
@@ -32,23 +14,18 @@ export function explainingFaults<T>(text: string, work: () => T): T {
   }
 }
 
-/** The error for a fault of this text. */
-export function queryFault(text: string, fault: TextFault): VaultError {
-  return new VaultError(ANSWERS[fault.kind], sentenceAt(text, fault.at, fault.message))
+/** The fault for an error of this text: the code of its kind, with line and column. */
+export function queryFault(text: string, { kind, at, sentence }: TextFault): Fault {
+  return new Fault(LANGUAGE_ERROR_CODES[kind], sentenceAt(text, at, sentence))
 }
 
-/** The error for a table that is not in the schema. `table` is fit to be repeated. */
-export function unknownTable(text: string, { table, at }: UnknownTable): VaultError {
-  const sentence = `Table ${table} does not exist. Specify a table of the schema.`
-  return new VaultError('not_found', sentenceAt(text, at, sentence), { table })
+/** The fault for a table of FROM that is not in the schema: `not_found`. */
+export function unknownTable(text: string, { table, at }: Pick<FromTable, 'table' | 'at'>): Fault {
+  const sentence = say`Table ${table} does not exist. Specify a table of the schema.`
+  return new Fault('not_found', sentenceAt(text, at, sentence), { table: printableName(table) })
 }
 
-/** The error for a query that was well asked but takes too much. */
-export function tooMuch(sentence: string): VaultError {
-  return new VaultError('limit_exceeded', `Query failed. ${sentence}`)
-}
-
-function sentenceAt(text: string, at: number, sentence: string): string {
+function sentenceAt(text: string, at: number, sentence: Sentence): Sentence {
   const { line, column } = lineAndColumn(text, at)
-  return `Query failed. Line ${line}, column ${column}: ${sentence}`
+  return say`Line ${line}, column ${column}: ${sentence}`
 }

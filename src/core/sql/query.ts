@@ -1,11 +1,11 @@
-/** A settled query: names, types, levels and keys are decided, and no row was read. */
+/** A resolved query: names, types, grants and result keys are checked, and no row has been read. */
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import type { Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
 import type { Demand, SourceAccess } from './source-access.ts'
 
-/** A table in FROM, by its place there. */
+/** A table in FROM. `index` is its position there, from 0. */
 export interface Source {
   readonly index: number
   readonly alias: string
@@ -13,39 +13,41 @@ export interface Source {
   readonly access: SourceAccess
 }
 
-/** How the source behind those before it is joined to them; the first step joins source 1. */
+/** How a source is joined to those before it. The first step joins source 1. */
 export interface JoinStep {
   readonly kind: JoinKind
   readonly on: Condition
 }
 
-/** A column in the answer. */
+/** A column of the result. */
 export interface ValueOutput {
-  /** What it is called in the answer. */
+  /** Its key in the result records. */
   readonly key: string
   readonly ref: ColumnRef
-  /** PLAIN_TEXT unless REDACTION asks for less; what is answered is the lower of this and what the row grants. */
+  /**
+   * The requested redaction level: PLAIN_TEXT without REDACTION. The value shows at the lower of this and the level granted for the row.
+   */
   readonly asked: AskedLevel
 }
 
-/** An aggregate in the answer. Without `ref` it is COUNT(*). */
+/** An aggregate of the result. Without `ref` it is COUNT(*). */
 export interface AggregateOutput {
   readonly key: string
   readonly name: AggregateName
   readonly ref: ColumnRef | undefined
-  /** Its place in the text of the query. */
+  /** Offset in the query's text, in UTF-16 units. */
   readonly at: number
 }
 
-/** What is answered: a record for every row, or one record over all of them. */
+/** The result: one record per row, or one record of aggregates over all rows. */
 export type Outputs =
   | { readonly kind: 'rows'; readonly values: readonly ValueOutput[] }
   | { readonly kind: 'totals'; readonly aggregates: readonly AggregateOutput[] }
 
-/** What a query does with a column. */
-export type UseKind = 'shown' | 'spread' | 'tested for null' | 'counted' | 'compared by =' | 'compared' | 'aggregated'
+/** How a query uses a column. */
+export type UseKind = 'select' | 'select all' | 'null test' | 'count' | 'equality' | 'comparison' | 'aggregate'
 
-/** One column at one place of a query. */
+/** One use of a column. */
 export interface Use {
   readonly kind: UseKind
   readonly ref: ColumnRef
@@ -57,19 +59,19 @@ export interface Query {
   readonly joins: readonly JoinStep[]
   readonly where: Condition
   readonly outputs: Outputs
-  /** At most what one query may answer. */
+  /** At most the maximum number of records of one query. */
   readonly limit: number
   readonly offset: number
   readonly uses: readonly Use[]
 }
 
-/** What the query demands of one source. */
+/** The requirements that a query's uses place on the rows of one source. */
 export function demandOn(source: Source, uses: readonly Use[]): Demand {
   const columns = (kinds: readonly UseKind[]) =>
     new Set(uses.flatMap(({ kind, ref }) => (ref.source === source.index && kinds.includes(kind) ? (ref.column ?? []) : [])))
-  const plain = columns(['compared', 'aggregated'])
-  const seen = columns(['shown', 'tested for null', 'counted'])
-  const equated = columns(['compared by ='])
+  const plain = columns(['comparison', 'aggregate'])
+  const seen = columns(['select', 'null test', 'count'])
+  const equated = columns(['equality'])
   return {
     plain: [...plain],
     seen: [...seen].filter((column) => !plain.has(column)),

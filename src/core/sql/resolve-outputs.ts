@@ -1,10 +1,12 @@
-/** The select list: which columns and aggregates are answered, and what each is called in the answer. */
+/** Resolves the select list: the columns and aggregates of the result, and their keys. */
+import { say, words } from '../errors.ts'
 import type { Literal } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import { unsupported } from '../expressions/unsupported.ts'
 import type { AskedLevel } from '../redaction/levels.ts'
 import { isAskedLevel } from '../redaction/levels.ts'
+import { at as itemAt } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { AGGREGATE_RULES } from './aggregate-rules.ts'
 import type { Claims } from './claims.ts'
@@ -15,23 +17,23 @@ import type { SelectItem } from './select.ts'
 
 type Item<Kind extends SelectItem['kind']> = Extract<SelectItem, { readonly kind: Kind }>
 
-/** An output before it is known whether its key is its own. */
+/** An output whose key is not yet unique. */
 interface Draft<Output> {
   readonly output: Output
-  /** `table.column`, where it is one of a column; what two outputs of one key are called instead. */
+  /** `table.column`, the key if several outputs share one; undefined for an aggregate. */
   readonly qualified: string | undefined
   readonly at: number
 }
 
-/** The outputs of a select list. Throws name, level, type and rule faults. */
+/** Resolves a select list. Throws `TextFault` of kind `name`, `level`, `type`, `rule`, `syntax` or `unsupported`. */
 export function resolveOutputs(items: readonly SelectItem[], claims: Claims): Outputs {
   const aggregates = items.filter((item) => item.kind === 'aggregate')
   if (aggregates.length === 0) {
-    return { kind: 'rows', values: withOwnKeys(items.flatMap((item) => draftValues(item, claims))) }
+    return { kind: 'rows', values: withUniqueKeys(items.flatMap((item) => draftValues(item, claims))) }
   }
   const beside = items.find((item) => item.kind !== 'aggregate')
   if (beside !== undefined) throw unsupported('A column beside an aggregate (GROUP BY)', beside.at)
-  return { kind: 'totals', aggregates: withOwnKeys(aggregates.map((item) => draftAggregate(item, claims))) }
+  return { kind: 'totals', aggregates: withUniqueKeys(aggregates.map((item) => draftAggregate(item, claims))) }
 }
 
 function draftValues(item: SelectItem, claims: Claims): Draft<ValueOutput>[] {
@@ -39,7 +41,7 @@ function draftValues(item: SelectItem, claims: Claims): Draft<ValueOutput>[] {
   switch (item.kind) {
     case 'star': {
       const sources = item.table === undefined ? scope.sources : [findSource(scope, item.table, item.at)]
-      return sources.flatMap((source) => spread(source, item, claims))
+      return sources.flatMap((source) => expandStar(source, item, claims))
     }
     case 'value':
       return [draftColumn(item, 'PLAIN_TEXT', claims)]
@@ -52,11 +54,11 @@ function draftValues(item: SelectItem, claims: Claims): Draft<ValueOutput>[] {
   }
 }
 
-/** The id and every column the caller could see, but those whose values live apart from the record. */
-function spread(source: Source, { at }: Item<'star'>, { scope: { idName }, uses }: Claims): Draft<ValueOutput>[] {
+/** The id and every column that is visible in some row, without transient columns, whose values are not stored in the row. */
+function expandStar(source: Source, { at }: Item<'star'>, { scope: { idName }, uses }: Claims): Draft<ValueOutput>[] {
   const columns = source.table.columns.filter((column) => column.token?.expires !== true && source.access.couldSee(column))
   const refs: ColumnRef[] = [undefined, ...columns].map((column) => ({ source: source.index, column }))
-  uses.push(...refs.map((ref) => ({ kind: 'spread', ref }) as const))
+  uses.push(...refs.map((ref) => ({ kind: 'select all', ref }) as const))
   return refs.map((ref) => {
     const name = ref.column?.name ?? idName
     return { output: { key: name, ref, asked: 'PLAIN_TEXT' }, qualified: `${source.alias}.${name}`, at }
@@ -64,16 +66,16 @@ function spread(source: Source, { at }: Item<'star'>, { scope: { idName }, uses 
 }
 
 function draftColumn(item: Item<'value'> | Item<'redaction'>, asked: AskedLevel, claims: Claims): Draft<ValueOutput> {
-  const ref = claim(claims, item.column, 'shown')
+  const ref = claim(claims, item.column, 'select')
   assertReadable(ref, item.column.at)
-  const qualified = `${claims.scope.sources[ref.source]?.alias}.${item.column.name}`
+  const qualified = `${itemAt(claims.scope.sources, ref.source).alias}.${item.column.name}`
   return { output: { key: item.alias ?? item.column.name, ref, asked }, qualified, at: item.at }
 }
 
 function readLevel(literal: Literal): AskedLevel {
   const level = literal.kind === 'text' ? literal.text.toUpperCase() : undefined
   if (isAskedLevel(level)) return level
-  throw new TextFault('syntax', 'Expected the level DEFAULT, REDACTED, MASKED or PLAIN_TEXT.', literal.at)
+  throw new TextFault('syntax', say`Expected the level DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`, literal.at)
 }
 
 function draftAggregate(item: Item<'aggregate'>, claims: Claims): Draft<AggregateOutput> {
@@ -81,30 +83,31 @@ function draftAggregate(item: Item<'aggregate'>, claims: Claims): Draft<Aggregat
   const output = { key: item.alias ?? item.text, name, at }
   if (column === undefined) return { output: { ...output, ref: undefined }, qualified: undefined, at }
   const { takes, takesText, readsValues } = AGGREGATE_RULES[name]
-  const ref = claim(claims, column, readsValues ? 'aggregated' : 'counted')
+  const ref = claim(claims, column, readsValues ? 'aggregate' : 'count')
   assertReadable(ref, column.at)
   const type = ref.column?.type.name ?? 'STRING'
   if (takes !== undefined && !takes.has(type)) {
-    throw new TextFault('type', `${name.toUpperCase()} needs a column of type ${takesText}, and this one is ${type}.`, column.at)
+    const sentence = say`${words(name.toUpperCase())} requires a column of type ${words(takesText)}; this one is ${words(type)}.`
+    throw new TextFault('type', sentence, column.at)
   }
   return { output: { ...output, ref }, qualified: undefined, at }
 }
 
-/** A value that lives apart from its record is never read with it. */
+/** Throws a `rule` error for a transient column: its values are not stored in the row. */
 function assertReadable({ column }: ColumnRef, at: number): void {
   if (column?.token?.expires !== true) return
-  throw new TextFault('rule', `Column ${column.name} has transient tokens: its values are only read by detokenize.`, at)
+  throw new TextFault('rule', say`Column ${column.name} is transient: its values are only read by detokenize.`, at)
 }
 
-/** Outputs that would share a key are all called `table.column`; where that is not enough the query is refused. */
-function withOwnKeys<Output extends { readonly key: string }>(drafts: readonly Draft<Output>[]): Output[] {
+/** Gives outputs that share a key the key `table.column`. Throws a `name` error if two keys are still equal. */
+function withUniqueKeys<Output extends { readonly key: string }>(drafts: readonly Draft<Output>[]): Output[] {
   const counts = new Map<string, number>()
   for (const { output } of drafts) counts.set(output.key, (counts.get(output.key) ?? 0) + 1)
   const taken = new Set<string>()
   return drafts.map(({ output, qualified, at }) => {
     const key = (counts.get(output.key) ?? 0) > 1 ? (qualified ?? output.key) : output.key
     if (taken.has(key)) {
-      throw new TextFault('name', 'Two outputs would have the same name in the answer. Give one of them another by AS.', at)
+      throw new TextFault('name', say`Two result columns have the same name. Rename one with AS.`, at)
     }
     taken.add(key)
     return { ...output, key }

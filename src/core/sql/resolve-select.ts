@@ -1,6 +1,5 @@
-/** From a parsed SELECT to a settled query: every name, level, type and key is decided here, and no row was read. */
-
-import { printableName } from '../errors.ts'
+/** Resolves a parsed SELECT: checks every name, grant, type and key before any row is read. */
+import { say } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { allOf } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
@@ -18,32 +17,32 @@ import type { FromTable, Select } from './select.ts'
 import type { SourceAccess } from './source-access.ts'
 import { SHOWS_ANYTHING } from './source-access.ts'
 
-/** What names mean, and who asks. */
+/** What resolving a query needs. */
 export interface Surroundings {
-  /** The query as it was written, for errors. */
+  /** The text of the query, for line and column in errors. */
   readonly text: string
   readonly layout: Pick<Layout, 'tables'>
-  /** What the record id is called. */
+  /** The name of the record id. */
   readonly idName: string
   accessTo(table: Table): SourceAccess
 }
 
-/** Settles a query. Throws `TextFault`, and for an unknown table `VaultError` invalid_request. */
+/** Resolves a query. Throws `TextFault`, and `not_found` for an unknown table. */
 export function resolveSelect(select: Select, surroundings: Surroundings): Query {
   const sources = resolveSources(select, surroundings)
   const scope: Scope = { sources, idName: surroundings.idName }
   const uses: Use[] = []
   const outputs = resolveOutputs(select.items, { uses, scope })
-  // An ON may speak of the tables before it and of its own.
+  // ON can use its own table and those before it.
   const scopeOf = (index: number): Scope => ({ ...scope, sources: sources.slice(0, index + 2) })
   const onClauses = select.joins.map(({ kind, on }, index) => ({ kind, on, scope: scopeOf(index) }))
   for (const clause of onClauses) claimCondition({ uses, scope: clause.scope }, clause.on)
   if (select.where !== undefined) claimCondition({ uses, scope }, select.where)
-  const joins = onClauses.map((clause): JoinStep => ({ kind: clause.kind, on: settle(clause.on, clause.scope) }))
+  const joins = onClauses.map((clause): JoinStep => ({ kind: clause.kind, on: resolveCondition(clause.on, clause.scope) }))
   return {
     sources,
     joins,
-    where: select.where === undefined ? allOf([]) : settle(select.where, scope),
+    where: select.where === undefined ? allOf([]) : resolveCondition(select.where, scope),
     outputs,
     limit: Math.min(select.limit ?? MOST_QUERY_RECORDS, MOST_QUERY_RECORDS),
     offset: select.offset ?? 0,
@@ -51,7 +50,7 @@ export function resolveSelect(select: Select, surroundings: Surroundings): Query
   }
 }
 
-function settle(expression: Expression, scope: Scope): Condition {
+function resolveCondition(expression: Expression, scope: Scope): Condition {
   return resolveExpression(expression, { column: (name) => findColumn(scope, name) })
 }
 
@@ -59,15 +58,11 @@ function resolveSources(select: Select, surroundings: Surroundings): Source[] {
   const named = [select.from, ...select.joins.map(({ table }) => table)]
   const beyond = named[MOST_JOINED_TABLES]
   if (beyond !== undefined) {
-    throw new TextFault('limit', `A query joins at most ${MOST_JOINED_TABLES} tables. Ask for less at a time.`, beyond.at)
+    throw new TextFault('limit', say`A query joins at most ${MOST_JOINED_TABLES} tables.`, beyond.at)
   }
   return named.map((from, index) => {
     if (named.findIndex(({ alias }) => alias === from.alias) < index) {
-      throw new TextFault(
-        'name',
-        `Table name ${printableName(from.alias)} is used twice. Give one of them another by AS.`,
-        from.at,
-      )
+      throw new TextFault('name', say`Table name ${from.alias} is used twice. Rename one with AS.`, from.at)
     }
     return resolveSource(from, index, surroundings)
   })
@@ -75,10 +70,10 @@ function resolveSources(select: Select, surroundings: Surroundings): Source[] {
 
 function resolveSource(from: FromTable, index: number, { text, layout, accessTo }: Surroundings): Source {
   const table = layout.tables.get(from.table)
-  if (table === undefined) throw unknownTable(text, { table: printableName(from.table), at: from.at })
+  if (table === undefined) throw unknownTable(text, from)
   const access = accessTo(table)
   if (!access.couldMeet(SHOWS_ANYTHING)) {
-    throw new TextFault('level', `No grant for READ on table ${table.name}. Ask the owner of the vault for a role.`, from.at)
+    throw new TextFault('level', say`READ on table ${table.name} is not granted. Ask the vault owner for a role.`, from.at)
   }
   return { index, alias: from.alias, table, access }
 }

@@ -1,45 +1,45 @@
-/** Which column a name of a query means. What the caller may not know of is as unknown as what does not exist. */
-import { printableName } from '../errors.ts'
+/** Resolves the column names of a query. A column that the caller cannot see gives the same error as an unknown one. */
+import { say, words } from '../errors.ts'
 import type { ColumnName } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { TextFault } from '../expressions/text-fault.ts'
 import type { Column } from '../schema/layout.ts'
 import type { Source } from './query.ts'
 
-/** The sources names may mean, and what the record id is called. */
+/** The sources whose columns are in scope, and the name of the record id. */
 export interface Scope {
   readonly sources: readonly Source[]
   readonly idName: string
 }
 
-/** The column a name means. Throws a name fault where there is none or more than one. */
+/** Returns the column of a name. Throws a `name` error if there is none or more than one. */
 export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
   const sources = name.table === undefined ? scope.sources : [findSource(scope, name.table, name.at)]
   const found = sources.flatMap((source) => refIn(source, scope.idName, name.name) ?? [])
   const [only, other] = found
   if (only === undefined) throw unknownColumn(name)
   if (other === undefined) return only
-  throw new TextFault(
-    'name',
-    `Column ${printableName(name.name)} is in more than one table. Write the table's name before it.`,
-    name.at,
-  )
+  throw new TextFault('name', say`Column ${name.name} is in more than one table. Write the table's name before it.`, name.at)
 }
 
-/** The source of this name. Throws a name fault where there is none. */
+/** Returns the source of an alias. Throws a `name` error if there is none. */
 export function findSource(scope: Scope, alias: string, at: number): Source {
   const source = scope.sources.find((one) => one.alias === alias)
   if (source !== undefined) return source
-  throw new TextFault('name', `Table ${printableName(alias)} is not among the tables here. Name it in FROM or JOIN first.`, at)
+  throw new TextFault(
+    'name',
+    say`Table ${alias} is not joined at this point. Name it in FROM or JOIN before, or use its alias.`,
+    at,
+  )
 }
 
-/** The fault of a column nobody knows, and of one the caller may not know. */
+/** The error for an unknown column, and for one that the caller cannot see. */
 export function unknownColumn({ table, name, at }: ColumnName): TextFault {
-  const where = table === undefined ? '' : ` of table ${printableName(table)}`
-  return new TextFault('name', `Column ${printableName(name)}${where} is invalid. Specify a valid column.`, at)
+  const where = table === undefined ? words('') : say` of table ${table}`
+  return new TextFault('name', say`Column ${name}${where} is invalid. Specify a valid column.`, at)
 }
 
-/** True when the caller may know that the column exists. */
+/** True if the caller can know that the column exists. */
 export function isKnown({ access }: Source, column: Column): boolean {
   return access.couldSee(column) || access.couldMay('SEARCH', column)
 }

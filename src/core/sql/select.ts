@@ -1,7 +1,7 @@
-/** The tree of a SELECT as it was written. */
+/** The syntax tree of a SELECT. */
 import type { ColumnName, Expression, Literal, Placed } from '../expressions/ast.ts'
 
-/** A table in FROM. `alias` is its name where it was given none. */
+/** A table in FROM. Without an alias, `alias` is the table's name. */
 export interface FromTable extends Placed {
   readonly table: string
   readonly alias: string
@@ -20,19 +20,22 @@ export interface Join extends Placed {
 /** Functions over all rows. */
 export type AggregateName = 'avg' | 'sum' | 'count' | 'min' | 'max'
 
-/** One output of the select list. `alias` is undefined where none was given; `text` is how the output was written, in lower case and without spaces or comments, as in `count(*)`. */
+/**
+ * One item of the select list. `alias` is undefined without one. `text` is the item as written, in lower case and without blanks and
+ * comments, as in `count(*)`.
+ */
 export type SelectItem =
   /** `*` or `t.*`. */
   | ({ readonly kind: 'star'; readonly table: string | undefined } & Placed)
   | ({ readonly kind: 'value'; readonly column: ColumnName; readonly alias: string | undefined } & Placed)
-  /** `REDACTION(t.ssn, 'MASKED')`; the level is checked by the rules. */
+  /** `REDACTION(t.ssn, 'MASKED')`. Resolving checks the level. */
   | ({
       readonly kind: 'redaction'
       readonly column: ColumnName
       readonly level: Literal
       readonly alias: string | undefined
     } & Placed)
-  /** `column` undefined is `COUNT(*)`. */
+  /** `column` is undefined for `COUNT(*)`. */
   | ({
       readonly kind: 'aggregate'
       readonly name: AggregateName
@@ -41,7 +44,7 @@ export type SelectItem =
       readonly text: string
     } & Placed)
 
-/** A parsed query. `limit` and `offset` are whole numbers, undefined where absent. */
+/** A parsed query. `limit` and `offset` are integers from 0, or undefined if absent. */
 export interface Select {
   readonly items: readonly SelectItem[]
   readonly from: FromTable

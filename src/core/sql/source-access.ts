@@ -1,32 +1,38 @@
-/** What a query must know of its caller's hold on a table, and which rows take part in it. The policy room's accesses satisfy it. */
+/**
+ * The part of a caller's access to a table that queries need, and which rows are visible to a query. Policy accesses satisfy these
+ * interfaces.
+ */
 import { allOf, anyOf } from '../expressions/columns-of.ts'
 import type { Condition, Truth } from '../expressions/condition.ts'
 import type { Level } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 
-/** What a query may ask of a row: an action on every one of these columns; with no columns named, on at least one. */
+/** A grant that a query requires of a row: an action on each of these columns or, without columns, on at least one. */
 export interface ReadNeed {
   readonly action: 'READ' | 'SEARCH'
   readonly columns: readonly Column[]
 }
 
-/** The grants that hold in one row. */
+/** The grants of one row. */
 export interface RowGrants {
-  /** Highest level READ shows of this column; undefined hides it. */
+  /** The highest level READ shows of this column, or undefined if it is hidden. */
   level(column: Column): Level | undefined
   may(action: 'READ' | 'SEARCH', column: Column): boolean
   meets(need: ReadNeed): boolean
 }
 
-/** One caller's hold on one table, as far as queries go. An ALLOW counts where its condition is true, a DENY unless its condition is false. */
+/**
+ * One caller's access to one table, as far as queries need it. An ALLOW applies if its condition is true, a DENY unless its condition is
+ * false.
+ */
 export interface SourceAccess {
   readonly holdsAny: boolean
   readonly conditions: readonly Condition[]
-  /** Columns the conditions read. */
+  /** Columns of the conditions. */
   readonly judgedBy: readonly Column[]
   couldMay(action: 'READ' | 'SEARCH', column: Column): boolean
   couldSee(column: Column): boolean
-  /** The highest level any row could show; undefined where every row hides the column. */
+  /** The highest level that some row can show, or undefined if every row hides the column. */
   highestLevel(column: Column): Level | undefined
   couldMeet(need: ReadNeed): boolean
   alwaysMeets(need: ReadNeed): boolean
@@ -34,20 +40,20 @@ export interface SourceAccess {
   necessary(need: ReadNeed): Condition
 }
 
-/** What a query does with the columns of one table, and so what a row must grant to be there for it. */
+/** How a query uses the columns of one table. A row that does not grant all of these uses is not visible to the query. */
 export interface Demand {
-  /** Shown, counted or tested for null: READ at any level, as null shows at every level. */
+  /** Selected, counted or tested for null: READ at any level, because null shows at every level. */
   readonly seen: readonly Column[]
-  /** Only ever compared by `=`: PLAIN_TEXT or SEARCH. */
+  /** Only compared by `=`: READ at PLAIN_TEXT, or SEARCH. */
   readonly equated: readonly Column[]
-  /** Compared otherwise, or aggregated: PLAIN_TEXT. */
+  /** Compared in another way, or aggregated: READ at PLAIN_TEXT. */
   readonly plain: readonly Column[]
 }
 
-/** A row that shows nothing at all does not exist for its reader. */
+/** A row that shows no column does not exist for its reader. */
 export const SHOWS_ANYTHING: ReadNeed = { action: 'READ', columns: [] }
 
-/** True when a row with these grants is there for a query with this demand. */
+/** True if a row with these grants is visible to a query with these requirements. */
 export function takesPart(grants: RowGrants, { seen, equated, plain }: Demand): boolean {
   return (
     grants.meets(SHOWS_ANYTHING) &&
@@ -57,17 +63,17 @@ export function takesPart(grants: RowGrants, { seen, equated, plain }: Demand): 
   )
 }
 
-/** The least that any row grants: with nothing known of its conditions no ALLOW counts, and every DENY does. */
+/** The grants that every row has: all conditions are taken as unknown, so no conditional ALLOW applies and every DENY does. */
 export function leastGrants(access: SourceAccess): RowGrants {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
-/** True when some row could show the column in plain text. */
+/** True if some row can show the column in plain text. */
 export function couldShowPlain(access: SourceAccess, column: Column): boolean {
   return access.highestLevel(column) === 'PLAIN_TEXT'
 }
 
-/** A condition that holds in every row that takes part: what storage may be asked before rows are judged. */
+/** A condition that is true in every visible row. Storage evaluates it before the policy's conditions are evaluated on rows. */
 export function necessaryFor(access: SourceAccess, { seen, equated, plain }: Demand): Condition {
   const read = [...seen, ...plain]
   return allOf([

@@ -68,7 +68,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
    * What the policy allows this caller on this table for an action: column by column, and which statements decided. Reads no
    * record and records no event; for tests of policies.
    */
-  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<Question, 'row'>): Explanation
+  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<Question, 'record'>): Explanation
   /** How a query of this caller would run: what storage filters, what is opened, which statement allows each column. Reads and records nothing. */
   explainQuery(sql: string, caller: Caller): QueryPlan
   /** Reads the whole audit trail and verifies it; `firstBroken` locates the first failure. Costs a read of every event. */

@@ -1,4 +1,4 @@
-/** Conditions taken apart and put together mean what they meant. */
+/** Tests that taking conditions apart and combining them keeps their meaning. */
 import { expect, test } from 'vitest'
 import { allOf, anyOf, columnsOf, negate, sourcesOf, splitConjuncts, truthOf } from '../../../src/core/expressions/columns-of.ts'
 import type { Condition, Truth } from '../../../src/core/expressions/condition.ts'
@@ -7,7 +7,7 @@ import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
 
 const table = tableIn({ t: columnsKept(() => ({})) }, 't')
 
-/** Conditions decided in advance and others, each with its truth in the one row of these tests. */
+/** Conditions that are constant and conditions that are not, with the truth of each in the one row of these tests. */
 const PARTS: readonly (readonly [Condition, Truth])[] = [
   [truthOf(true), true],
   [truthOf(false), false],
@@ -18,10 +18,10 @@ const PARTS: readonly (readonly [Condition, Truth])[] = [
 ]
 const ROW = rowOf({ b: true, b2: null })
 
-/** Every way to take three of them. */
+/** Every combination of three of them. */
 const TRIPLES = PARTS.flatMap((one) => PARTS.flatMap((two) => PARTS.map((three) => [one, two, three] as const)))
 
-/** The truth that decides wherever it stands, else unknown where one is, else the other truth. */
+/** The expected truth: the deciding constant anywhere, otherwise unknown if one is unknown, otherwise the other constant. */
 function decidedBy(deciding: boolean, truths: readonly Truth[]): Truth {
   if (truths.includes(deciding)) return deciding
   return truths.includes(undefined) ? undefined : !deciding
@@ -29,14 +29,14 @@ function decidedBy(deciding: boolean, truths: readonly Truth[]): Truth {
 
 const inRow = (condition: Condition): Truth => compileCondition(condition)(ROW)
 
-test('AND and OR of any three conditions are as true as the logic says, decided or not', () => {
+test('AND and OR of any three conditions follow three-valued logic, constant or not', () => {
   for (const [[one, first], [two, second], [three, third]] of TRIPLES) {
     expect(inRow(allOf([one, allOf([two, three])]))).toBe(decidedBy(false, [first, second, third]))
     expect(inRow(anyOf([one, anyOf([two, three])]))).toBe(decidedBy(true, [first, second, third]))
   }
 })
 
-test('NOT turns true and false round, and goes through AND and OR', () => {
+test('NOT swaps true and false, also of AND and OR', () => {
   expect(PARTS.map(([part]) => inRow(negate(part)))).toEqual([false, true, undefined, false, true, undefined])
   for (const [[one], [two], [three]] of TRIPLES) {
     const denied = negate(allOf([negate(one), anyOf([two, three])]))
@@ -49,7 +49,7 @@ test('AND of nothing is true and OR of nothing false', () => {
   expect(anyOf([])).toEqual(truthOf(false))
 })
 
-test('a condition names each of its columns once, wherever they stand', () => {
+test('columnsOf returns each column of a condition once', () => {
   const condition = settled(table, "s = s2 AND (s LIKE 'a' OR NOT i IS NULL) AND j ? 'a' AND svc_id > s AND 1 < i")
   expect(columnsOf(condition).map(({ column }) => column?.name)).toEqual(['s', 's2', 'i', 'j', undefined])
 })
@@ -62,7 +62,7 @@ test('columns of different sources are different columns', () => {
   expect(sourcesOf(truthOf(true))).toEqual(new Set())
 })
 
-test('conjuncts are the parts that must all be true', () => {
+test('splitConjuncts returns the parts that must all be true', () => {
   const [one, two, three] = [settled(table, 'i = 1'), settled(table, 'i = 2 OR i = 3'), settled(table, 'b = TRUE')]
   expect(splitConjuncts({ kind: 'and', conditions: [one, { kind: 'and', conditions: [two, three] }] })).toEqual([one, two, three])
   expect(splitConjuncts(two)).toEqual([two])

@@ -1,4 +1,4 @@
-/** What storage is asked for a condition: never less than the rows it is true of, and no more where it is called exact. */
+/** Tests the filters of conditions: they find every row in which the condition is true, and no other row if they are exact. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
 import { digestValues } from '../../../src/core/barrier/digest-values.ts'
@@ -13,7 +13,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 import { drawCondition, drawRow, type Input } from './random-conditions.ts'
 import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
 
-/** One table, kept in three ways: plain, sealed with digests, and sealed without. */
+/** One table stored in three ways: plain, sealed with digests, and sealed without. */
 const SCHEMA = {
   plain: columnsKept(() => ({ encrypted: false })),
   digested: columnsKept(() => ({ searchable: true })),
@@ -23,7 +23,7 @@ const SCHEMA = {
 const ROWS = 60
 const CONDITIONS = 1500
 
-/** The rows of a table as values, in the order storage answers them. */
+/** The rows of a table as values, in the order of storage. */
 interface Kept {
   readonly table: Table
   readonly cells: FilterCells
@@ -60,7 +60,7 @@ function valuesOf(table: Table, record: Readonly<Record<string, Input>>): Record
   return Object.fromEntries(entries)
 }
 
-/** Places of the rows a filter finds. */
+/** Indexes of the rows that a filter finds. */
 async function placesFound({ table, cells, ids }: Kept, filter: Filter): Promise<number[]> {
   const rows = await trial.storage.find(table.physical.name, filter, { order: 'up', limit: 10_000 })
   const places = new Map(ids.map((id, place) => [cells.rowOf(id), place]))
@@ -72,7 +72,7 @@ function placesTrue({ table, values }: Kept, condition: string): number[] {
   return values.flatMap((row, place) => (question(rowOf(row)) === true ? [place] : []))
 }
 
-/** What is wrong with a filter for a condition, or undefined. */
+/** What is wrong with the filter of a condition, or undefined. */
 async function faultOf(kept: Kept, condition: string, { filter, isExact }: ConditionFilter): Promise<string | undefined> {
   const wanted = placesTrue(kept, condition)
   const found = new Set(await placesFound(kept, filter))
@@ -81,7 +81,7 @@ async function faultOf(kept: Kept, condition: string, { filter, isExact }: Condi
 }
 
 describe.each(['plain', 'digested', 'sealed'])('a table kept %s', (name) => {
-  test(`${CONDITIONS} random conditions find all their rows in storage, and no others where that is promised`, async () => {
+  test(`${CONDITIONS} random conditions find all their rows in storage, and no others if the filter is exact`, async () => {
     const luck = seededRandom(`filters of ${name}`)
     const kept = await keep(
       name,
@@ -97,21 +97,21 @@ describe.each(['plain', 'digested', 'sealed'])('a table kept %s', (name) => {
       if (asked.isExact) counts.exact++
       if (asked.filter.kind !== 'every') counts.narrowing++
     }
-    // A filter that never narrows and never promises would keep the law as well.
+    // A filter that never narrows and is never exact would also pass.
     const least = { plain: [300, 900], digested: [100, 600], sealed: [50, 150] }[name] ?? []
     expect(counts.exact).toBeGreaterThan(least[0] ?? 0)
     expect(counts.narrowing).toBeGreaterThan(least[1] ?? 0)
   })
 })
 
-test('the law goes red for a filter that is too narrow and for a promise that does not hold', async () => {
+test('the property fails for a filter that is too narrow, and for one wrongly marked exact', async () => {
   const kept = await keep('plain', [{ i: 1 }, { i: 2 }, { i: null }])
   const [filter] = [toFilter(settled(kept.table, 'i = 1'), kept.cells).filter]
   expect(await faultOf(kept, 'i < 3', { filter, isExact: false })).toBe('misses rows of i < 3')
   expect(await faultOf(kept, 'i = 1', { filter: { kind: 'every' }, isExact: true })).toBe('finds too much for i = 1')
 })
 
-test('a digest finds texts that are equal only to look-up, and says that it is not exact', async () => {
+test('a digest finds strings that are equal after normalization only, and the filter is not exact', async () => {
   const kept = await keep('loose', [{ s: 'Ann' }, { s: ' ann' }, { s: 'bob' }, {}])
   const asked = toFilter(settled(kept.table, "s = 'Ann'"), kept.cells)
   expect(await placesFound(kept, asked.filter)).toEqual([0, 1])
@@ -144,7 +144,7 @@ describe('the shape of filters', () => {
     expect(shaped('NOT (NOT i = 1 AND NOT i = 2)').filter).toEqual({ kind: 'in', column: columns.i, values: [1, 2] })
   })
 
-  test('what the engine cannot decide leaves an OR open and an AND narrowed', () => {
+  test('a condition that storage cannot evaluate widens an OR to every row and leaves an AND narrowed', () => {
     const like = "s LIKE 'a%'"
     expect(shaped(`i = 1 AND ${like}`)).toEqual({
       filter: {
@@ -167,14 +167,14 @@ describe('the shape of filters', () => {
     expect(shaped('i < 85.5').filter).toEqual({ kind: 'compare', column: columns.i, operator: '<', value: 86 })
   })
 
-  test('an id that names no row of the table finds nothing, and its opposite everything', () => {
+  test('an id of no row finds nothing, and its negation finds every row', () => {
     const nothing = { filter: { kind: 'or', filters: [] }, isExact: true }
     expect(shaped("svc_id = 'theirs'")).toEqual(nothing)
     expect(shaped("svc_id = 'theirs' AND s LIKE 'a'")).toEqual(nothing)
     expect(shaped("NOT svc_id = 'theirs'")).toEqual({ filter: { kind: 'every' }, isExact: true })
   })
 
-  test('an id that names a row is compared exactly, with others as a list', () => {
+  test('the id of a row gives an exact filter, several ids one list', () => {
     expect(shaped("svc_id = 'ours'")).toEqual({
       filter: { kind: 'compare', column: 'id', operator: '=', value: 7 },
       isExact: true,
@@ -187,7 +187,7 @@ describe('the shape of filters', () => {
     })
   })
 
-  test('what is decided already asks for every row or for none', () => {
+  test('a constant condition finds every row or none', () => {
     expect(shaped('1 = 1')).toEqual({ filter: { kind: 'every' }, isExact: true })
     expect(shaped('NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })
     expect(shaped('NOT NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })

@@ -1,4 +1,4 @@
-/** What conditions are true of, held against SQLite on the same rows, and the three-valued logic written out. */
+/** Tests the evaluation of conditions against SQLite on the same rows, and against the tables of three-valued logic. */
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Truth } from '../../../src/core/expressions/condition.ts'
@@ -11,7 +11,7 @@ import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
 
 const table = tableIn({ t: columnsKept(() => ({})) }, 't')
 
-/** A row of inputs as the values its columns hold. */
+/** The parsed values of a row of inputs. */
 function valuesOf(inputs: Readonly<Record<string, Input>>, id: string): Record<string, unknown> {
   const values = table.columns.map((column) => {
     const input = inputs[column.name] ?? null
@@ -34,7 +34,7 @@ function shadowOf({ columns }: Table, rows: readonly Readonly<Record<string, unk
   return database
 }
 
-test('5,000 random conditions are true, false and unknown in the rows in which SQLite says so', () => {
+test('5,000 random conditions have the same truth as in SQLite in every row', () => {
   const luck = seededRandom('conditions against SQLite')
   const drawing: Drawing = { ids: ['r1', 'r22', 'r9', '', 'R1'], foldsCase: false, asksKeys: true }
   const rows = Array.from({ length: 40 }, (_, place) => valuesOf(drawRow(luck), `r${place}`))
@@ -95,24 +95,24 @@ test('an integer beside a float column is compared as a double', () => {
   expect(truth('f < i', { i: 3, f: 2.5 })).toBe(true)
 })
 
-test('a decimal no integer equals is unequal to each, and unknown beside null', () => {
+test('a decimal that no integer equals is unequal to all integers, and unknown compared with null', () => {
   expect(truth('i = 85.5', { i: 85 })).toBe(false)
   expect(truth('NOT i = 85.5', { i: 85 })).toBe(true)
   expect(truth('i = 85.5', { i: null })).toBeUndefined()
   expect(truth('i < 1e300', { i: null })).toBeUndefined()
 })
 
-test('texts are equal only code point by code point, and order by them', () => {
+test('strings compare by code point', () => {
   expect(truth("s = 'é'", { s: 'e\u0301' })).toBe(false)
   expect(truth("s < '😀'", { s: '\uff5e' })).toBe(true)
 })
 
-test('ILIKE takes capitals for small letters, beyond ASCII too', () => {
+test('ILIKE ignores case, also beyond ASCII', () => {
   expect(truth("s ILIKE 'ÉCOLE%'", { s: 'École 1' })).toBe(true)
   expect(truth("s LIKE 'ÉCOLE%'", { s: 'École 1' })).toBe(false)
 })
 
-test('a pattern may be a column, each row having its own', () => {
+test('a pattern can be a column, with another value in each row', () => {
   const question = compileCondition(settled(table, 's LIKE s2'))
   const rows = [
     ['ab', 'a%'],
@@ -124,11 +124,11 @@ test('a pattern may be a column, each row having its own', () => {
   expect(rows.map((row) => question(row))).toEqual([true, false, undefined, undefined, true])
 })
 
-test("a row's own pattern that ends in an escape of nothing is a PatternFault", () => {
+test('a pattern read from a column that ends in a lone backslash throws PatternFault', () => {
   expect(() => truth('s LIKE s2', { s: 'ab', s2: 'a\\' })).toThrow(PatternFault)
 })
 
-test('keys are those an object has itself, and no other JSON value has any', () => {
+test('? finds own members of objects, and nothing in other JSON values', () => {
   expect(truth("j ? 'a'", { j: { a: null } })).toBe(true)
   expect(truth("j ? 'toString'", { j: {} })).toBe(false)
   expect(truth("j ? 'length'", { j: ['a'] })).toBe(false)
@@ -136,7 +136,7 @@ test('keys are those an object has itself, and no other JSON value has any', () 
   expect(truth("j ? 'a'", { j: null })).toBeUndefined()
 })
 
-test('more patterns than are kept compiled still match as they should', () => {
+test('patterns match correctly when there are more than the cache holds', () => {
   const question = compileCondition(settled(table, 's LIKE s2'))
   for (let i = 0; i < 1000; i++) expect(question(rowOf({ s: `x${i}`, s2: `x${i % 600}` }))).toBe(i < 600)
 })

@@ -1,4 +1,4 @@
-/** Reading conditions, alone and inside other languages. */
+/** Tests parsing conditions, alone and inside other languages. */
 import { describe, expect, it } from 'vitest'
 import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
 import { LexemeCursor } from '../../../src/core/expressions/lexeme-cursor.ts'
@@ -6,7 +6,7 @@ import { printExpression } from '../../../src/core/expressions/print-expression.
 import { TextFault } from '../../../src/core/expressions/text-fault.ts'
 import { nameFault, RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 
-/** What a condition reads to, printed: with the parentheses its tree needs. */
+/** The printed tree of a condition, with the parentheses that it needs. */
 function reread(text: string): string {
   const cursor = new LexemeCursor(text)
   const expression = parseExpression(cursor)
@@ -43,7 +43,7 @@ describe('a condition', () => {
     ['null is null', 'NULL IS NULL'],
     ['T.A = U.b', 't.a = u.b'],
     ['a = 1 and (b = 2 and (c = 3 or (d = 4 or e = 5)))', 'a = 1 AND b = 2 AND (c = 3 OR d = 4 OR e = 5)'],
-  ])('binds and folds: %s', (text, expected) => {
+  ])('has the precedence and folded names of %s', (text, expected) => {
     expect(reread(text)).toBe(expected)
     expect(reread(expected)).toBe(expected)
   })
@@ -60,11 +60,11 @@ describe('a condition', () => {
     ['a = ""', "a = ''"],
     ['"order" = 1', '"order" = 1'],
     ['"a b" = "it\'s"', `"a b" = 'it''s'`],
-  ])('takes double quotes for a name or a text by their place: %s', (text, expected) => {
+  ])('reads double quotes as a name or a string by position: %s', (text, expected) => {
     expect(reread(text)).toBe(expected)
   })
 
-  it('keeps its places', () => {
+  it('keeps the offset of every node', () => {
     expect(parseExpression(new LexemeCursor('(a = 1) AND  NOT b IS NULL'))).toMatchObject({
       at: 1,
       operands: [
@@ -75,7 +75,7 @@ describe('a condition', () => {
   })
 })
 
-describe('what the language has not', () => {
+describe('an unsupported construct', () => {
   it.each([
     ['a <= 1', '<=', 2],
     ['a <> 1', '<>', 2],
@@ -123,12 +123,12 @@ describe('what the language has not', () => {
     ['a = $1', 'A parameter', 4],
     ['a = :name', 'A parameter', 4],
     ['a[1] = 2', 'An array or subscript', 1],
-  ])('is refused by its name: %s', (text, construct, at) => {
+  ])('is rejected by its name: %s', (text, construct, at) => {
     expect(faultOf(text)).toMatchObject({ kind: 'unsupported', message: `${construct} is not supported.`, at })
   })
 })
 
-describe('a mistake', () => {
+describe('a syntax error', () => {
   it.each([
     ['', 0, 'Expected a column or a value.'],
     ['a =', 3, 'Expected a column or a value.'],
@@ -142,31 +142,31 @@ describe('a mistake', () => {
     ['a. = 1', 3, 'Expected a column.'],
     ['"" = 1', 0, 'This name is empty.'],
     ['a.order = 1', 2, undefined],
-  ])('is told with its place and without the text: %j', (text, at, message) => {
+  ])('has an offset and does not repeat the text: %j', (text, at, message) => {
     const fault = faultOf(text)
     expect(fault.at).toBe(at)
     if (message !== undefined) expect(fault).toMatchObject({ kind: 'syntax', message })
   })
 
-  it('never repeats what was written', () => {
+  it('never repeats text of the query', () => {
     for (const text of ['a = 1 canary', 'canary(1) = 1', "a 'canary'", 'a = "canary', 'a canary b', '"canary" canary canary']) {
       expect(faultOf(text).message).not.toContain('canary')
     }
   })
 
-  it('of nesting is a limit', () => {
+  it('of too deep nesting has the kind limit', () => {
     expect(reread(`${'('.repeat(64)}a = 1${')'.repeat(64)}`)).toBe('a = 1')
     expect(faultOf(`${'('.repeat(65)}a = 1${')'.repeat(65)}`)).toMatchObject({ kind: 'limit', at: 64 })
     expect(faultOf(`${'NOT '.repeat(65)}a = 1`)).toMatchObject({ kind: 'limit', at: 64 * 4 })
   })
 
-  it('does not count parentheses that stand beside each other', () => {
+  it('does not count parentheses beside each other as nesting', () => {
     expect(reread(Array.from({ length: 200 }, () => '(a = 1)').join(' OR '))).toContain('OR')
   })
 })
 
 describe('a cursor', () => {
-  it('serves other languages around a condition', () => {
+  it('parses other languages around a condition', () => {
     const cursor = new LexemeCursor("ALLOW READ ON Persons.name, cards.* WHERE persons.country = 'SE' END")
     expect(cursor.expectWord('allow')).toBe(0)
     expect(cursor.atWord('create', 'read')).toBe(true)
@@ -185,13 +185,13 @@ describe('a cursor', () => {
     expect([cursor.atEnd(), cursor.next().kind, cursor.peek(5).kind]).toEqual([true, 'end', 'end'])
   })
 
-  it('says what it expected', () => {
+  it('names what it expected', () => {
     expect(() => new LexemeCursor('DENY').expectWord('allow')).toThrow('Expected ALLOW.')
     expect(() => new LexemeCursor('a').expectSymbol(',')).toThrow('Expected ,.')
     expect(() => new LexemeCursor('where').expectName('a table')).toThrow('Expected a table.')
   })
 
-  it('reserves no word that a table or column may be called', () => {
+  it('reserves no valid table or column name', () => {
     for (const word of RESERVED_WORDS) expect(nameFault(word), word).toContain('reserved word')
   })
 })

@@ -1,4 +1,4 @@
-/** Cutting text into lexemes. */
+/** Tests splitting a text into lexemes. */
 import { describe, expect, it } from 'vitest'
 import { lex } from '../../../src/core/expressions/lexer.ts'
 import { lineAndColumn, TextFault } from '../../../src/core/expressions/text-fault.ts'
@@ -18,26 +18,26 @@ function faultOf(text: string): TextFault {
 }
 
 describe('a text', () => {
-  it('is cut into words in lower case, quoted names, texts, numbers and symbols', () => {
+  it('is split into lower-case words, quoted names, strings, numbers and symbols', () => {
     expect(cut(`SELECT "A b", 'it''s' FROM T1_x WHERE .5>=1e3`)).toEqual([
       ...['word select', 'quoted A b', 'symbol ,', "text it's", 'word from', 'word t1_x', 'word where'],
       ...['number .5', 'symbol >=', 'number 1e3', 'end '],
     ])
   })
 
-  it('keeps the place of every lexeme', () => {
+  it('keeps the offset of every lexeme', () => {
     expect(lex('a /* 🦆 */ = "b"\n;').map(({ at }) => at)).toEqual([0, 11, 13, 17, 18])
   })
 
-  it('loses blanks and comments, also comments in comments', () => {
+  it('drops blanks and comments, also nested comments', () => {
     expect(cut('a-- x\nb\r\n\t\f\vc/* /* */ */d--')).toEqual(['word a', 'word b', 'word c', 'word d', 'end '])
   })
 
-  it.each(['', ' ', '--', '/**/', '-- \n'])('of nothing is only an end: %j', (text) => {
+  it.each(['', ' ', '--', '/**/', '-- \n'])('without lexemes gives only end: %j', (text) => {
     expect(cut(text)).toEqual(['end '])
   })
 
-  it('doubles quotes inside of quotes', () => {
+  it('reads doubled quotes inside quotes as one', () => {
     expect(cut(`'' '''' 'a''''b' """" "a""b"`)).toEqual(['text ', "text '", "text a''b", 'quoted "', 'quoted a"b', 'end '])
   })
 
@@ -48,7 +48,7 @@ describe('a text', () => {
     ])
   })
 
-  it('reads signs in a row as one operator, up to a comment and without the sign of a number', () => {
+  it('reads consecutive operator characters as one operator, up to a comment and without the sign of a number', () => {
     expect(cut('a<>b a<-1 a=+1 a=--1\n1 <*/* c */a ?-1 ::')).toEqual([
       ...[
         'word a',
@@ -68,7 +68,7 @@ describe('a text', () => {
   })
 })
 
-describe('a fault', () => {
+describe('an error', () => {
   it.each([
     ["a = 'x", 4],
     ['"', 0],
@@ -83,21 +83,21 @@ describe('a fault', () => {
     ['a \\', 2],
     ['é', 0],
     ['a 🦆', 2],
-  ])('of syntax is told with its place: %j at %i', (text, at) => {
+  ])('of syntax has its offset: %j at %i', (text, at) => {
     expect(faultOf(text)).toMatchObject({ kind: 'syntax', at })
   })
 
-  it('of length comes before any work', () => {
+  it('of length is thrown before splitting', () => {
     expect(lex(' '.repeat(LONGEST_QUERY_TEXT))).toHaveLength(1)
     expect(faultOf("'".repeat(LONGEST_QUERY_TEXT + 1))).toMatchObject({ kind: 'limit', at: 0 })
   })
 
-  it('of too many lexemes names the first too many', () => {
+  it('of too many lexemes has the offset of the first one above the limit', () => {
     expect(lex(','.repeat(MOST_LEXEMES))).toHaveLength(MOST_LEXEMES + 1)
     expect(faultOf(','.repeat(MOST_LEXEMES + 1))).toMatchObject({ kind: 'limit', at: MOST_LEXEMES })
   })
 
-  it('has a line and a column, whatever ends the lines', () => {
+  it('has a line and a column for every kind of line end', () => {
     const text = 'a\nb\r\nc\rd {'
     expect(lineAndColumn(text, faultOf(text).at)).toEqual({ line: 4, column: 3 })
   })

@@ -1,4 +1,4 @@
-/** LIKE and ILIKE: the cases of other engines, and the same answers as a plain definition of matching. */
+/** Tests LIKE and ILIKE with cases of other engines and against a plain definition of matching. */
 import { describe, expect, it } from 'vitest'
 import { createMatcher, endsInLoneEscape, PatternFault } from '../../../src/core/expressions/like.ts'
 import { sqlVectors } from '../../support/ndjson.ts'
@@ -9,13 +9,13 @@ interface LikeCase {
   readonly value: string | null
   readonly op: string
   readonly pattern: string | null
-  /** The character that ESCAPE names; undefined is the backslash. The language itself has no ESCAPE. */
+  /** The character that ESCAPE names; undefined for the backslash. The language itself has no ESCAPE. */
   readonly escape?: string | null
   readonly expected: boolean | null | 'error'
 }
 
-describe('the vectors', () => {
-  // Left out: ESCAPE of NULL and of several characters, which the language has no way to say.
+describe('the test vectors', () => {
+  // ESCAPE of NULL and of several characters is left out: the language cannot express it.
   const cases = sqlVectors<LikeCase>('like_cases').filter((line) => line.escape === undefined || line.escape?.length === 1)
 
   it.each(cases)('$value $op $pattern is $expected', ({ value, op, pattern, escape: sign, expected }) => {
@@ -31,7 +31,7 @@ describe('the vectors', () => {
 })
 
 describe('a matcher', () => {
-  it('answers as the definition of matching does', () => {
+  it('matches exactly as the definition does', () => {
     const random = seededRandom('like 1')
     for (let run = 0; run < 20_000; run++) {
       const pattern = randomPattern(random)
@@ -42,7 +42,7 @@ describe('a matcher', () => {
     }
   })
 
-  it('answers alike however often it is asked', () => {
+  it('returns the same result on every call', () => {
     const matcher = createMatcher('%ab%ba%', false)
     expect(['xabbax', 'aba', 'abab', 'abba', ''].flatMap((text) => [matcher(text), matcher(text)])).toEqual([
       true,
@@ -69,11 +69,11 @@ describe('a matcher', () => {
     const start = performance.now()
     expect(matcher(text)).toBe(false)
     expect(matcher(`${text}b`)).toBe(pattern.includes('b'))
-    // A walk through every pair of text and pattern would take a hundred million steps.
+    // Testing every pair of text and pattern would take a hundred million steps.
     expect(performance.now() - start).toBeLessThan(1000)
   })
 
-  it('finds long pieces over the borders of words of 32 bits', () => {
+  it('finds segments longer than 32 code points', () => {
     for (let length = 1; length < 130; length++) {
       const piece = Array.from({ length }, (_, i) => String.fromCharCode(0x61 + (i % 26))).join('')
       const open = `_${piece.slice(1)}`
@@ -83,14 +83,14 @@ describe('a matcher', () => {
     }
   })
 
-  it('refuses pieces between two % that are too long, and no others', () => {
+  it('rejects only segments between two % that are too long', () => {
     const long = 'a'.repeat(1025)
     expect(createMatcher(`%${long.slice(1)}%`, false)(long)).toBe(true)
     expect(createMatcher(`${long}%${long}`, false)(long + long)).toBe(true)
     expect(() => createMatcher(`%${long}%`, false)(long)).toThrow(PatternFault)
   })
 
-  it('takes one code point for _, never half of one', () => {
+  it('matches _ with one code point, never with half of a surrogate pair', () => {
     expect(createMatcher('_', false)('🦆')).toBe(true)
     expect(createMatcher('__', false)('🦆')).toBe(false)
     expect(createMatcher('%\udd86', false)('🦆')).toBe(false)
@@ -110,23 +110,23 @@ describe('a matcher', () => {
     expect(createMatcher(pattern, true)(text)).toBe(expected)
   })
 
-  it('keeps case without being told to ignore it', () => {
+  it('is case-sensitive by default', () => {
     expect(createMatcher('a%', false)('Abc')).toBe(false)
   })
 
-  it('throws for a lone escape at the end only for texts that come that far, and then says nothing of them', () => {
+  it('throws for a lone backslash at the end only if a string matches up to it, and does not repeat the string', () => {
     const matcher = createMatcher('abc\\', false)
     expect(matcher('abc')).toBe(false)
     expect(matcher('xyz')).toBe(false)
     expect(() => matcher('abcd')).toThrow(/^The pattern ends in a backslash/)
   })
 
-  it('can be asked beforehand whether a pattern ends in a lone escape', () => {
+  it('detects a lone backslash at the end beforehand', () => {
     expect(['a\\', 'a\\\\\\', 'a\\\\', 'a', '', '\\a'].map(endsInLoneEscape)).toEqual([true, true, false, false, false, false])
   })
 })
 
-/** Matching as it is defined, with all choices tried: right for short texts, hopeless for long ones. */
+/** The definition of matching, by trying all choices. Correct for short texts, too slow for long ones. */
 function isMatch(pattern: readonly string[], text: readonly string[]): boolean {
   const [first, ...rest] = pattern
   if (first === undefined) return text.length === 0
@@ -149,7 +149,7 @@ function row(random: Random, pieces: readonly string[], most: number): string {
   return Array.from({ length: Math.floor(random() * most) }, () => pick(random, pieces)).join('')
 }
 
-/** The same pattern with a backslash where the case has another sign. */
+/** The same pattern with a backslash in place of the case's escape character. */
 function withBackslashes(pattern: string, sign: string): string {
   if (sign === '\\') return pattern
   const characters = [...pattern]

@@ -1,11 +1,11 @@
-/** Random rows, and random conditions about them in two spellings: ours, and SQLite's of the same meaning. */
+/** Random rows and random conditions, each in two spellings: this language and SQLite. */
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import type { Luck } from '../../support/sql-luck.ts'
 import { below, chance, pick } from '../../support/sql-luck.ts'
 import { COLUMN_TYPES } from './sample-table.ts'
 
-/** What a vault takes as a value. */
+/** A value that a vault accepts. */
 export type Input = JsonValue
 
 /** One condition in both spellings. */
@@ -14,7 +14,7 @@ export interface Spelled {
   readonly theirs: string
 }
 
-/** Few values, so that comparisons meet; among them those that other orders, folds and roundings put wrongly. */
+/** Few values, so that comparisons match. Some are placed differently by other orders, case foldings and roundings. */
 export const POOLS: Readonly<Record<ColumnTypeName, readonly Input[]>> = {
   STRING: ['', 'a', 'A', 'ab', 'aB', 'b', 'a%', 'a_b', '10', '9', 'é', 'e\u0301', '\uff5e', '😀', '😀a', "it's", ' a', '\ue000'],
   INTEGER: [
@@ -41,20 +41,20 @@ export const POOLS: Readonly<Record<ColumnTypeName, readonly Input[]>> = {
   ARRAY: [[], ['a'], [1, 2]],
 }
 
-/** A value for each column, about a quarter of them null. */
+/** A value for each column; about a quarter are null. */
 export function drawRow(luck: Luck): Record<string, Input> {
   return Object.fromEntries(
     Object.entries(COLUMN_TYPES).map(([name, type]) => [name, chance(luck, 0.25) ? null : pick(luck, POOLS[type])]),
   )
 }
 
-/** What may stand in a condition. */
+/** What a condition can contain. */
 export interface Drawing {
-  /** Public ids and texts that are none. */
+  /** Public ids, and strings that are not ids. */
   readonly ids: readonly string[]
-  /** ILIKE, which SQLite has not. */
+  /** ILIKE, which SQLite does not have. */
   readonly foldsCase: boolean
-  /** The operator `?`, which plain columns have not. */
+  /** The operator `?`, which plain columns do not support. */
   readonly asksKeys: boolean
 }
 
@@ -116,7 +116,7 @@ function besideColumn(luck: Luck): Spelled {
   return joined(luck, same(left), same(pick(luck, others)))
 }
 
-/** Numbers no integer column holds, and spellings of some it does. */
+/** Numbers that no integer column can hold, and spellings of some that it can. */
 const BESIDE_INTEGERS = [
   '85.5',
   '-0.5',

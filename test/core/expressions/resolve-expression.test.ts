@@ -1,4 +1,4 @@
-/** What names and literals of a condition come to mean, and which conditions are refused, with which fault and where. */
+/** Tests how names and literals of a condition resolve, and which conditions are rejected, with which error and offset. */
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
 import { TextFault } from '../../../src/core/expressions/text-fault.ts'
@@ -16,7 +16,7 @@ const table = tableIn(
   't',
 )
 
-/** The fault a condition is refused with. */
+/** The error of a rejected condition. */
 function faultOf(text: string, work: () => unknown = () => settled(table, text)): string {
   try {
     work()
@@ -35,8 +35,8 @@ function constantOf(text: string): unknown {
 
 const UNKNOWN: Condition = { kind: 'truth', truth: undefined }
 
-describe('a literal beside a column', () => {
-  test('in quotes it is read as a value of the column', () => {
+describe('a literal compared with a column', () => {
+  test('is parsed as a value of the column if quoted', () => {
     expect(constantOf("i = '9007199254740993'")).toEqual(['=', 9007199254740993n, 'INTEGER'])
     expect(constantOf("f < '1004.3'")).toEqual(['<', 1004.3, 'FLOAT'])
     expect(constantOf("b = 'true'")).toEqual(['=', true, 'BOOL'])
@@ -46,12 +46,12 @@ describe('a literal beside a column', () => {
     expect(constantOf("svc_id = 'x'")).toEqual(['=', 'x', 'STRING'])
   })
 
-  test('standing first, it changes sides with the operator turned round', () => {
+  test('on the left is swapped to the right with the mirrored operator', () => {
     expect(constantOf('5 < i')).toEqual(['>', 5, 'INTEGER'])
     expect(constantOf("'a' > s")).toEqual(['<', 'a', 'STRING'])
   })
 
-  test('a number beside INTEGER becomes an integer wherever one will do', () => {
+  test('a number compared with INTEGER becomes an integer if an equivalent one exists', () => {
     expect(constantOf('i < 85.5')).toEqual(['<', 86, 'INTEGER'])
     expect(constantOf('i > 85.5')).toEqual(['>', 85, 'INTEGER'])
     expect(constantOf('i < -85.5')).toEqual(['<', -85, 'INTEGER'])
@@ -66,14 +66,14 @@ describe('a literal beside a column', () => {
     expect(constantOf('i > -1e300')).toEqual(['>', -(2 ** 64), 'FLOAT'])
   })
 
-  test('a number beside FLOAT is the double nearest to it', () => {
+  test('a number compared with FLOAT becomes the nearest double', () => {
     expect(constantOf('f = 9007199254740993')).toEqual(['=', 9007199254740992, 'FLOAT'])
     expect(constantOf('f > .5')).toEqual(['>', 0.5, 'FLOAT'])
     expect(Object.is(constantOf('f = -0')?.valueOf(), -0)).toBe(false)
-    expect(faultOf('f < 1e400')).toBe('range at 4: This number is beyond those of double precision.')
+    expect(faultOf('f < 1e400')).toBe('range at 4: The number is too large for a double.')
   })
 
-  test('numbers as long as a query may be are read at once', () => {
+  test('numbers as long as a query are parsed quickly', () => {
     const long = `${'0'.repeat(8000)}1${'0'.repeat(8000)}`
     const from = performance.now()
     expect(constantOf(`i < ${long}`)).toEqual(['<', 2 ** 64, 'FLOAT'])
@@ -82,7 +82,7 @@ describe('a literal beside a column', () => {
     expect(faultOf('i < 1e99999999999999999999')).toBe('range at 4: The exponent of this number is out of range.')
   })
 
-  test('NULL makes the comparison unknown, once its column is known to be comparable', () => {
+  test('NULL makes the comparison unknown, if the column is comparable', () => {
     expect(settled(table, 'i = NULL')).toEqual(UNKNOWN)
     expect(settled(table, 'NULL > s')).toEqual(UNKNOWN)
     expect(faultOf('j = NULL')).toContain('type at 0')
@@ -90,41 +90,44 @@ describe('a literal beside a column', () => {
   })
 })
 
-describe('what does not go together is refused where it stands', () => {
+describe('rejects operands that do not match, at their offset', () => {
   test.each([
-    ["i = '1004.3'", 'type at 4: A text beside column i must be a whole number of 64 bits in decimal digits.'],
-    ["d = '2021-02-29'", 'type at 4: A text beside column d must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999.'],
-    ['s = 5', 'type at 4: Column s of type STRING cannot be compared with a number.'],
-    ['5 = b', 'type at 0: Column b of type BOOL cannot be compared with a number.'],
-    ['i = TRUE', 'type at 4: Column i of type INTEGER cannot be compared with TRUE or FALSE.'],
+    ["i = '1004.3'", 'type at 4: The literal compared with column "i" must be a whole number of 64 bits in decimal digits.'],
+    [
+      "d = '2021-02-29'",
+      'type at 4: The literal compared with column "d" must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999.',
+    ],
+    ['s = 5', 'type at 4: Column "s" of type STRING cannot be compared with a number.'],
+    ['5 = b', 'type at 0: Column "b" of type BOOL cannot be compared with a number.'],
+    ['i = TRUE', 'type at 4: Column "i" of type INTEGER cannot be compared with TRUE or FALSE.'],
     ['svc_id = 5', 'type at 9: The record id cannot be compared with a number.'],
-    ['d < m', 'type at 4: Column d of type DATE cannot be compared with column m of type DATETIME.'],
-    ['s = svc_id AND i = s', 'type at 19: Column i of type INTEGER cannot be compared with column s of type STRING.'],
-    ['j = j', 'type at 0: The values of column j cannot be compared. Ask whether it IS NULL.'],
-    ["a > '[]'", 'type at 0: The values of column a cannot be compared. Ask whether it IS NULL.'],
-    ["1 = '1'", 'type at 4: A number cannot be compared with a text.'],
+    ['d < m', 'type at 4: Column "d" of type DATE cannot be compared with column "m" of type DATETIME.'],
+    ['s = svc_id AND i = s', 'type at 19: Column "i" of type INTEGER cannot be compared with column "s" of type STRING.'],
+    ['j = j', 'type at 0: The values of column "j" cannot be compared. Only IS NULL and IS NOT NULL are supported for it.'],
+    ["a > '[]'", 'type at 0: The values of column "a" cannot be compared. Only IS NULL and IS NOT NULL are supported for it.'],
+    ["1 = '1'", 'type at 4: A number cannot be compared with a string.'],
     ['TRUE = 1', 'type at 7: TRUE or FALSE cannot be compared with a number.'],
-    ["i LIKE '1%'", 'type at 0: LIKE compares texts, and column i of type INTEGER is none.'],
-    ['s LIKE 5', 'type at 7: LIKE compares texts, and a number is none.'],
-    ['s LIKE d', 'type at 7: LIKE compares texts, and column d of type DATE is none.'],
+    ["i LIKE '1%'", 'type at 0: LIKE requires text; column "i" of type INTEGER is not text.'],
+    ['s LIKE 5', 'type at 7: LIKE requires text; a number is not text.'],
+    ['s LIKE d', 'type at 7: LIKE requires text; column "d" of type DATE is not text.'],
     ["s LIKE 'a\\'", 'rule at 7: This pattern ends in a backslash that escapes nothing. Write two for a backslash.'],
-    ["s ? 'a'", 'type at 0: Only a JSON column has keys, and column s of type STRING is none.'],
-    ["'{}' ? 'a'", 'type at 0: Only a JSON column has keys, and a text is none.'],
-    ["k ? 'a'", 'rule at 0: The operator ? needs an encrypted JSON column, and column k is kept plain.'],
-    ['j ? s', 'type at 4: The key behind ? must be a text.'],
-    ['j ? 5', 'type at 4: The key behind ? must be a text.'],
-    ["gone = 'a'", 'rule at 0: Column gone is transient and cannot stand in a condition.'],
-    ['gone IS NULL', 'rule at 0: Column gone is transient and cannot stand in a condition.'],
+    ["s ? 'a'", 'type at 0: The operator ? requires a JSON column; column "s" of type STRING is not one.'],
+    ["'{}' ? 'a'", 'type at 0: The operator ? requires a JSON column; a string is not one.'],
+    ["k ? 'a'", 'rule at 0: The operator ? requires an encrypted JSON column; column "k" is plain.'],
+    ['j ? s', 'type at 4: The key after ? must be a string.'],
+    ['j ? 5', 'type at 4: The key after ? must be a string.'],
+    ["gone = 'a'", 'rule at 0: Column "gone" is transient and cannot be used in a condition.'],
+    ['gone IS NULL', 'rule at 0: Column "gone" is transient and cannot be used in a condition.'],
   ])('%s', (text, fault) => {
     expect(faultOf(text)).toBe(fault)
   })
 
-  test('also behind a part that decides already', () => {
+  test('also after a part that already decides the condition', () => {
     expect(faultOf('FALSE AND s = 5')).toContain('type')
     expect(faultOf('1 = 1 OR j = j')).toContain('type')
   })
 
-  test('every pair of columns compares just when their types do', () => {
+  test('two columns are comparable exactly when their types are', () => {
     const numbers = ['INTEGER', 'FLOAT']
     for (const [left, one] of Object.entries(COLUMN_TYPES)) {
       for (const [right, other] of Object.entries(COLUMN_TYPES)) {
@@ -136,7 +139,7 @@ describe('what does not go together is refused where it stands', () => {
   })
 })
 
-test('comparisons of literals are decided at once', () => {
+test('comparisons of literals are resolved to constants', () => {
   const truths = (text: string): unknown => {
     const condition = settled(table, text)
     return condition.kind === 'truth' ? condition.truth : condition
@@ -157,13 +160,13 @@ test('comparisons of literals are decided at once', () => {
   expect(truths('i = 1 AND 1 = 2')).toBe(false)
 })
 
-test('what is decided leaves the rest as it was', () => {
+test('a constant part leaves the rest unchanged', () => {
   expect(settled(table, '1 = 1 AND i = 1')).toEqual(settled(table, 'i = 1'))
   expect(settled(table, 'i = 1 OR FALSE OR (i = 1 OR b = TRUE)')).toMatchObject({ kind: 'or', conditions: { length: 3 } })
   expect(settled(table, 'NOT NOT i = 1')).toEqual(settled(table, 'i = 1'))
 })
 
-describe("facts of the caller's context", () => {
+describe("attributes of the caller's context", () => {
   const facts: Readonly<Record<string, string | number | boolean>> = {
     country: 'SE',
     age: 42,
@@ -176,7 +179,7 @@ describe("facts of the caller's context", () => {
   }
   const inContext = (text: string): Condition => settled(table, text, (name) => facts[name])
 
-  test('stand in the condition as the literals they would be', () => {
+  test('become the equivalent literals', () => {
     expect(inContext('s = ctx.country')).toEqual(settled(table, "s = 'SE'"))
     expect(inContext('ctx.age < i')).toEqual(settled(table, '42 < i'))
     expect(inContext('i < ctx.big')).toEqual(settled(table, 'i < 1e21'))
@@ -189,7 +192,7 @@ describe("facts of the caller's context", () => {
     expect(inContext('ctx.nothing IS NULL AND ctx.age IS NOT NULL')).toEqual({ kind: 'truth', truth: true })
   })
 
-  test('that are missing, or do not go with their column, make it unknown and never a fault', () => {
+  test('that are absent or have the wrong type make the condition unknown and never throw', () => {
     const texts = [
       ...['s = ctx.nothing', 'i = ctx.country', 's = ctx.age', 'ctx.admin = i', 'd = ctx.country', 'i = ctx.none'],
       ...['s LIKE ctx.age', 's LIKE ctx.pattern', 'ctx.age LIKE s', 'j ? ctx.age', 'ctx.country = ctx.age', 'ctx.age = TRUE'],
@@ -197,7 +200,7 @@ describe("facts of the caller's context", () => {
     for (const text of texts) expect(inContext(text), text).toEqual(UNKNOWN)
   })
 
-  test('may all be missing, as when a condition is checked, and the rest of it still is', () => {
+  test('can all be absent while the rest of the condition is still checked', () => {
     const checked = (text: string): string => faultOf(text, () => settled(table, text, () => undefined))
     expect(checked("s = ctx.country AND i > ctx.age AND d < '2020-01-01'")).toBe('none')
     expect(checked("i > ctx.age AND d < 'x'")).toContain('type at 20')
@@ -207,12 +210,12 @@ describe("facts of the caller's context", () => {
     expect(checked('s ? ctx.country')).toContain('type at 0')
   })
 
-  test('are a table like any other where no context is given', () => {
+  test('are columns of a table named ctx if no context is given', () => {
     expect(settled(table, 'ctx.i = 1')).toEqual(settled(table, 'i = 1'))
   })
 })
 
-test('a constant carries the type its value is of', () => {
+test('a constant has the type of its value', () => {
   for (const [name, type] of Object.entries(COLUMN_TYPES)) {
     if (type === 'JSON' || type === 'ARRAY') continue
     const sample = { STRING: 'a', INTEGER: '1', FLOAT: '1.5', BOOL: 'true', DATE: '2020-01-01' }[String(type)]

@@ -1,5 +1,6 @@
-/** A table with a column of every type, kept in different ways, and conditions about it settled from text. */
+/** A table with a column of every type, stored in different ways, and conditions about it resolved from text. */
 
+import { say } from '../../../src/core/errors.ts'
 import type { ColumnName, Expression } from '../../../src/core/expressions/ast.ts'
 import type { ColumnRef, Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
 import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
@@ -14,7 +15,7 @@ import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import { defineSchema } from '../../../src/index.ts'
 
-/** Name and type of each column; two of those types whose columns are compared with each other. */
+/** Name and type of each column. Types whose columns are compared with each other have two. */
 export const COLUMN_TYPES: Readonly<Record<string, ColumnTypeName>> = {
   s: 'STRING',
   s2: 'STRING',
@@ -37,33 +38,33 @@ export const COLUMN_TYPES: Readonly<Record<string, ColumnTypeName>> = {
 /** Options that columns of every type have. */
 export type Keeping = Pick<ColumnDefinition, 'encrypted' | 'searchable' | 'index'>
 
-/** The columns, each kept as `keeping` says. */
+/** The columns, each stored as `keeping` says. */
 export function columnsKept(keeping: (name: string) => Keeping): SchemaDefinition[string] {
   return Object.fromEntries(Object.entries(COLUMN_TYPES).map(([name, type]) => [name, { type, ...keeping(name) }]))
 }
 
-/** The table of a schema as it is laid out. */
+/** The layout of the schema's table. */
 export function tableIn(schema: SchemaDefinition, name: string): Table {
   const table = layoutSchema(allotSchema(defineSchema(schema).tables, EMPTY_ALLOTMENT)).tables.get(name)
   if (table === undefined) throw new Error(`the schema has no table ${name}`)
   return table
 }
 
-/** Names a column of the table, or `svc_id`. */
+/** Resolves a column of the table, or `svc_id`. */
 export function columnOf(table: Table): Scope['column'] {
   return ({ name, at }: ColumnName): ColumnRef => {
     const column = table.byName.get(name)
-    if (column === undefined && name !== 'svc_id') throw new TextFault('name', `There is no column ${name}.`, at)
+    if (column === undefined && name !== 'svc_id') throw new TextFault('name', say`There is no column ${name}.`, at)
     return { source: 0, column }
   }
 }
 
-/** The tree of a condition. */
+/** The syntax tree of a condition. */
 export function parsed(text: string): Expression {
   return parseExpression(new LexemeCursor(text))
 }
 
-/** The condition that a text means about the table. */
+/** The resolved condition of a text about the table. */
 export function settled(table: Table, text: string, context?: Scope['context']): Condition {
   return resolveExpression(parsed(text), { column: columnOf(table), ...(context === undefined ? {} : { context }) })
 }

@@ -1,11 +1,11 @@
-/** What a query may take: rows, time, memory, and turns of the event loop. */
+/** Tests the limits of a query: rows, time, memory, and yielding to the event loop. */
 import { describe, expect, it } from 'vitest'
 import type { QueryContext } from '../../../src/core/queries/answer-query.ts'
 import type { Queries } from '../../support/open-queries.ts'
 import { answer, openQueries } from '../../support/open-queries.ts'
 import { crowd, PEOPLE, PETS } from '../../support/query-crowd.ts'
 
-describe('what a query may take', () => {
+describe('the budget of a query', () => {
   const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }
   const clock = { ms: 0, now: () => BigInt(clock.ms) * 1_000_000n }
 
@@ -19,38 +19,38 @@ describe('what a query may take', () => {
     return queries
   }
 
-  /** The same vault whose scheduler does something at every turn. */
+  /** The same vault with a scheduler that calls `atTurn` at every yield. */
   function turning(queries: Queries, atTurn: () => void): QueryContext {
     return { ...queries.context, scheduler: { turn: async () => atTurn() } }
   }
 
   const SCAN = "SELECT count(*) FROM people WHERE name LIKE '%x%'"
 
-  it('is a number of rows', async () => {
+  it('limits rows read', async () => {
     const queries = await open()
-    await expect(queries.query(SCAN, { budget: { rows: 1999 } })).rejects.toMatchObject(LIMIT)
-    await expect(queries.query(SCAN, { budget: { rows: 2000 } })).resolves.toHaveLength(1)
+    await expect(queries.query(SCAN, { budget: { maxRows: 1999 } })).rejects.toMatchObject(LIMIT)
+    await expect(queries.query(SCAN, { budget: { maxRows: 2000 } })).resolves.toHaveLength(1)
   })
 
-  it('is a time', async () => {
+  it('limits time', async () => {
     const queries = await open()
     const slow = turning(queries, () => {
       clock.ms += 10_000
     })
-    await expect(answer(slow, SCAN, {})).rejects.toMatchObject(LIMIT)
-    await expect(answer(slow, SCAN, { budget: { milliseconds: 3_600_000 } })).resolves.toBeDefined()
+    await expect(answer(slow, SCAN, {})).rejects.toMatchObject({ code: 'deadline_exceeded', grpcCode: 4 })
+    await expect(answer(slow, SCAN, { budget: { timeoutMs: 3_600_000 } })).resolves.toBeDefined()
   })
 
-  it('is memory for the rows of joins', async () => {
+  it('limits memory of buffered join rows', async () => {
     const queries = await open()
     const sql = 'SELECT count(*) FROM people a JOIN people b ON a.name < b.name LIMIT 1'
-    await expect(queries.query(sql, { budget: { bytes: 100_000 } })).rejects.toMatchObject(LIMIT)
-    await expect(queries.query(SCAN, { budget: { bytes: 0 } })).resolves.toHaveLength(1)
+    await expect(queries.query(sql, { budget: { maxBytes: 100_000 } })).rejects.toMatchObject(LIMIT)
+    await expect(queries.query(SCAN, { budget: { maxBytes: 0 } })).resolves.toHaveLength(1)
     const looksUp = 'SELECT count(*) FROM people a JOIN people b ON a.ssn = b.ssn AND a.age = 3'
-    await expect(queries.query(looksUp, { budget: { bytes: 10_000 } })).resolves.toEqual([{ 'count(*)': 1 }])
+    await expect(queries.query(looksUp, { budget: { maxBytes: 10_000 } })).resolves.toEqual([{ 'count(*)': 1 }])
   })
 
-  it('ends when its caller wants it to', async () => {
+  it('ends when its signal is aborted', async () => {
     const queries = await open()
     const controller = new AbortController()
     let turns = 0
@@ -65,7 +65,7 @@ describe('what a query may take', () => {
     await expect(answer(context, SCAN, { signal: AbortSignal.abort() })).rejects.toMatchObject({ grpcCode: 1 })
   })
 
-  it('lets others have their turn: between slices of rows, and within long joins by the clock', async () => {
+  it('yields to the event loop between slices of rows, and within long joins by the clock', async () => {
     const queries = await open()
     let turns = 0
     await answer(
@@ -78,17 +78,17 @@ describe('what a query may take', () => {
     const ticking = { ...turning(queries, () => turns++), clock: { now: () => BigInt(millis++) * 1_000_000n } }
     turns = 0
     await answer(ticking, 'SELECT count(*) FROM people a JOIN people b ON a.name > b.name AND a.age = 7', {
-      budget: { milliseconds: 1e9 },
+      budget: { timeoutMs: 1e9 },
     })
     expect(turns).toBeGreaterThan(8)
   })
 
-  it('opens fewer rows between turns where they take long', async () => {
+  it('opens fewer rows between yields if they take long', async () => {
     const queries = await open()
     let millis = 0
     let turns = 0
     const slow = { ...turning(queries, () => turns++), clock: { now: () => BigInt(10 * millis++) * 1_000_000n } }
-    await answer(slow, SCAN, { budget: { milliseconds: 1e9 } })
+    await answer(slow, SCAN, { budget: { timeoutMs: 1e9 } })
     expect(turns).toBeGreaterThan(500)
   })
 })

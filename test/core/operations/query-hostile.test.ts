@@ -1,4 +1,4 @@
-/** Queries of callers who mean no good: budgets, damage and faults tell them nothing of rows that are not there for them. */
+/** Tests that hostile queries learn nothing of hidden rows from budgets, damaged rows and errors. */
 import { expect, test } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { openLoose } from '../../support/open-loose.ts'
@@ -30,24 +30,24 @@ onEachStorage('a query', (engine) => {
       { fields: { name: 'mine', dept: 'a', tenant: 'a1', ssn: '1', score: 1e308 } },
       { fields: { name: 'hidden', dept: 'b', tenant: 'b1', ssn: '2', score: 1e308 } },
     ])
-    // Queries are asked as a JavaScript caller would: what is wrong in them is the vault's own to refuse.
+    // Options come as from a JavaScript caller: the vault must reject invalid ones.
     const as = (role: string) => loose.vault.as({ actor: 'x', actorType: 'USER', roles: [role] }) as unknown as Asking
     return { ...loose, as }
   }
 
-  test('spends none of its budget on rows that are not there for its caller', async () => {
+  test('does not count rows hidden from the caller against its budget', async () => {
     const { as } = await open()
     for (const condition of ["ssn = '2'", "ssn = '3'", "name LIKE 'hid%'", "name LIKE 'none%'"]) {
-      const answer = await as('dept').query(`SELECT name FROM t WHERE ${condition}`, { budget: { rows: 0 } })
+      const answer = await as('dept').query(`SELECT name FROM t WHERE ${condition}`, { budget: { maxRows: 0 } })
       expect(answer).toEqual({ records: [] })
     }
-    await expect(as('dept').query("SELECT name FROM t WHERE ssn = '1'", { budget: { rows: 0 } })).rejects.toMatchObject({
+    await expect(as('dept').query("SELECT name FROM t WHERE ssn = '1'", { budget: { maxRows: 0 } })).rejects.toMatchObject({
       code: 'limit_exceeded',
       grpcCode: 8,
     })
   })
 
-  test('does not hear of damage to a row that is not there for its caller', async () => {
+  test('does not report damage to a row hidden from the caller', async () => {
     const { as, storage } = await open()
     const [row] = await storage.find('records_1_t', { kind: 'every' }, { order: 'down', limit: 1 })
     await storage.update('records_1_t', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(40) } }])
@@ -55,20 +55,21 @@ onEachStorage('a query', (engine) => {
     await expect(as('VAULT_OWNER').query('SELECT name FROM t')).rejects.toMatchObject({ code: 'data_loss', grpcCode: 15 })
   })
 
-  test('for a sum beyond every double is refused as out of range, wherever the column stands', async () => {
+  test('for a sum that overflows a double throws out_of_range, for plain and sealed columns', async () => {
     const { as } = await open()
     const sum = as('VAULT_OWNER').query('SELECT SUM(score) FROM t')
     await expect(sum).rejects.toMatchObject({ code: 'out_of_range', grpcCode: 11 })
   })
 
-  test('takes no option that is not as described', async () => {
+  test('rejects invalid options', async () => {
     const { as } = await open()
+    for (const budget of [{ timeoutMs: Number.POSITIVE_INFINITY }, { maxRows: Number.NaN }]) {
+      await expect(as('VAULT_OWNER').query('SELECT name FROM t', { budget })).rejects.toMatchObject({ code: 'out_of_range' })
+    }
     const wrong = [
-      { budget: { row: 5 } },
+      { budget: { rows: 5 } },
       { budget: 5 },
       { budget: null },
-      { budget: { milliseconds: Number.POSITIVE_INFINITY } },
-      { budget: { rows: Number.NaN } },
       { signal: 'x' },
       { idName: '' },
       { idName: '__proto__' },
@@ -80,7 +81,7 @@ onEachStorage('a query', (engine) => {
     }
   })
 
-  test('holds 128 patterns at most', async () => {
+  test('rejects more than 128 patterns', async () => {
     const { as } = await open()
     const patterns = (count: number) => Array.from({ length: count }, (_, n) => `name LIKE '%${n}%'`).join(' OR ')
     expect((await as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(128)}`)).records).toEqual([])

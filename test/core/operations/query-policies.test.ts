@@ -1,4 +1,4 @@
-/** Queries under policies with conditions: rows and cells a caller is not shown are not there for him, in any way. */
+/** Tests queries under conditional policies: hidden rows and cells never influence a result. */
 import { describe, expect, it } from 'vitest'
 import type { Queries } from '../../support/open-queries.ts'
 import { openQueries } from '../../support/open-queries.ts'
@@ -24,7 +24,7 @@ describe('a policy with conditions', () => {
     return queries
   }
 
-  it('leaves rows out before they are skipped, counted, summed or joined', async () => {
+  it('removes hidden rows before they are skipped, counted, summed or joined', async () => {
     const queries = (await open()).as(['osloOnly'])
     expect(await namesIn(queries, 'SELECT name FROM people LIMIT 2 OFFSET 1')).toEqual(['name 3', 'name 6'])
     expect(await queries.query('SELECT count(*), sum(age), max(name) FROM people')).toEqual([
@@ -37,7 +37,7 @@ describe('a policy with conditions', () => {
     ])
   })
 
-  it('leaves out rows that hide a column named, and nulls what * finds hidden', async () => {
+  it('removes rows that hide a named column, and shows null for hidden columns of *', async () => {
     const queries = (await open()).as(['veiled'])
     expect(await namesIn(queries, 'SELECT name, ssn FROM people LIMIT 3')).toEqual(['name 0', 'name 2', 'name 3'])
     const all = await queries.query('SELECT * FROM people LIMIT 2')
@@ -64,7 +64,7 @@ describe('a policy with conditions', () => {
     ])
   })
 
-  it('lets a row that is not there raise no error', async () => {
+  it('raises no error for a hidden row', async () => {
     const patterns = { a: { type: 'STRING', encrypted: false }, open: { type: 'BOOL', encrypted: false } } as const
     const queries = await openQueries(
       { t: patterns },
@@ -79,7 +79,7 @@ describe('a policy with conditions', () => {
   })
 })
 
-describe('the law that what a caller is not shown changes no answer of his', () => {
+describe('the property that hidden data changes no result', () => {
   const random = seededRandom('unseen')
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)]
   const policy = {
@@ -129,7 +129,7 @@ describe('the law that what a caller is not shown changes no answer of his', () 
     return { name: cell('n'), ssn, city: pick(['Oslo', 'Ulm', 'Rome']), age: pick([1, 2, 3, null]) }
   }
 
-  /** Other values where the role is shown none. Null shows at every level, so it stays where the column does not hide. */
+  /** Other values where the role sees none. Null shows at every level, so it stays if the column is not hidden. */
   function veil(role: (typeof ROLES)[number], person: Person, at: number): Person {
     const ssn = person.ssn === null ? null : `other ${person.ssn}`
     const age = person.age === null ? null : 7
@@ -180,7 +180,7 @@ describe('the law that what a caller is not shown changes no answer of his', () 
     expect(answered).toBeGreaterThan(100)
   })
 
-  it('is broken for a caller who is shown it', async () => {
+  it('fails for a caller who sees the data', async () => {
     const [one, other] = [await openQueries({ people: PEOPLE }), await openQueries({ people: PEOPLE })]
     await one.insert('people', [{ ssn: 'a' }])
     await other.insert('people', [{ ssn: 'b' }])

@@ -1,4 +1,4 @@
-/** Queries end to end: what is answered, and what is read and opened for it. */
+/** Tests queries end to end: the results, and what is read and opened for them. */
 import { describe, expect, it } from 'vitest'
 import type { Queries } from '../../support/open-queries.ts'
 import { openQueries } from '../../support/open-queries.ts'
@@ -6,7 +6,7 @@ import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/query-crowd
 import { onEachStorage } from '../../support/three-storages.ts'
 
 onEachStorage('queries', ({ fresh }) => {
-  it('answer in order of insertion, 25 records at most, whichever way they are found', async () => {
+  it('return at most 25 records in order of insertion, however they are found', async () => {
     const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
     await queries.insert('people', crowd(300))
     for (const condition of ['city IS NOT NULL', "name LIKE 'name%'"]) {
@@ -35,7 +35,7 @@ onEachStorage('queries', ({ fresh }) => {
     expect(totals).toEqual([{ 'count(age)': 90, 'sum(age)': 13500, 'min(name)': 'name 0', 'max(ssn)': '000-00-0297' }])
   })
 
-  it('join in every way, rows without partners last', async () => {
+  it('join in every way, unmatched rows of the joined table last', async () => {
     const queries = await openQueries({ people: PEOPLE, pets: PETS }, { storage: fresh().open() })
     await queries.insert('people', crowd(4))
     await queries.insert('pets', [
@@ -65,8 +65,8 @@ onEachStorage('queries', ({ fresh }) => {
   })
 })
 
-describe('answers', () => {
-  it('hold ids, nulls and keys as the language says', async () => {
+describe('results', () => {
+  it('contain ids, nulls and keys as documented', async () => {
     const queries = await openQueries({ people: PEOPLE })
     await queries.insert('people', crowd(2))
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
@@ -90,7 +90,7 @@ describe('answers', () => {
     expect(Object.getPrototypeOf({})).toBe(Object.prototype)
   })
 
-  it('show each value at the level the policy allows, and REDACTION lowers it but never raises it', async () => {
+  it('show each value at the granted level, which REDACTION can only lower', async () => {
     const policy = { masked: ['ALLOW READ ON people.* WITH REDACTION = MASKED'] }
     const queries = await openQueries({ people: PEOPLE }, { policy })
     await queries.insert('people', crowd(1))
@@ -108,7 +108,7 @@ describe('answers', () => {
   })
 })
 
-describe('what is read and opened', () => {
+describe('reading and opening', () => {
   async function open(count: number): Promise<Queries> {
     const queries = await openQueries({ people: PEOPLE, pets: PETS })
     for (let at = 0; at < count; at += 1000) await queries.insert('people', crowd(count).slice(at, at + 1000))
@@ -117,7 +117,7 @@ describe('what is read and opened', () => {
   }
   const rowsRead = ({ calls }: Queries) => calls.reduce((sum, { rows }) => sum + rows, 0)
 
-  it('is no more than the answer takes', async () => {
+  it('is limited to what the result needs', async () => {
     const queries = await open(2000)
     await queries.query("SELECT name FROM people WHERE city = 'Rome' LIMIT 5 OFFSET 100")
     expect([rowsRead(queries), queries.opened()]).toEqual([5, 5])
@@ -138,7 +138,7 @@ describe('what is read and opened', () => {
     expect(queries.calls.map(({ verb }) => verb)).toEqual(['measure'])
   })
 
-  it('of a joined table is a few rows by their digests, for few rows before them', async () => {
+  it('looks up few rows of a joined table by digest for few rows before them', async () => {
     const queries = await open(2000)
     await queries.insert('pets', [{ owner: '000-00-0007' }, { owner: '000-00-1999' }, { owner: 'nobody' }])
     queries.forget()
@@ -150,7 +150,7 @@ describe('what is read and opened', () => {
     expect(rowsRead(queries)).toBe(64 + 64)
   })
 
-  it('of a joined table is all of it, once, when many rows want partners', async () => {
+  it('reads a joined table once for many rows before it', async () => {
     const queries = await open(6000)
     const sql = 'SELECT count(*), count(b.age), min(b.name) FROM people a LEFT JOIN people b ON a.ssn = b.ssn'
     expect(await queries.query(sql)).toEqual([{ 'count(*)': 6000, 'count(b.age)': 5400, 'min(b.name)': 'name 0' }])
@@ -158,7 +158,7 @@ describe('what is read and opened', () => {
     expect(rowsRead(queries)).toBeGreaterThan(6000 + 6000)
   })
 
-  it('proves a digest on the opened value', async () => {
+  it('verifies a digest match on the opened value', async () => {
     const queries = await open(10)
     const people = queries.context.layout.tables.get('people')
     const digest = people?.byName.get('ssn')?.digest ?? ''
@@ -171,7 +171,7 @@ describe('what is read and opened', () => {
     expect(await queries.query("SELECT name FROM people WHERE ssn = '000-00-0001'")).toEqual([])
   })
 
-  it('that was changed behind the vault answers nothing', async () => {
+  it('that opens a row changed outside the vault throws data_loss', async () => {
     const queries = await open(3)
     const table = queries.context.layout.tables.get('people')?.physical.name ?? ''
     const [row] = await queries.storage.find(table, { kind: 'every' }, { order: 'up', limit: 1 })

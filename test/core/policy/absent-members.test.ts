@@ -1,4 +1,4 @@
-/** Members of a typed statement that are there and say nothing: refused, for a condition lost on the way would grant every row. */
+/** Tests that a typed statement with an undefined member is rejected: a lost condition would grant every row. */
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
@@ -10,7 +10,7 @@ import { LAYOUT } from './sample-vault.ts'
 
 const GOOD = { effect: 'ALLOW', actions: ['READ'], on: ['persons.*'] }
 
-/** A statement whose members stand on its prototype, where nobody looks for them. */
+/** A statement with a member on its prototype. */
 class Filtered {
   effect = 'ALLOW'
   actions = ['READ']
@@ -21,10 +21,10 @@ class Filtered {
   }
 }
 
-/** Message of the refusal, or undefined where the statement is accepted. */
+/** The error message, or undefined if the statement is accepted. */
 function refusalOf(statement: unknown): string | undefined {
   try {
-    compilePolicy({ clerk: [statement] } as PolicyDefinition, LAYOUT) // What a JavaScript caller may send is not what the type says.
+    compilePolicy({ clerk: [statement] } as PolicyDefinition, LAYOUT) // JavaScript callers can pass values that the type excludes.
     return undefined
   } catch (error) {
     if (!isVaultError(error, 'invalid_request')) throw error
@@ -32,19 +32,19 @@ function refusalOf(statement: unknown): string | undefined {
   }
 }
 
-test.each(['where', 'redaction'])('a %s that is undefined or null is refused at its place', (member) => {
-  const place = `Policy refused. Statement 1 of role clerk, ${member}: `
-  expect(refusalOf({ ...GOOD, [member]: undefined })).toContain(`${place}Expected a text, or no such member at all.`)
-  expect(refusalOf({ ...GOOD, [member]: null })).toContain(`${place}Expected text.`)
+test.each(['where', 'redaction'])('rejects a statement whose %s is undefined or null and names the member', (member) => {
+  const place = `Invalid policy: statement 1 of role "clerk", ${member}: `
+  expect(refusalOf({ ...GOOD, [member]: undefined })).toContain(`${place}Expected a string; omit the member if unused.`)
+  expect(refusalOf({ ...GOOD, [member]: null })).toContain(`${place}Expected a string.`)
 })
 
-test('a DENY whose condition is undefined is refused as well, and so is a getter that answers undefined', () => {
-  expect(refusalOf({ ...GOOD, effect: 'DENY', where: undefined })).toContain(', where: Expected a text')
+test('rejects a DENY whose condition is undefined, and a getter that returns undefined', () => {
+  expect(refusalOf({ ...GOOD, effect: 'DENY', where: undefined })).toContain(', where: Expected a string; omit')
   const lazy = Object.defineProperty({ ...GOOD }, 'where', { enumerable: true, get: () => undefined })
-  expect(refusalOf(lazy)).toContain(', where: Expected a text')
+  expect(refusalOf(lazy)).toContain(', where: Expected a string; omit')
 })
 
-test('an object of a class, or one that inherits its members, is refused: what stands on a prototype would be passed over', () => {
+test('rejects a class instance and an object with inherited members, because inherited members would be ignored', () => {
   for (const statement of [
     new Filtered(),
     Object.create({ ...GOOD, where: 'age > 17' }),
@@ -56,16 +56,16 @@ test('an object of a class, or one that inherits its members, is refused: what s
   }
 })
 
-test('the same members on a plain object, or on one without a prototype, are accepted', () => {
+test('accepts the same members on a plain object and on an object without a prototype', () => {
   for (const statement of [GOOD, { ...GOOD, where: 'age > 17', redaction: 'MASKED' }]) {
     expect(refusalOf(statement)).toBeUndefined()
     expect(refusalOf(Object.assign(Object.create(null), statement))).toBeUndefined()
   }
 })
 
-test('a vault with such a policy does not open', async () => {
+test('does not open a vault with such a policy', async () => {
   const statement = { effect: 'ALLOW', actions: ['READ'], on: ['notes.*'], where: undefined }
-  const policy = { clerk: [statement] } as unknown as PolicyDefinition // The type refuses it, which JavaScript does not know.
+  const policy = { clerk: [statement] } as unknown as PolicyDefinition // JavaScript callers can pass values that the type excludes.
   await expect(openLoose(memoryStorage(), { notes: { text: column.string({}) } }, { policy })).rejects.toMatchObject({
     code: 'invalid_request',
   })

@@ -1,4 +1,4 @@
-/** Laws of access: random policies decide every row and column as the slow oracle does, and more DENY never shows more. */
+/** Property tests of access: random policies decide every row and column like a slow oracle, and one DENY more never shows more. */
 import { describe, expect, test } from 'vitest'
 import type { Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
@@ -54,7 +54,7 @@ function asText({ effect, actions, on, where, ...rest }: StatementDefinition): s
   return `${effect} ${actions.join(', ')} ON ${on.join(' , ')}${redaction}${where === undefined ? '' : `\nWHERE ${where}`}`
 }
 
-/** Statements under two roles of a policy, in text or typed. */
+/** Statements in two roles of a policy, as text or objects. */
 function accessBy(random: Random, statements: readonly StatementDefinition[], context: ExampleContext): TableAccess {
   return accessOf(policyOf(random, statements), { roles: ['first', 'second'], context }).table(PERSONS)
 }
@@ -77,7 +77,7 @@ function rowAccess(access: TableAccess, row: ExampleRow): RowAccess {
   return access.forRow(access.conditions.map(truthIn(row)))
 }
 
-/** Everything a row grants, one line for each column: equal only where everything is. */
+/** The grants of a row as text, one line per column. Equal only if all grants are equal. */
 function printed(access: RowAccess): string {
   const line = (column: Column) =>
     `${column.name} ${access.level(column)} ${TABLE_ACTIONS.filter((action) => access.may(action, column))}`
@@ -110,7 +110,7 @@ function forCases(name: string, check: (one: Case) => void): void {
 }
 
 describe('random policies', () => {
-  test('grant in every row just what the oracle grants', () => {
+  test('grant in every row exactly what the oracle grants', () => {
     const seen = { shown: 0, hidden: 0, conditional: 0 }
     forCases('policy-oracle', ({ access, statements, table, context }) => {
       const granted = ROWS.map((row) => printed(rowAccess(access, row))).join('\n')
@@ -118,11 +118,11 @@ describe('random policies', () => {
       if (access.conditions.length > 0) seen.conditional++
       for (const column of table.columns) seen[access.couldSee(column) ? 'shown' : 'hidden']++
     })
-    // The law would hold of policies that never say anything too: this run saw all sorts.
+    // Policies that never apply would also pass, so this run must contain every kind.
     expect(Math.min(seen.shown, seen.hidden, seen.conditional)).toBeGreaterThan(CASES / 4)
   })
 
-  test('could grant whatever some row grants, and always grant only what every row grants', () => {
+  test('possibly grant what some row grants, and always grant only what every row grants', () => {
     forCases('policy-bounds', ({ access, random }) => {
       const rows = ROWS.map((row) => rowAccess(access, row))
       const need = randomNeed(random)
@@ -136,7 +136,7 @@ describe('random policies', () => {
     })
   })
 
-  test('ask storage for just the rows that meet a need', () => {
+  test('push down a condition that finds exactly the rows that meet a need', () => {
     let asked = 0
     forCases('policy-necessary', ({ access, random }) => {
       for (const need of [randomNeed(random), { action: 'SEARCH', columns: [pick(random, PERSONS.columns)] } as const]) {
@@ -149,14 +149,14 @@ describe('random policies', () => {
     expect(asked).toBeGreaterThan(CASES / 10)
   })
 
-  test('say which columns their conditions read', () => {
+  test('list the columns of their conditions', () => {
     forCases('policy-judged', ({ access }) => {
       for (const column of access.judgedBy) expect(['country', 'age']).toContain(column.name)
       expect(access.judgedBy.length > 0).toBe(access.conditions.length > 0)
     })
   })
 
-  test('show no more for one DENY more, and no less for one ALLOW more', () => {
+  test('show no more with one DENY more, and no less with one ALLOW more', () => {
     forCases('policy-monotone', ({ random, statements, context, access }) => {
       const extra = randomStatement(random)
       const more = accessBy(random, [...statements, extra], context)
@@ -165,7 +165,7 @@ describe('random policies', () => {
     })
   })
 
-  test('are explained as they decide, with a row and without', () => {
+  test('are explained as they decide, with a record and without', () => {
     forCases('policy-explained', ({ random, statements, context }) => {
       const policy = policyOf(random, statements)
       const caller = { roles: ['first', 'second'], context }
@@ -173,7 +173,7 @@ describe('random policies', () => {
       const action = pick<Action>(random, TABLE_ACTIONS)
       const row = pick(random, ROWS)
       const open = explainAccess(policy, caller, { action, table: PERSONS })
-      const settled = explainAccess(policy, caller, { action, table: PERSONS, row: { ...row } })
+      const settled = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
       const here = rowAccess(access, row)
       expect(open.columns.map(({ decision }) => decision)).toEqual(
         PERSONS.columns.map((column) => {
@@ -193,7 +193,7 @@ describe('random policies', () => {
 
 const HEIGHTS = ['REDACTED', 'MASKED', 'PLAIN_TEXT']
 
-/** What one row grants and the other does not; empty where the other grants all of it. */
+/** The grants of one row that the other does not have. */
 function excess(one: RowAccess, other: RowAccess): string[] {
   return PERSONS.columns.flatMap((column) => {
     const isHigher = HEIGHTS.indexOf(one.level(column) ?? '') > HEIGHTS.indexOf(other.level(column) ?? '')

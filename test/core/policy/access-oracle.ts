@@ -1,19 +1,19 @@
-/** The policy's rules once more, slow and obvious: what the laws hold the real ones against. */
+/** A second implementation of policy rules, slow and obvious, that the property tests compare with. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Level } from '../../../src/core/redaction/levels.ts'
 import type { Column, Table } from '../../../src/core/schema/layout.ts'
 
-/** What the oracle knows of a row of persons. */
+/** The values that the oracle knows of a row of persons. */
 export interface ExampleRow {
   readonly country: string | null
   readonly age: number | null
 }
 
-/** Facts of a caller. */
+/** Context attributes of a caller. */
 export type ExampleContext = Readonly<Record<string, string | number | boolean>>
 
-/** Conditions the laws draw from, each with its meaning written out by hand. */
+/** Conditions for the property tests, each with its meaning written by hand. */
 export const CONDITIONS: Readonly<Record<string, (row: ExampleRow, context: ExampleContext) => boolean | undefined>> = {
   "country = 'SE'": ({ country }) => (country === null ? undefined : country === 'SE'),
   "NOT persons.country = 'SE'": ({ country }) => (country === null ? undefined : country !== 'SE'),
@@ -26,7 +26,7 @@ export const CONDITIONS: Readonly<Record<string, (row: ExampleRow, context: Exam
 
 const HEIGHTS: Readonly<Record<Level, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
 
-/** A row, a caller's facts and his statements: everything a decision depends on. */
+/** A row, a caller's attributes and statements: everything a decision depends on. */
 export interface Situation {
   readonly table: Table
   readonly statements: readonly StatementDefinition[]
@@ -34,7 +34,7 @@ export interface Situation {
   readonly context: ExampleContext
 }
 
-/** The level READ shows. */
+/** The level that READ shows. */
 export function oracleLevel(situation: Situation, column: Column): Level | undefined {
   if (counting(situation, 'DENY', 'READ', column).length > 0) return undefined
   const levels = counting(situation, 'ALLOW', 'READ', column).map((statement) => {
@@ -44,7 +44,7 @@ export function oracleLevel(situation: Situation, column: Column): Level | undef
   return levels.sort((left, right) => HEIGHTS[right] - HEIGHTS[left])[0]
 }
 
-/** Whether the action is granted. */
+/** True if the action is granted. */
 export function oracleMay(situation: Situation, action: Action, column: Column): boolean {
   const isDenied = counting(situation, 'DENY', action, column).length > 0
   if (!isDenied && counting(situation, 'ALLOW', action, column).length > 0) return true
@@ -53,7 +53,7 @@ export function oracleMay(situation: Situation, action: Action, column: Column):
   return column.unique && (oracleMay(situation, 'CREATE', column) || oracleMay(situation, 'UPDATE', column))
 }
 
-/** The statements of one effect that say something of this action on this column in this row. */
+/** The statements of one effect that cover this action on this column and apply in this row. */
 function counting(situation: Situation, effect: 'ALLOW' | 'DENY', action: Action, column: Column): StatementDefinition[] {
   const { table, statements, row, context } = situation
   return statements.filter((statement) => {

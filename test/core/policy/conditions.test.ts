@@ -1,4 +1,4 @@
-/** Statements with WHERE: which rows they speak of, what the caller's context does to them, and what access costs. */
+/** Tests statements with WHERE: the rows to which they apply, the caller's context, and the sharing of access objects. */
 import { describe, expect, test } from 'vitest'
 import type { Truth } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
@@ -12,19 +12,19 @@ const ALWAYS = { kind: 'truth', truth: true }
 const NEVER = { kind: 'truth', truth: false }
 
 describe('a conditional statement', () => {
-  test('that allows counts where its condition is true, not where it is false or unknown', () => {
+  test('that allows applies if its condition is true, not if it is false or unknown', () => {
     const access = accessBy("ALLOW READ ON persons.name WHERE country = 'SE'")
     const levels = ([true, false, undefined] as const).map((truth) => access.forRow([truth]).level(NAME))
     expect(levels).toEqual(['MASKED', undefined, undefined])
   })
 
-  test('that denies counts unless its condition is false', () => {
+  test('that denies applies unless its condition is false', () => {
     const access = accessBy('ALLOW READ ON persons.*', "DENY READ ON persons.name WHERE country = 'SE'")
     const levels = ([true, false, undefined] as const).map((truth) => access.forRow([truth]).level(NAME))
     expect(levels).toEqual([undefined, 'MASKED', undefined])
   })
 
-  test('raises the level of some rows above that of all', () => {
+  test('can raise the level of some rows', () => {
     const access = accessBy('ALLOW READ ON persons.*', 'ALLOW READ ON persons.name WITH REDACTION = PLAIN_TEXT WHERE age > 17')
     expect(([true, false] as const).map((truth) => access.forRow([truth]).level(NAME))).toEqual(['PLAIN_TEXT', 'MASKED'])
     expect(access.alwaysMeets({ action: 'READ', columns: [NAME] })).toBe(true)
@@ -44,20 +44,20 @@ describe('a conditional statement', () => {
     expect(new Set(rows).size).toBe(4)
   })
 
-  test('makes a need necessary just as it is written', () => {
+  test('is pushed down as it is written', () => {
     const access = accessBy('ALLOW READ ON persons.name WHERE age > 17', 'DENY READ ON persons.ssn')
     expect(access.necessary({ action: 'READ', columns: [NAME] })).toEqual(access.conditions[0])
     expect(access.necessary({ action: 'READ', columns: [] })).toEqual(access.conditions[0])
     expect(access.necessary({ action: 'READ', columns: [NAME, SSN] })).toEqual(NEVER)
   })
 
-  test('that denies READ takes with it the SEARCH that came of reading', () => {
+  test('that denies READ removes the SEARCH implied by READ', () => {
     const access = accessBy('ALLOW READ ON persons.email', 'DENY READ ON persons.email WHERE age > 17')
     const [condition] = access.conditions
     expect(access.necessary({ action: 'SEARCH', columns: [columnAt('email')] })).toEqual({ kind: 'not', condition })
   })
 
-  test('can be one of thirty, of which the last counts as the first does', () => {
+  test('can be one of thirty, of which the last applies like the first', () => {
     const ages = Array.from({ length: 30 }, (_, age) => `ALLOW READ ON persons.name WHERE age = ${age}`)
     const access = accessBy(...ages)
     const truths = (only: number) => ages.map((_, index) => index === only)
@@ -66,7 +66,7 @@ describe('a conditional statement', () => {
     expect(access.forRow(truths(30)).level(NAME)).toBe(undefined)
   })
 
-  test('is judged anew when rows fall in more ways than are kept', () => {
+  test('is evaluated correctly when there are more combinations than the cache holds', () => {
     const ages = Array.from({ length: 12 }, (_, age) => `ALLOW READ ON persons.name WHERE age = ${age}`)
     const access = accessBy(...ages)
     for (let verdict = 0; verdict < 2 ** ages.length; verdict++) {
@@ -81,12 +81,12 @@ describe("the caller's context", () => {
   const accessWith = (context?: Record<string, string | number | boolean>) =>
     accessUnder(policy, ['clerk'], context).table(table())
 
-  test('stands in the condition as a constant', () => {
+  test('becomes a constant of the condition', () => {
     const [home] = accessWith({ home: 'SE', grade: 7 }).conditions
     expect(home).toMatchObject({ kind: 'compare', right: { kind: 'constant', value: 'SE' } })
   })
 
-  test('that lacks a fact allows nothing by it and denies everything by it', () => {
+  test('without an attribute allows nothing by it and denies everything by it', () => {
     const nothing = accessWith()
     expect([nothing.conditions, nothing.holdsAny]).toEqual([[], false])
     const someone = accessWith({ home: 'SE' })
@@ -94,19 +94,19 @@ describe("the caller's context", () => {
     expect([someone.couldSee(NAME), someone.couldSee(SSN)]).toEqual([true, false])
   })
 
-  test('holds only its own facts', () => {
+  test('has only its own attributes', () => {
     for (const fact of ['constructor', 'toString', '__proto__']) {
       const access = accessUnder({ clerk: [`ALLOW READ ON persons.* WHERE name > ctx."${fact}"`] }, ['clerk'], {})
       expect(access.table(table()).holdsAny).toBe(false)
     }
   })
 
-  test('with a fact that is no value of the column is one that lacks it', () => {
+  test('with an attribute of the wrong type is treated as without it', () => {
     const access = accessWith({ home: 'SE', grade: 'seven' })
     expect([access.couldSee(NAME), access.couldSee(SSN)]).toEqual([true, false])
   })
 
-  test('goes by its name in any case, and two facts that differ in case alone are none', () => {
+  test('ignores the case of attribute names, and two that differ only in case count as absent', () => {
     const named = (context: Record<string, string>) =>
       accessUnder({ clerk: ['ALLOW READ ON persons.* WHERE country = ctx.homeCountry'] }, ['clerk'], context).table(table())
         .holdsAny
@@ -114,7 +114,7 @@ describe("the caller's context", () => {
     expect(named({ homeCountry: 'SE', homecountry: 'DE' })).toBe(false)
   })
 
-  test('never makes an access fail, whatever its facts are', () => {
+  test('never makes an access fail, whatever its attributes', () => {
     const facts = [
       Number.NaN,
       Number.POSITIVE_INFINITY,
@@ -142,7 +142,7 @@ describe("the caller's context", () => {
     }
   })
 
-  test('is meant by ctx though a table has that name, whose columns go by their own names', () => {
+  test('takes precedence over a table named ctx, whose columns are used without qualifier', () => {
     const access = accessUnder(
       { clerk: ["ALLOW READ ON ctx.region WHERE region = 'north' AND ctx.region = 'south'"] },
       ['clerk'],
@@ -161,7 +161,7 @@ describe('access', () => {
     LAYOUT,
   )
 
-  test('is one for all callers of the same roles, in any order and however often named', () => {
+  test('is shared by all callers with the same roles, in any order and with duplicates', () => {
     const first = accessOf(policy, { roles: ['clerk', 'VAULT_VIEWER'] })
     expect(accessOf(policy, { roles: ['VAULT_VIEWER', 'clerk', 'clerk', 'nobody'], context: { home: 'SE' } })).toBe(first)
     expect(first.table(table())).toBe(first.table(table()))
@@ -169,7 +169,7 @@ describe('access', () => {
     expect(accessOf(policy, { roles: ['VAULT_VIEWER'] })).not.toBe(first)
   })
 
-  test('is each caller’s own where a condition asks for his context', () => {
+  test("is not shared if a condition uses the caller's context", () => {
     const [sweden, germany] = ['SE', 'DE'].map((home) => accessOf(policy, { roles: ['local'], context: { home } }).table(table()))
     expect(sweden?.conditions).not.toEqual(germany?.conditions)
   })

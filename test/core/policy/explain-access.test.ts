@@ -1,4 +1,4 @@
-/** Explanations name the statements that decided, and with an example record leave nothing open. */
+/** Tests that explanations name the deciding statements, and with an example record decide every column. */
 import { describe, expect, test } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
@@ -26,19 +26,19 @@ function explained(name: string, question: Partial<Question> = {}, context = {})
 }
 
 describe('an explanation', () => {
-  test('names each statement that bears on a column, in one line, and whether it counts', () => {
+  test('lists each statement relevant to a column, in one line, and whether it applies', () => {
     expect(explained('name')).toEqual({
       column: 'name',
       decision: 'ALLOWED',
       level: 'MASKED',
       highestLevel: 'PLAIN_TEXT',
       statements: [
-        { role: 'clerk', position: 1, text: 'ALLOW READ ON persons.*', counts: 'ALWAYS' },
+        { role: 'clerk', position: 1, text: 'ALLOW READ ON persons.*', applies: 'ALWAYS' },
         {
           role: 'clerk',
           position: 2,
           text: "ALLOW READ ON persons.name WITH REDACTION = PLAIN_TEXT WHERE country = 'S  E'",
-          counts: 'SOMETIMES',
+          applies: 'SOMETIMES',
         },
       ],
     })
@@ -50,7 +50,7 @@ describe('an explanation', () => {
       role: 'clerk',
       position: 3,
       text: 'DENY READ ON persons.ssn WHERE age > 17',
-      counts: 'SOMETIMES',
+      applies: 'SOMETIMES',
     })
     expect(explained('ssn')).toMatchObject({ decision: 'CONDITIONAL', level: undefined, highestLevel: 'REDACTED' })
   })
@@ -60,9 +60,9 @@ describe('an explanation', () => {
     expect(explained('notes')?.statements.map(({ role }) => role)).toEqual(['clerk', 'guard'])
   })
 
-  test('shows where a fact is missing that a statement asks for', () => {
-    const countsOf = (context: Record<string, string>) => explained('age', {}, context)?.statements[1]?.counts
-    expect([countsOf({}), countsOf({ home: 'SE' })]).toEqual(['NEVER', 'SOMETIMES'])
+  test('marks a statement NEVER if the caller context lacks an attribute it uses', () => {
+    const appliesOf = (context: Record<string, string>) => explained('age', {}, context)?.statements[1]?.applies
+    expect([appliesOf({}), appliesOf({ home: 'SE' })]).toEqual(['NEVER', 'SOMETIMES'])
   })
 
   test('names the grants that imply SEARCH', () => {
@@ -83,32 +83,32 @@ describe('an explanation', () => {
 })
 
 describe('an example record', () => {
-  test('settles every condition', () => {
-    const adult = { row: { country: 'S  E', age: 18 } }
+  test('decides every condition', () => {
+    const adult = { record: { country: 'S  E', age: 18 } }
     expect(explained('name', adult)).toMatchObject({ decision: 'ALLOWED', level: 'PLAIN_TEXT', highestLevel: 'PLAIN_TEXT' })
     expect(explained('ssn', adult)).toMatchObject({ decision: 'DENIED', level: undefined })
-    expect(explained('ssn', { row: { age: 17 } })).toMatchObject({ decision: 'ALLOWED', level: 'REDACTED' })
-    expect(explained('ssn', { row: {} })?.decision).toBe('DENIED')
+    expect(explained('ssn', { record: { age: 17 } })).toMatchObject({ decision: 'ALLOWED', level: 'REDACTED' })
+    expect(explained('ssn', { record: {} })?.decision).toBe('DENIED')
   })
 
-  test('is refused when the table could not hold it, without repeating a value', () => {
-    const cases: readonly (readonly [row: unknown, code: 'invalid_request' | 'unprocessable', sentence: string])[] = [
-      [{ contry: 'canary' }, 'invalid_request', 'Column contry of table persons is invalid.'],
-      [{ age: 'canary' }, 'unprocessable', "The example's value of column age of table persons must be"],
-      [['canary'], 'invalid_request', 'The example must be an object'],
-      [null, 'invalid_request', 'The example must be an object'],
+  test('is rejected if the table cannot hold it, without repeating a value', () => {
+    const cases: readonly (readonly [record: unknown, code: 'invalid_request' | 'unprocessable', sentence: string])[] = [
+      [{ contry: 'canary' }, 'invalid_request', 'Column "contry" of table "persons" is invalid.'],
+      [{ age: 'canary' }, 'unprocessable', 'Column "age" of table "persons" in record must be'],
+      [['canary'], 'invalid_request', 'record must be an object'],
+      [null, 'invalid_request', 'record must be an object'],
     ]
-    for (const [row, code, sentence] of cases) {
-      // What a JavaScript caller may send is not what the type says.
-      const thrown = caught(() => explained('age', { row: row as Record<string, unknown> }))
-      expect(isVaultError(thrown, code) && thrown.message).toContain(`Explain failed. ${sentence}`)
+    for (const [record, code, sentence] of cases) {
+      // JavaScript callers can pass values that the type excludes.
+      const thrown = caught(() => explained('age', { record: record as Record<string, unknown> }))
+      expect(isVaultError(thrown, code) && thrown.message).toContain(sentence)
       expect(String(thrown)).not.toContain('canary')
     }
   })
 
-  test('and action must be such', () => {
+  test('rejects an unknown action', () => {
     const thrown = caught(() => explained('age', { action: 'PEEK' as 'READ' })) // A JavaScript caller may send any text.
-    expect(isVaultError(thrown, 'invalid_request') && thrown.message).toContain('Action PEEK is unknown. Specify one of CREATE')
+    expect(isVaultError(thrown, 'invalid_request') && thrown.message).toContain('Action "PEEK" is unknown. Supported: CREATE')
   })
 })
 

@@ -1,4 +1,4 @@
-/** What statements add up to: nothing said is no, DENY wins, the highest level counts, and what follows from what. */
+/** Tests how statements combine: deny by default, DENY wins, the highest level applies, and which grants are implied. */
 import { describe, expect, test } from 'vitest'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
@@ -59,7 +59,7 @@ describe('levels', () => {
     expect(levelFor('VAULT_OWNER', 'outsider')).toBe(undefined)
   })
 
-  test('a role nobody defined grants nothing, be it called like what every object has', () => {
+  test('an unknown role grants nothing, even if it has the name of an inherited object member', () => {
     for (const role of ['nobody', 'constructor', '__proto__', 'toString', 'vault_owner']) {
       const access = accessUnder({}, [role])
       expect(access.table(table()).holdsAny).toBe(false)
@@ -78,17 +78,17 @@ describe('views', () => {
         .map((view) => [view.column.name, view.level]),
     )
 
-  test('show the lower of asked and allowed, and hidden columns not at all', () => {
+  test('show the lower of the requested and the granted level, and no hidden column', () => {
     expect(levels('PLAIN_TEXT')).toEqual({ name: 'MASKED', ssn: 'PLAIN_TEXT', email: 'PLAIN_TEXT' })
     expect(levels('MASKED')).toEqual({ name: 'MASKED', ssn: 'MASKED', email: 'MASKED' })
     expect(levels('REDACTED')).toEqual({ name: 'REDACTED', ssn: 'REDACTED', email: 'REDACTED' })
   })
 
-  test("at DEFAULT show the column's own level, though more is allowed", () => {
+  test("at DEFAULT show the column's own level, even if more is granted", () => {
     expect(levels('DEFAULT')).toEqual({ name: 'MASKED', ssn: 'REDACTED', email: 'PLAIN_TEXT' })
   })
 
-  test('keep the order asked for, and the last list asked for costs nothing', () => {
+  test('keep the requested order and cache the last list', () => {
     const columns = [EMAIL, COUNTRY, NAME]
     const row = access.forRow([])
     const views = row.views(columns, 'DEFAULT')
@@ -135,18 +135,18 @@ describe('SEARCH', () => {
 describe('needs', () => {
   const access = accessBy('ALLOW DELETE ON persons.*', 'DENY DELETE ON persons.ssn', 'ALLOW UPDATE ON persons.name')
 
-  test('are met when the action is granted on every column named', () => {
+  test('are met if the action is granted on every listed column', () => {
     expect(access.couldMeet({ action: 'DELETE', columns: [NAME, EMAIL] })).toBe(true)
     expect(access.couldMeet({ action: 'DELETE', columns: [NAME, SSN] })).toBe(false)
     expect(access.couldMeet({ action: 'DELETE', columns: table().columns })).toBe(false)
   })
 
-  test('that name no column are met by one', () => {
+  test('without columns are met by one granted column', () => {
     expect(access.alwaysMeets({ action: 'UPDATE', columns: [] })).toBe(true)
     expect(access.alwaysMeets({ action: 'CREATE', columns: [] })).toBe(false)
   })
 
-  test('tables of which nothing is granted hold nothing', () => {
+  test('a table without grants has none', () => {
     const mixed = accessUnder({ clerk: ['ALLOW READ ON orders.memo', 'DENY ALL ON persons.*'] }, ['clerk'])
     expect([mixed.table(table()).holdsAny, mixed.table(table('orders')).holdsAny]).toEqual([false, true])
     expect([mixed.couldAnywhere('READ'), mixed.couldAnywhere('CREATE')]).toEqual([true, false])
@@ -169,7 +169,7 @@ describe('AUDIT', () => {
     expect(access.couldAnywhere('AUDIT')).toBe(mayAudit)
   })
 
-  test('alone is no grant on any table', () => {
+  test('alone grants nothing on any table', () => {
     expect(accessBy('ALLOW AUDIT ON *').holdsAny).toBe(false)
   })
 })
@@ -180,14 +180,14 @@ describe('built-in roles', () => {
     return ACTIONS.filter((action) => access.couldAnywhere(action))
   }
 
-  test('grant what they are named for', () => {
+  test('grant the actions of their statements', () => {
     expect(held('VAULT_OWNER')).toEqual(ACTIONS)
     expect(held('VAULT_EDITOR')).toEqual(ACTIONS.filter((action) => action !== 'AUDIT'))
-    // SEARCH on columns whose own level is plain text comes of reading.
+    // READ implies SEARCH on columns whose own level is PLAIN_TEXT.
     expect(held('VAULT_VIEWER')).toEqual(['READ', 'SEARCH'])
   })
 
-  test('show the owner everything, others what each column shows of itself', () => {
+  test('show the owner plain text, and others each column at its own level', () => {
     const levels = (role: string) =>
       table().columns.map((column) => accessUnder({}, [role]).table(table()).forRow([]).level(column))
     expect(new Set(levels('VAULT_OWNER'))).toEqual(new Set(['PLAIN_TEXT']))
@@ -195,7 +195,7 @@ describe('built-in roles', () => {
     expect(levels('VAULT_VIEWER')).toEqual(levels('VAULT_EDITOR'))
   })
 
-  test('cost no condition, no row and no second computing', () => {
+  test('need no condition and share one access', () => {
     const policy = { clerk: ["ALLOW READ ON persons.* WHERE country = 'SE'"] }
     const owner = accessUnder(policy, ['VAULT_OWNER']).table(table())
     expect([owner.conditions, owner.judgedBy]).toEqual([[], []])

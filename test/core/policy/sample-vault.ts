@@ -1,4 +1,4 @@
-/** A small layout and callers for the tests of policies. */
+/** A small layout and callers for the policy tests. */
 
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import type { Access } from '../../../src/core/policy/create-access.ts'
@@ -10,7 +10,7 @@ import { column } from '../../../src/core/schema/column.ts'
 import type { Column, Table } from '../../../src/core/schema/layout.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 
-/** Tables that policies of these tests speak of; `ctx` is a table whose name means something else in conditions. */
+/** Tables of the test policies. The table `ctx` has a name with another meaning in conditions. */
 export const LAYOUT = layoutSchema(
   allotSchema(
     {
@@ -37,7 +37,7 @@ export function table(name = 'persons'): Table {
   return found
 }
 
-/** A column of the layout as `table.column`, or of persons by its name alone; it must exist. */
+/** A column of the layout as `table.column`, or a column of persons by its name; it must exist. */
 export function columnAt(name: string): Column {
   const [last, first] = name.split('.').reverse()
   const found = table(first ?? 'persons').byName.get(last ?? '')
@@ -45,7 +45,7 @@ export function columnAt(name: string): Column {
   return found
 }
 
-/** The access of a caller of these roles, under a policy. */
+/** The access of a caller with these roles under a policy. */
 export function accessUnder(
   definition: PolicyDefinition,
   roles: readonly string[],
@@ -54,7 +54,7 @@ export function accessUnder(
   return accessOf(compilePolicy(definition, LAYOUT), { roles, ...(context === undefined ? {} : { context }) })
 }
 
-/** The access to persons that these statements give to whoever has the one role that holds them. */
+/** The access to persons of a caller with one role that has these statements. */
 export function accessBy(...statements: PolicyDefinition[string]): TableAccess {
   return accessUnder({ clerk: statements }, ['clerk']).table(table())
 }

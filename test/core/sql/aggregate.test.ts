@@ -1,4 +1,4 @@
-/** Aggregates: computed value by value or by storage, they are the same. */
+/** Tests that aggregates computed value by value equal those computed by storage. */
 import { describe, expect, it } from 'vitest'
 import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
 import type { Column } from '../../../src/core/schema/layout.ts'
@@ -24,7 +24,7 @@ const TABLES = {
   },
 } as const
 
-/** Texts whose order by UTF-16 units is another one. */
+/** Strings whose order by UTF-16 units differs from their order by code points. */
 const TEXTS = ['a', 'B', '', '\u00e9', '\ue000', '\uffee', '\u{10000}', '\u{10ffff}', 'a\u{10000}']
 
 const table = layoutSchema(allotSchema(TABLES, EMPTY_ALLOTMENT)).tables.get('t')
@@ -46,7 +46,7 @@ function answer(name: AggregateName, column: string, values: readonly unknown[])
 }
 
 describe('an accumulator', () => {
-  it('adds integers exactly, in whatever order they come', () => {
+  it('adds integers exactly in any order', () => {
     const random = seededRandom('sums')
     for (let round = 0; round < 300; round++) {
       const values = Array.from({ length: 1 + Math.floor(random() * 30) }, () => {
@@ -60,7 +60,7 @@ describe('an accumulator', () => {
     }
   })
 
-  it('answers null over nothing, and counts nothing as 0', () => {
+  it('returns null for no values, and COUNT returns 0', () => {
     for (const name of ['sum', 'avg', 'min', 'max'] as const) {
       expect(answer(name, 'whole', [])).toBeNull()
       expect(answer(name, 'whole', [null, null])).toBeNull()
@@ -69,13 +69,13 @@ describe('an accumulator', () => {
     expect(answer('count', 'text', [null, '', 'a', null])).toBe(2)
   })
 
-  it('orders texts by code point and instants by time', () => {
+  it('orders strings by code point and DATETIMEs by time', () => {
     expect(answer('max', 'text', ['\u{10000}', '\ue000', null])).toBe('\u{10000}')
     expect(answer('min', 'text', ['b', 'B', 'a'])).toBe('B')
     expect(answer('max', 'moment', ['2020-01-01T00:00:00Z', '2020-01-01T00:00:00.5Z'])).toBe('2020-01-01T00:00:00.5Z')
   })
 
-  it('refuses a sum beyond every double at the place of the function', () => {
+  it("throws a range error at the function's offset for a sum that overflows a double", () => {
     const accumulator = createAccumulator(output('sum', 'real'))
     accumulator.add(1e308)
     accumulator.add(1e308)
@@ -86,8 +86,8 @@ describe('an accumulator', () => {
   })
 })
 
-describe('measures', () => {
-  it('stand for aggregates over plain columns and counts over digests, all or none', () => {
+describe('storage aggregates', () => {
+  it('replace aggregates over plain columns and counts over digests, all or none', () => {
     const measures = (...aggregates: AggregateOutput[]) => measuresOf({ kind: 'totals', aggregates })
     expect(measures(output('count', undefined), output('min', 'plain_text'))).toEqual([
       { kind: 'count' },
@@ -99,7 +99,7 @@ describe('measures', () => {
     expect(measures(output('sum', 'plain_whole'), output('sum', 'whole'))).toBeUndefined()
   })
 
-  it('answer as the accumulators do', async () => {
+  it('give the same results as the accumulators', async () => {
     const queries = await openQueries(TABLES)
     const random = seededRandom('measures')
     const maybe = <T>(value: T) => (random() < 0.2 ? null : value)

@@ -1,4 +1,4 @@
-/** Reading queries. */
+/** Tests parsing queries. */
 import { describe, expect, it } from 'vitest'
 import { TextFault } from '../../../src/core/expressions/text-fault.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
@@ -15,7 +15,7 @@ function faultOf(text: string): TextFault {
 }
 
 describe('a query', () => {
-  it('is read whole', () => {
+  it('is parsed completely', () => {
     const text = `SELECT p.Name AS who, REDACTION(p.ssn, 'MASKED'), COUNT(*) c FROM Persons p LEFT JOIN cards ON p.id = cards.owner
       WHERE p.country = "SE" LIMIT 5 OFFSET 10;`
     expect(parseSelect(text)).toEqual({
@@ -79,17 +79,17 @@ describe('a query', () => {
     ['SELECT min min, count(min) max FROM sum', 'SELECT min AS min, COUNT(min) AS max FROM sum'],
     ['SELECT user, "default", "check" FROM "table"', 'SELECT user, default, check FROM table'],
     ['SELECT a FROM t semi JOIN u ON a = b', 'SELECT a FROM t AS semi JOIN u ON a = b'],
-  ])('is read in any dress: %s', (text, expected) => {
+  ])('is parsed in any spelling: %s', (text, expected) => {
     expect(printSelect(parseSelect(text))).toBe(expected)
     expect(printSelect(parseSelect(expected))).toBe(expected)
   })
 
-  it('keys a function by its text in lower case, without blanks, ALL and parentheses', () => {
+  it('names a function by its text in lower case, without blanks, ALL and parentheses', () => {
     const { items } = parseSelect('SELECT COUNT( * ), Sum(ALL A), MAX((T.B)), min("C") FROM t')
     expect(items.map((item) => item.kind === 'aggregate' && item.text)).toEqual(['count(*)', 'sum(a)', 'max(t.b)', 'min(c)'])
   })
 
-  it('takes numbers of rows as far as they are exact', () => {
+  it('accepts LIMIT and OFFSET up to the largest safe integer', () => {
     expect(parseSelect('SELECT a FROM t LIMIT 0007 OFFSET 9007199254740991')).toMatchObject({
       limit: 7,
       offset: 9007199254740991,
@@ -97,7 +97,7 @@ describe('a query', () => {
   })
 })
 
-describe('what the language has not', () => {
+describe('an unsupported construct', () => {
   it.each([
     ['SELECT DISTINCT a FROM t', 'DISTINCT', 7],
     ['SELECT ALL a FROM t', 'ALL', 7],
@@ -166,12 +166,12 @@ describe('what the language has not', () => {
     ['insert into t values (1)', 'INSERT at the beginning of a statement', 0],
     ['PRAGMA user_version', 'PRAGMA at the beginning of a statement', 0],
     ['  DROP TABLE t', 'DROP at the beginning of a statement', 2],
-  ])('is refused by its name and place: %s', (text, construct, at) => {
+  ])('is rejected by its name and offset: %s', (text, construct, at) => {
     expect(faultOf(text)).toMatchObject({ kind: 'unsupported', message: `${construct} is not supported.`, at })
   })
 })
 
-describe('a mistake', () => {
+describe('a syntax error', () => {
   it.each([
     ['', 0, 'Expected SELECT.'],
     [';', 0, 'Expected SELECT.'],
@@ -190,12 +190,12 @@ describe('a mistake', () => {
     ['SELECT a FROM t LEFT u ON a = b', 21, 'Expected JOIN.'],
     ['SELECT a FROM t JOIN u', 22, 'Expected ON.'],
     ['SELECT a FROM t WHERE a = 1 WHERE b = 1', 28, 'Expected the end of the query.'],
-    ['SELECT a FROM t LIMIT', 21, 'Expected a whole number.'],
-    ["SELECT a FROM t LIMIT '1'", 22, 'Expected a whole number.'],
-    ['SELECT a FROM t LIMIT 1 LIMIT 2', 24, 'LIMIT stands twice.'],
-    ['SELECT a FROM t OFFSET 1 LIMIT 2 OFFSET 1', 33, 'OFFSET stands twice.'],
+    ['SELECT a FROM t LIMIT', 21, 'Expected an integer.'],
+    ["SELECT a FROM t LIMIT '1'", 22, 'Expected an integer.'],
+    ['SELECT a FROM t LIMIT 1 LIMIT 2', 24, 'LIMIT appears twice.'],
+    ['SELECT a FROM t OFFSET 1 LIMIT 2 OFFSET 1', 33, 'OFFSET appears twice.'],
     ['SELECT a AS "" FROM t', 12, 'This name is empty.'],
-  ])('is told with its place: %j', (text, at, message) => {
+  ])('has its offset: %j', (text, at, message) => {
     expect(faultOf(text)).toMatchObject({ kind: 'syntax', at, message })
   })
 
@@ -207,13 +207,13 @@ describe('a mistake', () => {
     },
   )
 
-  it('is an alias that no answer could be keyed by', () => {
+  it('is an alias that cannot be a result key', () => {
     expect(faultOf('SELECT a AS __proto__ FROM t')).toMatchObject({ kind: 'name', at: 12 })
     expect(faultOf('SELECT a FROM t "__PROTO__"')).toMatchObject({ kind: 'name', at: 16 })
     expect(faultOf(`SELECT a ${'x'.repeat(64)} FROM t`)).toMatchObject({ kind: 'limit', at: 9 })
   })
 
-  it('is parentheses without end in a function', () => {
+  it('is too deep parentheses in a function', () => {
     expect(faultOf(`SELECT SUM(${'('.repeat(65)}a${')'.repeat(66)} FROM t`)).toMatchObject({ kind: 'limit', at: 75 })
   })
 })

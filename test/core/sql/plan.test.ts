@@ -1,4 +1,4 @@
-/** Where conditions are decided, what storage is asked, and how a plan tells of itself. */
+/** Tests which conditions storage evaluates, which the vault evaluates, and how a plan is explained. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
 import { equalPairs, joinKey } from '../../../src/core/sql/join-keys.ts'
@@ -11,7 +11,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 
 const KINDS: readonly JoinKind[] = ['inner', 'left', 'right', 'full']
 
-/** A condition about these sources; `isNull` of one stands for any. */
+/** A condition that uses these sources; `isNull` of a source is an example of any. */
 function about(...sources: readonly number[]): Condition {
   return { kind: 'or', conditions: sources.map((source) => ({ kind: 'isNull', ref: { source, column: undefined } })) }
 }
@@ -20,7 +20,7 @@ function sourcesIn(condition: Condition): number[] {
   return condition.kind === 'or' ? condition.conditions.flatMap((one) => (one.kind === 'isNull' ? [one.ref.source] : [])) : []
 }
 
-describe('every condition', () => {
+describe('placeConditions', () => {
   const random = seededRandom('places')
   const below = (limit: number) => Math.floor(random() * limit)
   const cases = Array.from({ length: 500 }, () => {
@@ -30,7 +30,7 @@ describe('every condition', () => {
     return { kinds, joins, where: { kind: 'and' as const, conditions: some(kinds.length + 1) } }
   })
 
-  it('stands at one place, where all it speaks of is there', () => {
+  it('puts each condition at exactly one stage, at which all its sources are joined', () => {
     for (const { kinds, joins, where } of cases) {
       const sources = Array.from({ length: kinds.length + 1 }, (_, index) => ({ index }) as Source) // Only their number counts.
       const { own, steps } = placeConditions({ sources, joins, where })
@@ -47,7 +47,7 @@ describe('every condition', () => {
     }
   })
 
-  it('of WHERE is never decided before a join that could answer its tables as missing', () => {
+  it('never evaluates a condition of WHERE before a join that can return its source as missing', () => {
     for (const { kinds, joins, where } of cases) {
       const sources = Array.from({ length: kinds.length + 1 }, (_, index) => ({ index }) as Source) // Only their number counts.
       const { own, steps } = placeConditions({ sources, joins, where })
@@ -66,7 +66,7 @@ describe('every condition', () => {
 })
 
 describe('join keys', () => {
-  it('are equal for equal numbers of either type, and none for null', () => {
+  it('are equal for equal numbers of either type, and undefined for null', () => {
     expect(joinKey([2n ** 53n])).toBe(joinKey([2 ** 53]))
     expect(joinKey([null])).toBeUndefined()
     expect(joinKey(['a', null])).toBeUndefined()
@@ -74,7 +74,7 @@ describe('join keys', () => {
     expect(joinKey(['1', 1])).not.toBe(joinKey([1, '1']))
   })
 
-  it('come of equalities between the joined table and those before it', () => {
+  it('are taken from equalities between the joined table and those before it', () => {
     const cell = (source: number) => ({ kind: 'cell', ref: { source, column: undefined } }) as const
     const equal = (left: number, right: number): Condition => ({
       ...{ kind: 'compare', operator: '=' },
@@ -110,38 +110,38 @@ describe('a plan', () => {
     )
   })
 
-  const opened = (sql: string) => queries.explain(sql).sources.map((source) => source.opened)
+  const opened = (sql: string) => queries.explain(sql).sources.map((source) => source.openedColumns)
 
-  it('lets storage find, skip and count what it can decide', () => {
+  it('lets storage apply filter, offset and limit if it can evaluate every condition', () => {
     const plan = queries.explain("SELECT city FROM people WHERE city > 'A' AND NOT city = 'Rome' LIMIT 5 OFFSET 7")
-    expect(plan).toMatchObject({ answer: 'storage finds, skips and counts the rows', limit: 5, offset: 7 })
+    expect(plan).toMatchObject({ strategy: 'storage applies filter, offset and limit', limit: 5, offset: 7 })
     expect(plan.sources).toEqual([
       {
-        ...{ table: 'people', alias: 'people', joined: 'from', partners: 'none', asks: '(city > ? and city <> ?)' },
-        ...{ evaluated: [], opened: [], judgedBy: [], pairedBy: [], decidedAfter: [] },
+        ...{ table: 'people', alias: 'people', joinKind: 'from', joinMethod: 'none', storageFilter: '(city > ? and city <> ?)' },
+        ...{ residualColumns: [], openedColumns: [], policyColumns: [], joinColumns: [], postJoinColumns: [] },
       },
     ])
   })
 
-  it('asks storage for digests, and looks at the opened value again', () => {
+  it('filters by digest and evaluates the opened value again', () => {
     const plan = queries.explain("SELECT city FROM people WHERE ssn = '1' AND city = 'Oslo' AND name LIKE 'A%'")
-    expect(plan.answer).toBe('rows are read until there are enough')
+    expect(plan.strategy).toBe('rows are read until the limit is reached')
     expect(plan.sources[0]).toMatchObject({
-      asks: '(digest of ssn = ? and city = ?)',
-      evaluated: ['people.ssn', 'people.name'],
-      opened: ['ssn', 'name'],
+      storageFilter: '(digest of ssn = ? and city = ?)',
+      residualColumns: ['people.ssn', 'people.name'],
+      openedColumns: ['ssn', 'name'],
     })
   })
 
-  it('lets storage compute totals of plain columns, and opens rows for others', () => {
-    expect(queries.explain("SELECT count(*), max(city), count(ssn) FROM people WHERE city = 'x'").answer).toBe(
-      'storage computes the totals',
+  it('lets storage compute aggregates of plain columns, and reads rows for others', () => {
+    expect(queries.explain("SELECT count(*), max(city), count(ssn) FROM people WHERE city = 'x'").strategy).toBe(
+      'storage computes the aggregates',
     )
-    expect(queries.explain('SELECT count(*), max(age) FROM people').answer).toBe('every row is read and added up')
-    expect(queries.explain("SELECT count(*) FROM people WHERE name = 'x'").answer).toBe('every row is read and added up')
+    expect(queries.explain('SELECT count(*), max(age) FROM people').strategy).toBe('every row is read and aggregated')
+    expect(queries.explain("SELECT count(*) FROM people WHERE name = 'x'").strategy).toBe('every row is read and aggregated')
   })
 
-  it('opens nothing but what is compared, judged or answered', () => {
+  it('opens only columns that are compared, selected or used by the policy', () => {
     expect(opened('SELECT city, svc_id FROM people')).toEqual([[]])
     expect(opened('SELECT name FROM people WHERE city IS NULL')).toEqual([['name']])
     expect(opened('SELECT city FROM people WHERE age > 3')).toEqual([['age']])
@@ -149,41 +149,41 @@ describe('a plan', () => {
     expect(opened('SELECT amount FROM people JOIN orders ON TRUE')).toEqual([[], []])
   })
 
-  it('looks partners up where the joined column has an index, and else reads the table once', () => {
-    const partners = (sql: string) => queries.explain(`SELECT count(*) FROM ${sql}`).sources[1]?.partners
-    expect(partners('people JOIN orders ON who = ssn')).toBe('lookup')
-    expect(partners('orders LEFT JOIN people ON who = ssn')).toBe('lookup')
-    expect(partners('orders JOIN people p ON who = p.svc_id')).toBe('lookup')
-    expect(partners('people JOIN orders ON name = who AND amount = age')).toBe('lookup')
-    expect(partners('orders JOIN people ON who = name')).toBe('table')
-    expect(partners('people JOIN orders ON age = amount')).toBe('table')
-    expect(partners('people RIGHT JOIN orders ON who = ssn')).toBe('table')
-    expect(partners('people FULL JOIN orders ON who = ssn')).toBe('table')
-    expect(partners('people JOIN orders ON who > ssn')).toBe('pairs')
-    expect(partners("people JOIN orders ON TRUE WHERE who = ssn AND city = 'x'")).toBe('lookup')
+  it('looks matching rows up if the joined column has an index, otherwise reads the table once', () => {
+    const joinMethod = (sql: string) => queries.explain(`SELECT count(*) FROM ${sql}`).sources[1]?.joinMethod
+    expect(joinMethod('people JOIN orders ON who = ssn')).toBe('index lookup')
+    expect(joinMethod('orders LEFT JOIN people ON who = ssn')).toBe('index lookup')
+    expect(joinMethod('orders JOIN people p ON who = p.svc_id')).toBe('index lookup')
+    expect(joinMethod('people JOIN orders ON name = who AND amount = age')).toBe('index lookup')
+    expect(joinMethod('orders JOIN people ON who = name')).toBe('hash')
+    expect(joinMethod('people JOIN orders ON age = amount')).toBe('hash')
+    expect(joinMethod('people RIGHT JOIN orders ON who = ssn')).toBe('hash')
+    expect(joinMethod('people FULL JOIN orders ON who = ssn')).toBe('hash')
+    expect(joinMethod('people JOIN orders ON who > ssn')).toBe('nested loop')
+    expect(joinMethod("people JOIN orders ON TRUE WHERE who = ssn AND city = 'x'")).toBe('index lookup')
   })
 
-  it('tells what is paired, what is decided after, and what allows each column, but no value', () => {
+  it('explains join columns, post-join columns and the grant of each use, but no value', () => {
     const plan = queries.explain(
       "SELECT name FROM orders o LEFT JOIN people ON o.who = ssn AND city = 'SECRET' WHERE age IS NULL OR amount > 77777",
     )
     expect(plan.sources[1]).toMatchObject({
-      ...{ joined: 'left join', asks: 'city = ?', pairedBy: ['o.who', 'people.ssn'] },
-      ...{ decidedAfter: ['people.age', 'o.amount'], opened: ['name', 'ssn', 'age'] },
+      ...{ joinKind: 'left join', storageFilter: 'city = ?', joinColumns: ['o.who', 'people.ssn'] },
+      ...{ postJoinColumns: ['people.age', 'o.amount'], openedColumns: ['name', 'ssn', 'age'] },
     })
-    expect(plan.columns).toContainEqual({ column: 'people.age', use: 'tested for null', allowedBy: 'READ at any level' })
-    expect(plan.columns).toContainEqual({ column: 'o.amount', use: 'compared', allowedBy: 'READ in plain text' })
-    expect(plan.text).toContain('left join people, partners by lookup')
+    expect(plan.columns).toContainEqual({ column: 'people.age', use: 'null test', allowedBy: 'READ at any level' })
+    expect(plan.columns).toContainEqual({ column: 'o.amount', use: 'comparison', allowedBy: 'READ in plain text' })
+    expect(plan.text).toContain('left join people, by index lookup')
     expect(JSON.stringify(plan)).not.toMatch(/SECRET|77777/)
     expect(queries.as(['searcher']).explain("SELECT city FROM people WHERE ssn = '1'").columns).toContainEqual({
-      ...{ column: 'people.ssn', use: 'compared by =', allowedBy: 'SEARCH' },
+      ...{ column: 'people.ssn', use: 'equality', allowedBy: 'SEARCH' },
     })
   })
 
-  it('asks storage what the policy needs, and judges each row where levels differ', () => {
+  it("pushes the policy's condition down, and evaluates it on each row if levels differ", () => {
     const plan = queries.as(['local']).explain('SELECT name FROM people')
-    expect(plan.sources[0]).toMatchObject({ asks: 'city = ?', judgedBy: ['city'], opened: ['name'] })
-    expect(plan.answer).toBe('rows are read until there are enough')
-    expect(queries.as(['local']).explain('SELECT count(*) FROM orders').sources[0]?.judgedBy).toEqual([])
+    expect(plan.sources[0]).toMatchObject({ storageFilter: 'city = ?', policyColumns: ['city'], openedColumns: ['name'] })
+    expect(plan.strategy).toBe('rows are read until the limit is reached')
+    expect(queries.as(['local']).explain('SELECT count(*) FROM orders').sources[0]?.policyColumns).toEqual([])
   })
 })
