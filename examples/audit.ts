@@ -1,9 +1,8 @@
 /** Who sees what, who was refused, and the trail of it: a policy and the audit in one sitting. */
-// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/memory'.
 import { randomBytes } from 'node:crypto'
-import { localKeys } from '../src/adapters/keys/index.ts'
-import { memoryStorage } from '../src/adapters/memory/index.ts'
-import { column, createVault, defineSchema, isVaultError, mask } from '../src/index.ts'
+import { column, createVault, defineSchema, isVaultError, mask } from 'strongroom'
+import { localKeys } from 'strongroom/keys'
+import { memoryStorage } from 'strongroom/memory'
 import { readChinook } from './chinook.ts'
 import { heading, line, table } from './terminal.ts'
 

@@ -3,10 +3,9 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/sqlite'.
-import { localKeys } from '../src/adapters/keys/index.ts'
-import { sqliteStorage } from '../src/adapters/sqlite/index.ts'
-import { column, createVault, defineSchema, isVaultError, mask } from '../src/index.ts'
+import { column, createVault, defineSchema, isVaultError, mask } from 'strongroom'
+import { localKeys } from 'strongroom/keys'
+import { sqliteStorage } from 'strongroom/sqlite'
 import { readChinook } from './chinook.ts'
 import { heading, line, table } from './terminal.ts'
 

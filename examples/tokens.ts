@@ -1,9 +1,8 @@
 /** Every kind of token: what it looks like, whether equal values share it, what it leads back to, and how it dies. */
-// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/memory'.
 import { randomBytes } from 'node:crypto'
-import { localKeys } from '../src/adapters/keys/index.ts'
-import { memoryStorage } from '../src/adapters/memory/index.ts'
-import { column, createVault, defineSchema, isVaultError } from '../src/index.ts'
+import { column, createVault, defineSchema, isVaultError } from 'strongroom'
+import { localKeys } from 'strongroom/keys'
+import { memoryStorage } from 'strongroom/memory'
 import { heading, line, table } from './terminal.ts'
 
 let now = BigInt(Date.now()) * 1_000_000n
