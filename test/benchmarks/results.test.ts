@@ -111,8 +111,8 @@ describe('the chart', () => {
       drawChart({ ...RESULT, entries: [FAST, { ...FAST, ratio: 1 }, { ...FAST, ratio: 1000 }, UNTARGETED, HEAVY] }),
     )
     expect(widths.map(({ met }) => met)).toEqual([true, true, true, false])
-    const [near, far, beyond, missed] = [0, 1, 2, 3].map((index) => at(widths, index).width)
-    const lengths = [missed, near, far, beyond]
+    // The missed entry is the last one and has the shortest bar.
+    const lengths = [3, 0, 1, 2].map((index) => at(widths, index).width)
     expect(lengths).toEqual(lengths.toSorted((left, right) => left - right))
     expect(new Set(lengths).size).toBe(4)
   })
