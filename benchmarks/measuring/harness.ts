@@ -27,7 +27,10 @@ export interface Measured {
 }
 
 /** Measures the variants and returns their rates in the same order. Each round starts with the next variant, so none has a fixed predecessor. */
-export async function measure(variants: readonly Variant[], { warmups, rounds, now = () => performance.now() }: Timing) {
+export async function measure(
+  variants: readonly Variant[],
+  { warmups, rounds, now = () => performance.now() }: Timing,
+): Promise<Measured[]> {
   const measured = variants.map((variant) => ({ name: variant.name, variant, rates: [] as number[] }))
   for (let round = 0; round < warmups + rounds; round++) {
     for (const index of orderOf(measured.length, round)) {
@@ -39,13 +42,15 @@ export async function measure(variants: readonly Variant[], { warmups, rounds, n
   return measured.map(({ name, rates }): Measured => ({ name, rates }))
 }
 
+/** The vault and what it is compared with. */
+export interface VariantPair {
+  readonly ours: Variant
+  readonly baseline: Variant
+}
+
 /** Measures two variants and returns the entry that compares them. */
-export async function measurePair(
-  subject: Subject,
-  pair: { readonly ours: Variant; readonly baseline: Variant },
-  timing: Timing,
-) {
-  const measured = await measure([pair.ours, pair.baseline], timing)
+export async function measurePair(subject: Subject, { ours, baseline }: VariantPair, timing: Timing): Promise<Entry> {
+  const measured = await measure([ours, baseline], timing)
   return compare(subject, at(measured, 0), at(measured, 1))
 }
 

@@ -5,7 +5,7 @@ import type { PeopleVault } from '../fixtures/people-vaults.ts'
 import type { Entry } from '../report/result-shape.ts'
 import { BATCH, type RunConfig } from '../runner/run-config.ts'
 import { randomPositions } from './check-reads.ts'
-import { measurePair, type Variant } from './harness.ts'
+import { measurePair, type Variant, type VariantPair } from './harness.ts'
 import { CALLERS, runConcurrently } from './run-concurrently.ts'
 import { sequentialCalls } from './sequential-calls.ts'
 
@@ -54,11 +54,6 @@ function describeReading(reading: Reading): string {
   if (reading.kind === 'durable') return `${length}, audited`
   if (reading.audit === 'off') return `${length}, audit off`
   return reading.length === BATCH ? length : `${length}, audited`
-}
-
-interface VariantPair {
-  readonly ours: Variant
-  readonly baseline: Variant
 }
 
 interface VerbReading {

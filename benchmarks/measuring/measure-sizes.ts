@@ -1,13 +1,11 @@
 /** Measures a vault and its baseline at several table sizes, all in the same rounds. */
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
-import { compare, type Measured, measure, type Timing, type Variant } from './harness.ts'
+import { compare, type Measured, measure, type Timing, type VariantPair } from './harness.ts'
 
 /** A vault and its baseline at one size. */
-export interface SizedPair {
+export interface SizedPair extends VariantPair {
   readonly rows: number
-  readonly ours: Variant
-  readonly baseline: Variant
 }
 
 export interface SizesPlan {

@@ -95,13 +95,7 @@ describe('the chart', () => {
   test('groups entries by storage and leaves out a storage without entries', () => {
     const late = { ...FAST, benchmark: 'get 1' }
     const texts = textsOf(drawChart({ ...RESULT, entries: [FAST, HEAVY, late] })).map((text) => text.trim())
-    const expected = [
-      'SQLite',
-      'insert 1,000, 100,000 rows',
-      'get 1, 100,000 rows',
-      'PostgreSQL',
-      'bytes on disk, 1,000 rows',
-    ]
+    const expected = ['SQLite', 'insert 1,000, 100,000 rows', 'get 1, 100,000 rows', 'PostgreSQL', 'bytes on disk, 1,000 rows']
     expect(texts.filter((text) => expected.includes(text))).toEqual(expected)
     expect(texts).not.toContain('In memory')
   })
