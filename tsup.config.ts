@@ -1,12 +1,12 @@
-/** How the package is built: one ESM file, one CommonJS file and their declarations for each door, shared code in shared chunks. */
+/** How the package is built: one ESM file, one CommonJS file and their declarations for each entry point, shared code in shared chunks. */
 import { defineConfig } from 'tsup'
-import { builtName, DOORS } from './scripts/doors.ts'
+import { builtName, ENTRY_POINTS } from './scripts/entry-points.ts'
 
 export default defineConfig({
-  entry: Object.fromEntries(Object.entries(DOORS).map(([door, source]) => [builtName(door), source])),
+  entry: Object.fromEntries(Object.entries(ENTRY_POINTS).map(([entryPoint, source]) => [builtName(entryPoint), source])),
   format: ['esm', 'cjs'],
   dts: true,
-  // One VaultError class behind all doors, in CommonJS too.
+  // One VaultError class behind all entry points, in CommonJS too.
   splitting: true,
   target: 'node22',
   platform: 'node',

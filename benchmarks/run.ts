@@ -1,76 +1,85 @@
-/** Runs the benchmarks: a table on the screen, figures and a picture in files. */
+/** Runs the benchmarks: prints a table, and writes the figures as JSON and as an SVG chart. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Arguments, isFullRun, parseArguments, USAGE } from './arguments.ts'
-import { auditBench } from './benches/audit-bench.ts'
-import { detokenizeBench } from './benches/detokenize-bench.ts'
-import { diskBench } from './benches/disk-bench.ts'
-import { getBench } from './benches/get-bench.ts'
-import { insertBench } from './benches/insert-bench.ts'
-import { insertConcurrentBench } from './benches/insert-concurrent-bench.ts'
-import { insertUniqueBench } from './benches/insert-unique-bench.ts'
-import { memoryBench } from './benches/memory-bench.ts'
-import { openingBench } from './benches/opening-bench.ts'
-import { peersBench } from './benches/peers-bench.ts'
-import { queryBench } from './benches/query-bench.ts'
-import { tokensBench } from './benches/tokens-bench.ts'
-import { drawChart } from './chart.ts'
-import { type Entry, type Result, resultShape } from './entries.ts'
-import { describeCommit, describeMachine } from './machine.ts'
-import { createPeople } from './people.ts'
-import { createPlaces } from './places.ts'
-import { formatReport } from './report.ts'
-import { type Bench, type Scope, scaleOf } from './scope.ts'
+import { createPeople } from './fixtures/people.ts'
+import { drawChart } from './report/draw-chart.ts'
+import { formatTable } from './report/format-table.ts'
+import { type Entry, type Result, resultShape, storageNames } from './report/result-shape.ts'
+import { type Arguments, isFullRun, parseArguments, USAGE } from './runner/arguments.ts'
+import { createEnvironments } from './runner/environments.ts'
+import { describeCommit, describeMachine } from './runner/machine.ts'
+import { type Benchmark, type RunConfig, scaleOf } from './runner/run-config.ts'
+import { alternativesBenchmark } from './suites/alternatives-benchmark.ts'
+import { auditBenchmark } from './suites/audit-benchmark.ts'
+import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
+import { diskBenchmark } from './suites/disk-benchmark.ts'
+import { getBenchmark } from './suites/get-benchmark.ts'
+import { insertBenchmark } from './suites/insert-benchmark.ts'
+import { insertConcurrentBenchmark } from './suites/insert-concurrent-benchmark.ts'
+import { insertUniqueBenchmark } from './suites/insert-unique-benchmark.ts'
+import { memoryBenchmark } from './suites/memory-benchmark.ts'
+import { openingBenchmark } from './suites/opening-benchmark.ts'
+import { queryBenchmark } from './suites/query-benchmark.ts'
+import { tokensBenchmark } from './suites/tokens-benchmark.ts'
 
-const BENCHES: readonly Bench[] = [
-  insertBench,
-  insertUniqueBench,
-  insertConcurrentBench,
-  getBench,
-  detokenizeBench,
-  auditBench,
-  queryBench,
-  tokensBench,
-  diskBench,
-  memoryBench,
-  peersBench,
-  openingBench,
+const BENCHMARKS: readonly Benchmark[] = [
+  insertBenchmark,
+  insertUniqueBenchmark,
+  insertConcurrentBenchmark,
+  getBenchmark,
+  detokenizeBenchmark,
+  auditBenchmark,
+  queryBenchmark,
+  tokensBenchmark,
+  diskBenchmark,
+  memoryBenchmark,
+  alternativesBenchmark,
+  openingBenchmark,
 ]
 
 const SEED = 20_260_101
 
-async function runBenches(asked: Arguments): Promise<Entry[]> {
-  const places = createPlaces()
-  const has = (storage: string): boolean => asked.storage === undefined || asked.storage === storage
-  const scope: Scope = { scale: scaleOf(asked), places, people: createPeople(SEED), has }
+async function runAll(args: Arguments): Promise<Entry[]> {
+  const environments = createEnvironments()
+  const config: RunConfig = { scale: scaleOf(args), environments, people: createPeople(SEED) }
   const entries: Entry[] = []
   try {
-    for (const bench of BENCHES) {
-      if (asked.only !== undefined && !bench.names.includes(asked.only)) continue
+    for (const benchmark of BENCHMARKS) {
+      if (args.only !== undefined && !benchmark.names.includes(args.only)) continue
       const begun = performance.now()
-      entries.push(...(await bench.run(scope)))
-      console.error(`${bench.names[0]} took ${((performance.now() - begun) / 1000).toFixed(1)} s`)
+      entries.push(...(await runOne(benchmark, args, config)))
+      console.error(`${benchmark.names[0]} took ${((performance.now() - begun) / 1000).toFixed(1)} s`)
     }
   } finally {
-    await places.close()
+    await environments.close()
   }
   return entries
 }
 
-/** `latest` is committed; anything less than a full run is only for whoever ran it. */
-function pathOf(asked: Arguments): string {
-  return asked.json ?? fileURLToPath(new URL(`results/${isFullRun(asked) ? 'latest' : 'local-run'}.json`, import.meta.url))
+/** Runs a benchmark on each storage of the run and returns its entries. */
+async function runOne({ storages }: Benchmark, { storage: only }: Arguments, config: RunConfig): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for (const storage of storageNames) {
+    const measurement = storages[storage]
+    if (measurement !== undefined && (only === undefined || only === storage)) entries.push(...(await measurement(config)))
+  }
+  return entries
+}
+
+/** Returns the path of the JSON result. `latest` is committed; a partial run writes to a file that git ignores. */
+function resultPath(args: Arguments): string {
+  return args.json ?? fileURLToPath(new URL(`results/${isFullRun(args) ? 'latest' : 'local-run'}.json`, import.meta.url))
 }
 
 async function main(words: readonly string[]): Promise<void> {
-  const asked = parseArguments(
+  const args = parseArguments(
     words,
-    BENCHES.flatMap((bench) => bench.names),
+    BENCHMARKS.flatMap((benchmark) => benchmark.names),
   )
-  const result: Result = { machine: describeMachine(), commit: describeCommit(), entries: await runBenches(asked) }
-  console.log(formatReport(result))
-  const path = pathOf(asked)
+  const result: Result = { machine: describeMachine(), commit: describeCommit(), entries: await runAll(args) }
+  console.log(formatTable(result))
+  const path = resultPath(args)
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(resultShape.parse(result), undefined, 2)}\n`)
   writeFileSync(path.replace(/(\.json)?$/, '.svg'), drawChart(result))

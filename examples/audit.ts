@@ -1,9 +1,8 @@
-/** Who sees what, who was refused, and the trail of it: a policy and the audit in one sitting. */
-// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/memory'.
+/** A policy and the audit trail: what each caller sees, what is refused, and the events of it. */
 import { randomBytes } from 'node:crypto'
-import { localKeys } from '../src/adapters/keys/index.ts'
-import { memoryStorage } from '../src/adapters/memory/index.ts'
-import { column, createVault, defineSchema, isVaultError, mask } from '../src/index.ts'
+import { column, createVault, defineSchema, isVaultError, mask } from 'strongroom'
+import { localKeys } from 'strongroom/keys'
+import { memoryStorage } from 'strongroom/memory'
 import { readChinook } from './chinook.ts'
 import { heading, line, table } from './terminal.ts'
 
@@ -35,36 +34,43 @@ const stored = await owner.insert(
 )
 
 heading('1. One record, two callers')
-const canadian = stored.records[customers.findIndex(({ country }) => country === 'Canada')]?.id ?? ''
+const canadian = idOfFirst('Canada')
 table([
   { caller: 'the owner', ...(await owner.getOne('customers', canadian, { redaction: 'PLAIN_TEXT' })).fields },
   { caller: 'a clerk', ...(await clerk.getOne('customers', canadian, { redaction: 'PLAIN_TEXT' })).fields },
 ])
 
-heading("2. The clerk's statements reach Canada")
+heading('2. The clerk sees customers in Canada only')
 const { records } = await clerk.get('customers', { limit: 1000 })
-line(`Of ${customers.length} customers ${records.length} are there for him. One of the others:`)
-const brazilian = stored.records[customers.findIndex(({ country }) => country === 'Brazil')]?.id ?? ''
+line(`The clerk sees ${records.length} of ${customers.length} customers. One of the others:`)
+const brazilian = idOfFirst('Brazil')
 await refused(clerk.getOne('customers', brazilian))
 
-heading('3. What nothing allows is refused')
-await refused(clerk.update('customers', canadian, { fields: { name: 'Somebody else' } }))
+heading('3. What no statement allows is refused')
+await refused(clerk.update('customers', canadian, { fields: { name: 'Changed Name' } }))
 await refused(clerk.listEvents({ filterOps: { accountID: 'audited' } }))
 
-heading('4. All of it is on the trail, without a value')
+heading('4. The trail records every operation, without values')
 const { events } = await auditor.listEvents({ filterOps: { accountID: 'audited' }, sortOps: { orderBy: 'ASCENDING' } })
 for (const { context, request, response } of events) {
   line(`${context.actor.padEnd(16)}  ${request.actionType.padEnd(11)}  ${response.code}  ${request.resources[0]}`)
 }
 line('')
-line(`The first of them, as the trail tells it: ${events[0]?.response.data?.content}`)
+line(`The response data of the first event: ${events[0]?.response.data?.content}`)
 
-heading('5. And the trail is whole')
+heading('5. Verifying the trail')
 const { ok, events: count } = await vault.verifyAudit()
-line(`verifyAudit: ${ok ? 'whole' : 'broken'}, ${count} events.`)
+line(`verifyAudit: ${ok ? 'ok' : 'failed'}, ${count} events.`)
 await vault.close()
 
-/** Says how a call was refused. */
+/** Returns the record id of the first customer in a country. */
+function idOfFirst(name: string): string {
+  const record = stored.records[customers.findIndex(({ country }) => country === name)]
+  if (record === undefined) throw new Error(`No customer in ${name} is stored.`)
+  return record.id
+}
+
+/** Prints the error of a call. */
 async function refused(call: Promise<unknown>): Promise<void> {
   try {
     await call

@@ -1,4 +1,4 @@
-/** The customers and employees of the Chinook sample database, in the shape of the quickstart's schema. */
+/** Reads the customers and employees of the Chinook sample database in the shape of the quickstart's schema. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
@@ -14,7 +14,7 @@ const customerShape = z.object({
 
 const employeeShape = z.object({ first_name: z.string(), last_name: z.string(), email: z.string(), birth_date: z.string() })
 
-/** Real names, addresses and telephone numbers of invented people. */
+/** Returns fictional people with realistic names, addresses and phone numbers. */
 export function readChinook() {
   const customers = z.array(customerShape).parse(readJson('customers.json'))
   const employees = z.array(employeeShape).parse(readJson('employees.json'))

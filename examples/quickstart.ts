@@ -1,19 +1,18 @@
-/** The main job, start to end: real customers go into a sealed SQLite file and come back as tokens, masked, and in plain. */
+/** The main use from start to end: stores customers sealed in a SQLite file and reads them as tokens, masked, and in plain text. */
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/sqlite'.
-import { localKeys } from '../src/adapters/keys/index.ts'
-import { sqliteStorage } from '../src/adapters/sqlite/index.ts'
-import { column, createVault, defineSchema, isVaultError, mask } from '../src/index.ts'
+import { column, createVault, defineSchema, isVaultError, mask } from 'strongroom'
+import { localKeys } from 'strongroom/keys'
+import { sqliteStorage } from 'strongroom/sqlite'
 import { readChinook } from './chinook.ts'
 import { heading, line, table } from './terminal.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-quickstart-'))
 const filename = join(folder, 'vault.db')
 
-heading('1. A schema: what is sealed, how it is masked, what has tokens')
+heading('1. Schema: what is sealed, how it is masked, what has tokens')
 const schema = defineSchema({
   customers: {
     name: column.string({ required: true, redaction: 'MASKED', mask: mask.keepFirst(1), token: 'random' }),
@@ -41,9 +40,9 @@ const vault = await createVault({
   keys: localKeys({ file: join(folder, 'vault.key') }),
 })
 const session = vault.as({ actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] })
-line(`A vault in ${filename}, its key in vault.key beside it (mode 0600).`)
+line(`The vault is in ${filename}, its key beside it in vault.key (mode 0600).`)
 
-heading('2. Insert: real customers go in, tokens come out')
+heading('2. Insert: send values, receive tokens')
 const { customers, employees } = readChinook()
 const stored = await session.insert(
   'customers',
@@ -55,30 +54,30 @@ await session.insert(
   employees.map((fields) => ({ fields })),
 )
 const [first] = stored.records
-if (first === undefined) throw new Error('nothing was stored')
-line(`${customers.length} customers and ${employees.length} employees stored. The first customer, as your application keeps it:`)
+if (first?.tokens.phone === undefined) throw new Error('The insert returned no token.')
+line(`${customers.length} customers and ${employees.length} employees stored. What the application stores of the first customer:`)
 table([{ id: first.id, ...first.tokens }])
 
-heading('3. What the database file holds')
+heading('3. The database file')
 const peek = new Database(filename, { readonly: true })
 const row = peek.prepare('select * from records_1_customers order by id limit 1').get()
 peek.close()
 table([shorten(row)])
 const bytes = Buffer.concat([readFileSync(filename), readFileSync(`${filename}-wal`)])
 line(
-  `Searched ${bytes.length} bytes of file and log: every e-mail address found ${countOf(
+  `Searched ${bytes.length} bytes of the file and its log: e-mail addresses found ${countOf(
     bytes,
     customers.map((customer) => customer.email),
   )} times,`,
 )
 line(
-  `every name ${countOf(
+  `names found ${countOf(
     bytes,
     customers.map((customer) => customer.name),
-  )} times. The country was declared plain, and shows.`,
+  )} times. The country is declared plain, so it is readable.`,
 )
 
-heading('4. Read: one record at three levels')
+heading('4. Read: one record at three redaction levels')
 for (const redaction of ['REDACTED', 'MASKED', 'PLAIN_TEXT'] as const) {
   const { fields } = await session.getOne('customers', first.id, { redaction })
   table([{ level: redaction, ...fields }])
@@ -86,38 +85,38 @@ for (const redaction of ['REDACTED', 'MASKED', 'PLAIN_TEXT'] as const) {
 }
 
 heading('5. Detokenize: a token back to its value')
-const token = first.tokens.phone ?? ''
+const token = first.tokens.phone
 const { records: resolved } = await session.detokenize([
   { token, redaction: 'MASKED' },
   { token, redaction: 'PLAIN_TEXT' },
 ])
 table(resolved.map(({ value, valueType }) => ({ token, valueType, value })))
 
-heading('6. Upsert by e-mail: the same customer in other letters is found, and updated')
+heading('6. Upsert by e-mail: the address is normalized, so the same customer is updated')
 const upserted = await session.insert('customers', [{ fields: { name: 'Luís G.', email: ' LUISG@embraer.com.br' } }], {
   upsert: 'email',
 })
 const after = await session.getOne('customers', first.id, { redaction: 'PLAIN_TEXT', fields: ['name', 'email', 'phone'] })
-line(`Same id: ${String(upserted.records[0]?.id === first.id)}. Columns not named kept their values:`)
+line(`Same id: ${String(upserted.records[0]?.id === first.id)}. Columns that were not sent keep their values:`)
 table([after.fields])
 
-heading('7. A unique value is taken once, and the error names places, never values')
+heading('7. A duplicate of a unique value is refused, and the error contains no value')
 try {
-  await session.insert('customers', [{ fields: { name: 'Somebody else', email: 'luisg@embraer.com.br' } }])
+  await session.insert('customers', [{ fields: { name: 'Another Customer', email: 'luisg@embraer.com.br' } }])
 } catch (error) {
   if (!isVaultError(error)) throw error
   line(`${error.code} (grpc ${error.grpcCode}): ${error.message}`)
 }
 await vault.close()
 line('')
-line(`Done. The sealed file stays at ${filename} if you want to look.`)
+line(`Done. The sealed file remains at ${filename}.`)
 
-/** How often any of these texts occurs in the bytes. */
+/** Returns how many of the texts occur in the bytes. */
 function countOf(haystack: Buffer, texts: readonly string[]): number {
   return texts.filter((text) => haystack.includes(text)).length
 }
 
-/** A raw row with its bytes cut short, to fit a line. */
+/** Returns a raw row with its bytes cut to fit a line. */
 function shorten(raw: unknown): Record<string, unknown> {
   const entries = Object.entries(raw ?? {}).map(([name, cell]) => {
     const shown = cell instanceof Uint8Array ? `${Buffer.from(cell).toString('hex').slice(0, 20)}… (${cell.length} bytes)` : cell

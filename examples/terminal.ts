@@ -1,23 +1,24 @@
-/** Prints the examples: headings, lines, and small tables that fit a terminal. */
+/** Prints headings, lines and small tables for the examples. */
 
-const isColoured = process.stdout.isTTY === true || process.env.FORCE_COLOR === '1'
+const isColored = process.stdout.isTTY === true || process.env.FORCE_COLOR === '1'
 
-/** A heading with a blank line before it. */
+/** Prints a heading with a blank line before it. */
 export function heading(text: string): void {
   console.log(`\n${paint(1, text)}`)
 }
 
-/** Characters a line is broken after. */
-const WIDEST = 110
+/** Maximum characters per line. */
+const MAX_LINE_LENGTH = 110
 
-/** Indented text, broken between words where it is long. */
+/** Prints indented text and breaks long lines between words. */
 export function line(text: string): void {
-  const [, head = text, tail = ''] = text.length > WIDEST ? (new RegExp(`^(.{1,${WIDEST}}) (.*)$`, 's').exec(text) ?? []) : []
+  const [, head = text, tail = ''] =
+    text.length > MAX_LINE_LENGTH ? (new RegExp(`^(.{1,${MAX_LINE_LENGTH}}) (.*)$`, 's').exec(text) ?? []) : []
   console.log(head === '' ? '' : `   ${head}`)
   if (tail !== '') line(tail)
 }
 
-/** Rows as "name value" lines, names aligned; one block a row. */
+/** Prints each row as a block of aligned "name value" lines. */
 export function table(rows: readonly object[]): void {
   for (const row of rows) {
     const entries = Object.entries(row)
@@ -28,5 +29,5 @@ export function table(rows: readonly object[]): void {
 }
 
 function paint(code: number, text: string): string {
-  return isColoured ? `\u001b[${code}m${text}\u001b[0m` : text
+  return isColored ? `\u001b[${code}m${text}\u001b[0m` : text
 }

@@ -1,9 +1,8 @@
-/** Every kind of token: what it looks like, whether equal values share it, what it leads back to, and how it dies. */
-// In an application: from 'strongroom', 'strongroom/keys' and 'strongroom/memory'.
+/** Every kind of token: its form, whether equal values share it, what it resolves to, and when it becomes invalid. */
 import { randomBytes } from 'node:crypto'
-import { localKeys } from '../src/adapters/keys/index.ts'
-import { memoryStorage } from '../src/adapters/memory/index.ts'
-import { column, createVault, defineSchema, isVaultError } from '../src/index.ts'
+import { column, createVault, defineSchema, isVaultError } from 'strongroom'
+import { localKeys } from 'strongroom/keys'
+import { memoryStorage } from 'strongroom/memory'
 import { heading, line, table } from './terminal.ts'
 
 let now = BigInt(Date.now()) * 1_000_000n
@@ -29,7 +28,7 @@ const vault = await createVault({
 })
 const session = vault.as({ actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] })
 
-heading('1. One customer, stored twice: which tokens are the same?')
+heading('1. One customer stored twice: which tokens are equal?')
 const fields = {
   name: 'Ann Lee',
   email: 'ann@acme.example',
@@ -42,50 +41,49 @@ const fields = {
 }
 const { records } = await session.insert('customers', [{ fields }, { fields }], { tokenization: true })
 const [first, second] = records
-if (first === undefined || second === undefined) throw new Error('nothing was stored')
+if (first === undefined || second === undefined) throw new Error('The insert returned fewer than two records.')
 table([fields])
 line('')
 table([first.tokens])
 line('')
 table([second.tokens])
 
-heading('2. A column group: the same address has the same token in another table')
+heading('2. A column group: equal addresses have the same token in another table')
 const reader = await session.insert('newsletters', [{ fields: { reader: 'ANN@acme.example' } }], { tokenization: true })
 table(reader.records.map(({ tokens }) => tokens))
-const asked = await session.tokenize([{ value: 'ann@acme.example', columnGroup: 'emails' }])
-line(`Asked for by its value: ${String(asked.records[0]?.token === first.tokens.email)}`)
+const tokenized = await session.tokenize([{ value: 'ann@acme.example', columnGroup: 'emails' }])
+line(`tokenize returns the same token: ${String(tokenized.records[0]?.token === first.tokens.email)}`)
 
-heading('3. Back to values, each at a level')
+heading('3. Detokenize')
 for (const [name, token] of Object.entries(first.tokens)) line(`${token}  ${await plain(token)}  (${name})`)
 
-heading('4. Tokens of your own')
+heading('4. Bring your own token (BYOT)')
 const own = await session.insert('customers', [{ fields: { name: 'Bo Ek' }, tokens: { name: 'crm-17' } }], { byot: 'ENABLE' })
-line(`crm-17 stands for ${await plain('crm-17')}.`)
+line(`crm-17 resolves to ${await plain('crm-17')}.`)
 const [found] = (await session.getByTokens(['crm-17'])).records
-line(`It stands in the record it was brought for: ${String(found?.id === own.records[0]?.id)}.`)
+line(`getByTokens finds its record: ${String(found?.id === own.records[0]?.id)}.`)
 
-heading('5. How they die')
+heading('5. When tokens become invalid')
 await session.update('customers', first.id, { fields: { name: 'Ann Ek', phone: '+46 70 765 43 21' } })
 line(
-  `After an update: the name's token leads to ${await plain(first.tokens.name)}, the phone's, which is stable, to ${await plain(first.tokens.phone)}.`,
+  `After an update: the token of the name resolves to ${await plain(first.tokens.name)}, the stable token of the phone to ${await plain(first.tokens.phone)}.`,
 )
 now += 30n * 60_000_000_000n
 line(
-  `After 30 minutes: the verification code's token leads to ${await plain(first.tokens.cvv)}; ${(await vault.sweep()).expired} values were swept.`,
+  `After 30 minutes: the token of the verification code resolves to ${await plain(first.tokens.cvv)}; ${(await vault.sweep()).expired} expired values are deleted.`,
 )
 await session.delete('customers', '*')
-line(
-  `With the customers gone: the card's token leads to ${await plain(first.tokens.card)}, the address's still to ${await plain(first.tokens.email)},`,
-)
+line(`After the customers are deleted: the token of the card resolves to ${await plain(first.tokens.card)}.`)
+line(`The newsletter still has the address, so its token resolves to ${await plain(first.tokens.email)}.`)
 await session.delete('newsletters', '*')
-line(`and after its last record to ${await plain(first.tokens.email)}.`)
+line(`After the newsletter is deleted: the token of the address resolves to ${await plain(first.tokens.email)}.`)
 await vault.close()
 
-/** What a token stands for, in plain text. */
+/** Returns the plain text of a token, or `nothing` if the token is invalid. */
 async function plain(token = ''): Promise<string> {
   try {
-    const answer = await session.detokenize([{ token, redaction: 'PLAIN_TEXT' }])
-    return answer.records[0]?.value ?? ''
+    const resolved = await session.detokenize([{ token, redaction: 'PLAIN_TEXT' }])
+    return resolved.records.map(({ value }) => value).join()
   } catch (error) {
     if (isVaultError(error, 'not_found')) return 'nothing'
     throw error

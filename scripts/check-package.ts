@@ -1,28 +1,34 @@
-/** Packs the built package and uses it as strangers do: both module systems, three compilers, optional parts missing. */
+/** Packs the built package and uses it as an application does: with both module systems, three compilers and without optional peers. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { builtName, DOORS } from './doors.ts'
+import { z } from 'zod'
+import { required } from '../src/core/util/at.ts'
+import { builtName, ENTRY_POINTS } from './entry-points.ts'
 
 const TOP = fileURLToPath(new URL('..', import.meta.url))
 const MODULES = join(TOP, 'node_modules')
 const NAME = 'strongroom'
 
-/** Doors that need a database driver the application installs itself, and what that is. */
-const DRIVERS: Readonly<Record<string, readonly string[]>> = {
+/** Entry points that need an optional peer dependency, and its name. */
+const OPTIONAL_PEERS: Readonly<Record<string, readonly string[]>> = {
   './sqlite': ['better-sqlite3'],
   './postgres': ['pg'],
   './opentelemetry': ['@opentelemetry/api'],
 }
-/** Compilers a consumer may have, as installed here. */
+/** Compilers of consumers, by the name of their package in node_modules. */
 const COMPILERS = ['typescript-5.9', 'typescript', 'typescript-7']
-/** How a consumer's compiler may look for modules, and the files it compiles. */
+/** Module settings of consumers, and the files compiled with each. */
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext', files: ['consumer.mts', 'consumer.cts'] },
   { module: 'esnext', moduleResolution: 'bundler', files: ['consumer.ts'] },
 ]
+
+/** The members of `npm pack --json` that are read, one entry per package. The outer shape depends on the version of npm. */
+const packedEntry = z.object({ filename: z.string(), unpackedSize: z.number(), entryCount: z.number() })
+const packedShape = z.union([z.array(packedEntry), z.record(z.string(), packedEntry)])
 
 const faults: string[] = []
 const home = mkdtempSync(join(tmpdir(), 'consumer-'))
@@ -37,26 +43,24 @@ try {
     tarball,
   ])
   linkPackages(Object.keys(manifest().dependencies ?? {}))
-  checkDoors(Object.keys(DOORS).filter((door) => DRIVERS[door] === undefined))
-  linkPackages([...Object.values(DRIVERS).flat(), '@types/better-sqlite3', '@types/pg', '@types/node'])
-  checkDoors(Object.keys(DOORS))
+  checkEntryPoints(Object.keys(ENTRY_POINTS).filter((entryPoint) => OPTIONAL_PEERS[entryPoint] === undefined))
+  linkPackages([...Object.values(OPTIONAL_PEERS).flat(), '@types/better-sqlite3', '@types/pg', '@types/node'])
+  checkEntryPoints(Object.keys(ENTRY_POINTS))
   checkConsumers()
 } finally {
   rmSync(home, { recursive: true })
 }
 for (const fault of faults) console.error(`- ${fault}`)
-console.log(faults.length === 0 ? 'package in order' : `package broken in ${faults.length} places`)
+console.log(faults.length === 0 ? 'package in order' : `${faults.length} checks of the package failed`)
 process.exitCode = faults.length === 0 ? 0 : 1
 
-/** Packs as publishing would and unpacks where a consumer would find it; answers the tarball's path. */
+/** Packs the package, unpacks it into the consumer's node_modules, and returns the path of the tarball. */
 function pack(folder: string): string {
-  const answer = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+  const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: TOP,
     encoding: 'utf8',
   })
-  // The shape npm documents for --json: one entry here, for one package.
-  const [packed] = Object.values(JSON.parse(answer)) as { filename: string; unpackedSize: number; entryCount: number }[]
-  if (packed === undefined) throw new Error('npm pack answered no tarball; run it by hand to see why')
+  const packed = required(Object.values(packedShape.parse(JSON.parse(output)))[0], 'the tarball of npm pack')
   const tarball = join(folder, packed.filename)
   const target = join(folder, 'node_modules', NAME)
   mkdirSync(target, { recursive: true })
@@ -69,19 +73,21 @@ function manifest(): { readonly dependencies?: Readonly<Record<string, string>> 
   return JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8'))
 }
 
-/** Nothing but built files and papers; one error class per module system; declarations that stand by themselves. */
+/** Checks that the documents are packed, that each module system has one error class, and that no declaration imports a source file. */
 function checkContents(folder: string): void {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
   const paths = files.map((one) => join(one.parentPath, one.name))
-  for (const paper of ['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']) {
-    if (!paths.includes(join(folder, paper))) faults.push(`${paper} is not in the package`)
+  for (const document of ['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']) {
+    if (!paths.includes(join(folder, document))) faults.push(`${document} is not in the package`)
   }
   for (const extension of ['.js', '.cjs']) {
     const classes = paths.filter(
       (path) => path.endsWith(extension) && /class VaultError\b|VaultError = class\b/.test(readFileSync(path, 'utf8')),
     )
     if (classes.length !== 1)
-      faults.push(`VaultError stands ${classes.length} times among the ${extension} files; it must be one class behind all doors`)
+      faults.push(
+        `VaultError is declared ${classes.length} times in the ${extension} files; all entry points must share one class`,
+      )
   }
   for (const path of paths.filter((one) => /\.d\.c?ts$/.test(one))) {
     if (/(from|import\()\s*['"][^'"]*(?<!\.d)\.[cm]?ts['"]/.test(readFileSync(path, 'utf8')))
@@ -89,7 +95,7 @@ function checkContents(folder: string): void {
   }
 }
 
-/** Puts packages of this repository within the consumer's reach, and only those named. */
+/** Links the named packages of this repository into the consumer's node_modules. */
 function linkPackages(names: readonly string[]): void {
   for (const name of names) {
     const link = join(home, 'node_modules', name)
@@ -98,21 +104,21 @@ function linkPackages(names: readonly string[]): void {
   }
 }
 
-/** Loads doors by `import` and by `require`, and compares what they hand out. */
-function checkDoors(doors: readonly string[]): void {
+/** Loads entry points by `import` and by `require`, and compares their exports. */
+function checkEntryPoints(entryPoints: readonly string[]): void {
   const script = `
     import { createRequire } from 'node:module'
     const require = createRequire(import.meta.url)
-    for (const door of ${JSON.stringify(doors.map((door) => join(NAME, door)))}) {
-      const [esm, cjs] = [Object.keys(await import(door)), Object.keys(require(door))].map((names) => names.sort().join(' '))
-      if (esm === '') throw new Error(door + ' hands out nothing')
-      if (esm !== cjs) throw new Error(door + ' hands out [' + esm + '] to import and [' + cjs + '] to require')
+    for (const name of ${JSON.stringify(entryPoints.map((entryPoint) => join(NAME, entryPoint)))}) {
+      const [esm, cjs] = [Object.keys(await import(name)), Object.keys(require(name))].map((names) => names.sort().join(' '))
+      if (esm === '') throw new Error(name + ' exports nothing')
+      if (esm !== cjs) throw new Error(name + ' exports [' + esm + '] to import and [' + cjs + '] to require')
     }`
-  writeFileSync(join(home, 'doors.mjs'), script)
-  run(`the doors ${doors.map(builtName).join(', ')} open`, 'node', ['doors.mjs'])
+  writeFileSync(join(home, 'entry-points.mjs'), script)
+  run(`the entry points ${entryPoints.map(builtName).join(', ')} load`, 'node', ['entry-points.mjs'])
 }
 
-/** Compiles the consumers against the built declarations with every compiler and every way to resolve modules. */
+/** Compiles the consumers against the built declarations with every compiler and every module setting. */
 function checkConsumers(): void {
   writeFileSync(join(home, 'package.json'), JSON.stringify({ type: 'module' }))
   for (const extension of ['ts', 'mts', 'cts'])
@@ -138,9 +144,9 @@ function checkConsumers(): void {
   }
 }
 
-/** Runs one check in the consumer's folder; a failure is noted with what it printed, and the other checks go on. */
+/** Runs one check in the consumer's folder. A failure is recorded with its output, and the other checks still run. */
 function run(what: string, command: string, args: readonly string[]): void {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: home, encoding: 'utf8' })
   console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${what}`)
-  if (status !== 0) faults.push(`not true: ${what}\n${stdout}${stderr}`)
+  if (status !== 0) faults.push(`failed: ${what}\n${stdout}${stderr}`)
 }

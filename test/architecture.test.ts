@@ -1,19 +1,19 @@
 /** Holds the repository to its house rules, and shows for each rule that breaking it goes red. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { builtName, DOORS } from '../scripts/doors.ts'
+import { builtName, ENTRY_POINTS } from '../scripts/entry-points.ts'
 import { HOUSE_RULES, inspectHouse } from './support/architecture.ts'
 
 const TOP = new URL('..', import.meta.url)
 
 describe('the house', () => {
   it('breaks none of its rules', () => {
-    expect(inspectHouse(sourcesOf(['src', 'test', 'benchmarks', 'examples', 'scripts']), Object.values(DOORS))).toEqual([])
+    expect(inspectHouse(sourcesOf(['src', 'test', 'benchmarks', 'examples', 'scripts']), Object.values(ENTRY_POINTS))).toEqual([])
   })
 
   it('opens exactly the doors package.json names', () => {
     const { exports } = JSON.parse(readFileSync(new URL('package.json', TOP), 'utf8'))
-    const expected = Object.keys(DOORS).map((door) => [door, exportsOf(builtName(door))])
+    const expected = Object.keys(ENTRY_POINTS).map((door) => [door, exportsOf(builtName(door))])
     expect(exports).toEqual({ ...Object.fromEntries(expected), './package.json': './package.json' })
   })
 })

@@ -1,19 +1,29 @@
-/** The arithmetic of the benchmarks: medians, turns and ratios, on a clock that only moves when told. */
+/** Medians, round order and ratios of the benchmarks, on a clock that the test moves, and the variants that make calls. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CALLERS, callersAtOnce } from '../../benchmarks/benches/callers.ts'
-import { compare, compareSizes, longestGap, measure, median, medianRatio, turnsOf } from '../../benchmarks/harness.ts'
+import {
+  compare,
+  compareSizes,
+  maxEventLoopDelay,
+  measure,
+  median,
+  medianRatio,
+  orderOf,
+} from '../../benchmarks/measuring/harness.ts'
+import { CALLERS, runConcurrently } from '../../benchmarks/measuring/run-concurrently.ts'
+import { sequentialCalls } from '../../benchmarks/measuring/sequential-calls.ts'
+import { at } from '../../src/core/util/at.ts'
 
 const SEED = 7
 
 describe('the median', () => {
-  test('is the middle of an odd list and the mean of the two in the middle of an even one', () => {
+  test('is the middle value of an odd list and the mean of the two middle values of an even list', () => {
     expect(median([9, 1, 5])).toBe(5)
     expect(median([10, 1, 4, 2])).toBe(3)
     expect(median([3])).toBe(3)
   })
 
-  test('has as many values at or below it as at or above it, whatever their order', () => {
+  test('has at least half of the values at or below it and at or above it, in any order', () => {
     const values = fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 1, maxLength: 30 })
     fc.assert(
       fc.property(values, (list) => {
@@ -26,13 +36,13 @@ describe('the median', () => {
     )
   })
 
-  test('of nothing is refused', () => {
-    expect(() => median([])).toThrow('no median of nothing')
+  test('of an empty list throws', () => {
+    expect(() => median([])).toThrow('no median')
   })
 })
 
 describe('measuring', () => {
-  /** Variants that take as long as they are told on a clock of their own. */
+  /** Variants with given durations in milliseconds, on their own clock. */
   function staged(milliseconds: Readonly<Record<string, readonly number[]>>) {
     let time = 0
     const log: string[] = []
@@ -46,7 +56,7 @@ describe('measuring', () => {
         },
         run() {
           log.push(`run ${name}`)
-          time += times[run++] ?? Number.NaN
+          time += at(times, run++)
           return 10
         },
       }
@@ -54,7 +64,7 @@ describe('measuring', () => {
     return { variants, log, now: () => time }
   }
 
-  test('runs every variant in every round, each round beginning with another, and drops the rounds of warming up', async () => {
+  test('runs every variant in every round, rotates the order, and discards the warm-up rounds', async () => {
     const { variants, log, now } = staged({ a: [999, 10, 20], b: [999, 40, 40] })
     const measured = await measure(variants, { warmups: 1, rounds: 2, now })
     expect(log.filter((line) => line.startsWith('run'))).toEqual(['run a', 'run b', 'run b', 'run a', 'run a', 'run b'])
@@ -64,29 +74,29 @@ describe('measuring', () => {
     ])
   })
 
-  test('does not time what is prepared', async () => {
+  test('does not time prepare', async () => {
     const { variants, now } = staged({ a: [5] })
     const [measured] = await measure(variants, { warmups: 0, rounds: 1, now })
     expect(measured?.rates).toEqual([2000])
   })
 
-  test('waits for a variant that answers later', async () => {
+  test('awaits an asynchronous variant', async () => {
     let time = 0
     const late = { name: 'late', run: () => Promise.resolve().then(() => (time += 100)) }
     const [measured] = await measure([late], { warmups: 0, rounds: 2, now: () => time })
-    expect(measured.rates).toEqual([1000, 2000])
+    expect(measured?.rates).toEqual([1000, 2000])
   })
 
-  test('refuses a variant that took no time or did nothing', async () => {
+  test('throws if a variant takes no time or does nothing', async () => {
     const idle = { name: 'idle', run: () => 0 }
-    await expect(measure([idle], { warmups: 0, rounds: 1 })).rejects.toThrow('idle did nothing that could be timed')
+    await expect(measure([idle], { warmups: 0, rounds: 1 })).rejects.toThrow('idle took no time or did nothing')
     const instant = { name: 'instant', run: () => 1 }
-    await expect(measure([instant], { warmups: 0, rounds: 1, now: () => 1 })).rejects.toThrow('instant did nothing')
+    await expect(measure([instant], { warmups: 0, rounds: 1, now: () => 1 })).rejects.toThrow('instant took no time')
   })
 
-  test('gives every variant every place in the order equally often', () => {
-    const places = [0, 1, 2].map((round) => turnsOf(3, round))
-    expect(places).toEqual([
+  test('gives every variant every position equally often', () => {
+    const orders = [0, 1, 2].map((round) => orderOf(3, round))
+    expect(orders).toEqual([
       [0, 1, 2],
       [1, 2, 0],
       [2, 0, 1],
@@ -95,89 +105,107 @@ describe('measuring', () => {
 })
 
 describe('comparing', () => {
-  const subject = { bench: 'insert', storage: 'sqlite', rows: 10, target: 0.5 } as const
+  const subject = { benchmark: 'insert', storage: 'sqlite', rows: 10, target: 0.5 } as const
 
-  test('takes the ratio within each round, so that a slow minute slows both sides', () => {
+  test('uses the median of the ratios within each round', () => {
     const ours = { name: 'ours', rates: [50, 5, 60] }
-    const floor = { name: 'floor', rates: [100, 10, 100] }
-    expect(medianRatio(ours, floor)).toBe(0.5)
-    expect(compare(subject, ours, floor)).toEqual({
+    const baseline = { name: 'baseline', rates: [100, 10, 100] }
+    expect(medianRatio(ours, baseline)).toBe(0.5)
+    expect(compare(subject, ours, baseline)).toEqual({
       ...subject,
-      medianOpsPerSecond: 50,
-      floor: 'floor',
-      floorOpsPerSecond: 100,
+      figure: 50,
+      baseline: 'baseline',
+      baselineFigure: 100,
       ratio: 0.5,
     })
   })
 
-  test('refuses what was not measured together', () => {
+  test('throws if the numbers of rounds differ', () => {
     expect(() => medianRatio({ name: 'a', rates: [1] }, { name: 'b', rates: [1, 2] })).toThrow(
       'a and b were not measured together',
     )
   })
 
-  test('of sizes says that less is better', () => {
-    const entry = compareSizes(subject, { ours: 30, floor: 'plain', floorFigure: 20, unit: 'bytes/record' })
+  test('marks sizes as lower-is-better', () => {
+    const entry = compareSizes(subject, { figure: 30, baseline: 'plain', baselineFigure: 20, unit: 'bytes/record' })
     expect(entry).toMatchObject({
       ratio: 1.5,
       unit: 'bytes/record',
       lowerIsBetter: true,
-      medianOpsPerSecond: 30,
-      floorOpsPerSecond: 20,
+      figure: 30,
+      baselineFigure: 20,
     })
   })
 })
 
-describe('callers at once', () => {
-  test('each wait for one answer before they ask again, and all ask at the same time', async () => {
-    let asking = 0
-    let most = 0
-    const variant = callersAtOnce({
+describe('sequential calls', () => {
+  test('count operations, await promises, and receive new items for every run', async () => {
+    const received: number[] = []
+    let drawn = 0
+    const variant = sequentialCalls({
+      name: 'calls',
+      prepareItems: () => [drawn++, drawn++],
+      call: (item: number) => Promise.resolve().then(() => received.push(item)),
+      operationsPerCall: 5,
+    })
+    for (let run = 0; run < 2; run++) {
+      variant.prepare?.()
+      expect(await variant.run()).toBe(10)
+    }
+    expect(received).toEqual([0, 1, 2, 3])
+  })
+})
+
+describe('concurrent callers', () => {
+  test('call at the same time, each waiting for a result before its next call', async () => {
+    let pending = 0
+    let maxPending = 0
+    const variant = runConcurrently({
       name: 'callers',
-      hand: () => [1, 2, 3],
+      prepareItems: () => [1, 2, 3],
       async call() {
-        most = Math.max(most, ++asking)
+        maxPending = Math.max(maxPending, ++pending)
         await Promise.resolve()
-        asking--
+        pending--
       },
     })
     variant.prepare?.()
     expect(await variant.run()).toBe(3 * CALLERS)
-    expect([asking, most]).toEqual([0, CALLERS])
+    expect([pending, maxPending]).toEqual([0, CALLERS])
   })
 
-  test('are handed something new for every run', async () => {
-    const asked: number[] = []
+  test('receive new items for every run', async () => {
+    const received: number[] = []
     let drawn = 0
-    const variant = callersAtOnce({ name: 'callers', hand: () => [drawn++], call: (one: number) => asked.push(one) })
+    const variant = runConcurrently({ name: 'callers', prepareItems: () => [drawn++], call: (one: number) => received.push(one) })
     for (let run = 0; run < 2; run++) {
       variant.prepare?.()
       await variant.run()
     }
-    expect(asked).toEqual(Array.from({ length: 2 * CALLERS }, (_, index) => index))
+    expect(received).toEqual(Array.from({ length: 2 * CALLERS }, (_, index) => index))
   })
 })
 
-describe('the longest hold of the event loop', () => {
-  /** Keeps the event loop from turning. */
-  function hold(milliseconds: number): void {
+describe('the maximum event-loop delay', () => {
+  /** Blocks the event loop. */
+  function block(milliseconds: number): void {
     const end = performance.now() + milliseconds
     while (performance.now() < end);
   }
 
-  test('is at least as long as work kept it, at its beginning, in its midst and at its end', async () => {
+  test('is at least the time that work blocks at its start, in its middle and at its end', async () => {
     const turn = () => new Promise((resolve) => setImmediate(resolve))
-    expect(await longestGap(async () => hold(12))).toBeGreaterThanOrEqual(12)
+    expect(await maxEventLoopDelay(async () => block(12))).toBeGreaterThanOrEqual(12)
     const between = async () => {
       await turn()
-      hold(12)
+      block(12)
       await turn()
     }
-    expect(await longestGap(between)).toBeGreaterThanOrEqual(12)
-    expect(await longestGap(() => turn().then(() => hold(12)))).toBeGreaterThanOrEqual(12)
+    expect(await maxEventLoopDelay(between)).toBeGreaterThanOrEqual(12)
+    expect(await maxEventLoopDelay(() => turn().then(() => block(12)))).toBeGreaterThanOrEqual(12)
   })
 
-  test('of work that fails is not told', async () => {
-    await expect(longestGap(() => Promise.reject(new Error('no query')))).rejects.toThrow('no query')
+  test('rejects if the work fails', async () => {
+    await expect(maxEventLoopDelay(() => Promise.reject(new Error('no query')))).rejects.toThrow('no query')
   })
 })

@@ -1,8 +1,8 @@
-/** What a run leaves behind: figures of a fixed shape, a table, and a picture any reader of SVG can open. */
+/** The output of a run: the JSON result, the table, the SVG chart, and the command line that selects them. */
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { isFullRun, parseArguments } from '../../benchmarks/arguments.ts'
-import { drawChart } from '../../benchmarks/chart.ts'
+import { drawChart } from '../../benchmarks/report/draw-chart.ts'
+import { formatTable } from '../../benchmarks/report/format-table.ts'
 import {
   type Entry,
   hasTarget,
@@ -11,70 +11,71 @@ import {
   type Result,
   resultShape,
   type TargetedEntry,
-} from '../../benchmarks/entries.ts'
-import { describeCommit, describeMachine } from '../../benchmarks/machine.ts'
-import { formatReport } from '../../benchmarks/report.ts'
+} from '../../benchmarks/report/result-shape.ts'
+import { isFullRun, parseArguments } from '../../benchmarks/runner/arguments.ts'
+import { describeCommit, describeMachine } from '../../benchmarks/runner/machine.ts'
+import { at } from '../../src/core/util/at.ts'
 
 const FAST: TargetedEntry = {
-  bench: 'insert 1,000',
+  benchmark: 'insert 1,000',
   storage: 'sqlite',
   rows: 100_000,
-  medianOpsPerSecond: 123_456,
-  floor: 'plaintext <rowid> & "prepared"',
-  floorOpsPerSecond: 246_912,
+  figure: 123_456,
+  baseline: 'plaintext <rowid> & "prepared"',
+  baselineFigure: 246_912,
   ratio: 0.5,
   target: 0.35,
 }
 const HEAVY: TargetedEntry = {
-  bench: 'bytes on disk',
+  benchmark: 'bytes on disk',
   storage: 'postgres',
   rows: 1000,
-  medianOpsPerSecond: 320,
-  floor: 'plaintext table',
-  floorOpsPerSecond: 160,
+  figure: 320,
+  baseline: 'plaintext table',
+  baselineFigure: 160,
   ratio: 2,
   target: 1.6,
   unit: 'bytes/record',
   lowerIsBetter: true,
 }
-/** Measured, and held to nothing. */
-const TOLD: Entry = {
-  bench: 'mint: transient',
+/** An entry without a target. */
+const UNTARGETED: Entry = {
+  benchmark: 'mint: transient',
   storage: 'sqlite',
   rows: 1000,
-  medianOpsPerSecond: 10,
-  floor: 'plaintext',
-  floorOpsPerSecond: 20,
+  figure: 10,
+  baseline: 'plaintext',
+  baselineFigure: 20,
   ratio: 0.5,
 }
-const RESULT: Result = { machine: describeMachine(), commit: describeCommit(), entries: [FAST, HEAVY, TOLD] }
+const RESULT: Result = { machine: describeMachine(), commit: describeCommit(), entries: [FAST, HEAVY, UNTARGETED] }
 
-describe('figures', () => {
-  test('of this machine and commit have the promised shape', () => {
+describe('the result', () => {
+  test('of this machine and commit has the documented shape', () => {
     expect(resultShape.parse(JSON.parse(JSON.stringify(RESULT)))).toEqual(RESULT)
   })
 
-  test('with a member nobody promised are refused, so that no host name slips in', () => {
+  test('rejects unknown members, so that no host name is stored', () => {
     const named = { ...RESULT, machine: { ...RESULT.machine, host: 'somewhere' } }
     expect(resultShape.safeParse(named).success).toBe(false)
   })
 
-  test.runIf(existsSync(latestResult()))('that are committed have the promised shape', () => {
+  test.runIf(existsSync(latestResult()))('that is committed has the documented shape', () => {
     expect(resultShape.parse(JSON.parse(readFileSync(latestResult(), 'utf8'))).entries.length).toBeGreaterThan(0)
   })
 
-  test('are met from above, or from below where less is better', () => {
+  test('meets a target from above, or from below if lower is better', () => {
     expect([FAST, HEAVY].map(isMet)).toEqual([true, false])
     expect(isMet({ ...FAST, ratio: 0.349 })).toBe(false)
     expect(isMet({ ...HEAVY, ratio: 1.6 })).toBe(true)
     expect([FAST, HEAVY].map(headroomOf)).toEqual([0.5 / 0.35, 0.8])
-    expect([FAST, TOLD].map(hasTarget)).toEqual([true, false])
+    expect([FAST, UNTARGETED].map(hasTarget)).toEqual([true, false])
   })
 })
 
 describe('the table', () => {
-  test('says for each entry what was measured, against what, and whether the target is met', () => {
-    const lines = formatReport(RESULT).split('\n')
+  test('shows for each entry the figures, the ratio, and whether the target is met', () => {
+    const lines = formatTable(RESULT).split('\n')
     expect(lines.find((line) => line.startsWith('insert 1,000'))).toMatch(
       /sqlite +100,000 +123k\/s .* 247k\/s +0\.50 +≥ 0\.35 +yes$/,
     )
@@ -84,42 +85,45 @@ describe('the table', () => {
   })
 })
 
-describe('the picture', () => {
-  test('is well-formed, with texts escaped', () => {
+describe('the chart', () => {
+  test('is well-formed and escapes texts', () => {
     const texts = textsOf(drawChart({ ...RESULT, commit: '<&">' }))
     expect(texts.join('\n')).toContain('insert 1,000, 100,000 rows')
     expect(texts.join('\n')).toContain('commit &lt;&amp;&quot;&gt;')
   })
 
-  test('gathers the entries of a storage under its heading, and names no storage that has none', () => {
-    const late = { ...FAST, bench: 'get 1' }
+  test('groups entries by storage and leaves out a storage without entries', () => {
+    const late = { ...FAST, benchmark: 'get 1' }
     const texts = textsOf(drawChart({ ...RESULT, entries: [FAST, HEAVY, late] })).map((text) => text.trim())
-    const places = ['SQLite', 'insert 1,000, 100,000 rows', 'get 1, 100,000 rows', 'PostgreSQL', 'bytes on disk, 1,000 rows']
-    expect(texts.filter((text) => places.includes(text))).toEqual(places)
+    const expected = ['SQLite', 'insert 1,000, 100,000 rows', 'get 1, 100,000 rows', 'PostgreSQL', 'bytes on disk, 1,000 rows']
+    expect(texts.filter((text) => expected.includes(text))).toEqual(expected)
     expect(texts).not.toContain('In memory')
   })
 
-  test('draws a bar for each entry, longer the further it is past its target', () => {
-    const widths = barsOf(drawChart({ ...RESULT, entries: [FAST, { ...FAST, ratio: 1 }, { ...FAST, ratio: 1000 }, TOLD, HEAVY] }))
+  test('draws a longer bar the further an entry is past its target', () => {
+    const widths = barsOf(
+      drawChart({ ...RESULT, entries: [FAST, { ...FAST, ratio: 1 }, { ...FAST, ratio: 1000 }, UNTARGETED, HEAVY] }),
+    )
     expect(widths.map(({ met }) => met)).toEqual([true, true, true, false])
-    const [near = 0, far = 0, beyond = 0, missed = 0] = widths.map(({ width }) => width)
-    expect([missed, near, far, beyond]).toEqual([missed, near, far, beyond].toSorted((left, right) => left - right))
-    expect(new Set([missed, near, far, beyond]).size).toBe(4)
+    // The missed entry is the last one and has the shortest bar.
+    const lengths = [3, 0, 1, 2].map((index) => at(widths, index).width)
+    expect(lengths).toEqual(lengths.toSorted((left, right) => left - right))
+    expect(new Set(lengths).size).toBe(4)
   })
 })
 
 describe('the command line', () => {
-  test('takes what it says it takes', () => {
-    const asked = parseArguments(
+  test('accepts every option', () => {
+    const args = parseArguments(
       ['--only', 'insert', '--storage', 'sqlite', '--rows', '2000', '--json', 'x.json', '--smoke'],
       ['insert'],
     )
-    expect(asked).toEqual({ only: 'insert', storage: 'sqlite', rows: 2000, json: 'x.json', smoke: true })
-    expect(isFullRun(asked)).toBe(false)
+    expect(args).toEqual({ only: 'insert', storage: 'sqlite', rows: 2000, json: 'x.json', smoke: true })
+    expect(isFullRun(args)).toBe(false)
     expect(isFullRun(parseArguments([], ['insert']))).toBe(true)
   })
 
-  test('refuses other words, naming the option', () => {
+  test('throws an error that names the invalid option', () => {
     expect(() => parseArguments(['--only', 'nothing'], ['insert'])).toThrow('--only')
     expect(() => parseArguments(['--rows', '0'], ['insert'])).toThrow('--rows')
     expect(() => parseArguments(['--storage', 'tape'], ['insert'])).toThrow('--storage')
@@ -138,25 +142,25 @@ function barsOf(svg: string): { readonly met: boolean; readonly width: number }[
   }))
 }
 
-/** The texts between tags. Throws where tags do not nest, an attribute is not quoted or twice, or a text is not escaped. */
+/** Returns the texts between tags. Throws if tags do not nest, an attribute is unquoted or duplicate, or a text is not escaped. */
 function textsOf(xml: string): string[] {
   const open: string[] = []
   const texts: string[] = []
   const piece = /<(\/?)([a-z]+)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>|([^<]+)/gy
-  let at = 0
+  let read = 0
   for (const [whole, closing, name = '', attributes = '', empty, text] of xml.matchAll(piece)) {
-    at += whole.length
+    read += whole.length
     if (text !== undefined) {
-      if (/&(?!(amp|lt|gt|quot);)/.test(text)) throw new Error(`not escaped: ${text}`)
-      if (open.length === 0 && text.trim() !== '') throw new Error(`outside the picture: ${text}`)
+      if (/&(?!(amp|lt|gt|quot);)/.test(text)) throw new Error(`Not escaped: ${text}`)
+      if (open.length === 0 && text.trim() !== '') throw new Error(`Outside the root element: ${text}`)
       texts.push(text)
       continue
     }
     const names = [...attributes.matchAll(/([\w:-]+)=/g)].map((match) => match[1])
-    if (new Set(names).size !== names.length) throw new Error(`an attribute twice: ${whole}`)
-    if (closing === '/' && open.pop() !== name) throw new Error(`closed and not open: ${name}`)
+    if (new Set(names).size !== names.length) throw new Error(`Duplicate attribute: ${whole}`)
+    if (closing === '/' && open.pop() !== name) throw new Error(`Closed but not open: ${name}`)
     if (closing === '' && empty === '') open.push(name)
   }
-  if (at !== xml.length || open.length > 0) throw new Error(`not well-formed after ${xml.slice(Math.max(0, at - 80), at)}`)
+  if (read !== xml.length || open.length > 0) throw new Error(`Not well-formed after ${xml.slice(Math.max(0, read - 80), read)}`)
   return texts
 }

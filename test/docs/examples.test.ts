@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { DOORS } from '../../scripts/doors.ts'
+import { ENTRY_POINTS } from '../../scripts/entry-points.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -30,7 +30,7 @@ function examplesOf(page: string): Example[] {
 /** The same code, importing the sources in place of the package. */
 function againstSources(code: string): string {
   const doors = new Map(
-    Object.entries(DOORS).map(([door, source]) => [door === '.' ? 'strongroom' : `strongroom/${door.slice(2)}`, source]),
+    Object.entries(ENTRY_POINTS).map(([door, source]) => [door === '.' ? 'strongroom' : `strongroom/${door.slice(2)}`, source]),
   )
   const named = code.replace(/from '(strongroom[^']*)'/g, (whole, name: string) => {
     const source = doors.get(name)

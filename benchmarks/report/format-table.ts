@@ -1,0 +1,53 @@
+/** Formats a result as a text table. */
+import { at } from '../../src/core/util/at.ts'
+import { type Entry, hasTarget, isMet, type Result, type TargetedEntry } from './result-shape.ts'
+
+const HEADINGS = ['benchmark', 'storage', 'rows', 'figure', 'baseline', 'its figure', 'ratio', 'target', 'met'] as const
+/** Columns with words. They are aligned left. */
+const WORDS: ReadonlySet<string> = new Set(['benchmark', 'storage', 'baseline', 'met'])
+
+export function formatTable({ machine, commit, entries }: Result): string {
+  const rows = [HEADINGS, ...entries.map(cellsOf)]
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => at(row, column).length)))
+  const lines = rows.map((row) =>
+    HEADINGS.map((heading, column) => pad(at(row, column), at(widths, column), heading))
+      .join('  ')
+      .trimEnd(),
+  )
+  const targeted = entries.filter(hasTarget)
+  const met = targeted.filter(isMet).length
+  const origin = `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGibibytes} GiB, Node ${machine.node}, ${machine.platform}, commit ${commit}`
+  return [origin, '', ...lines, '', `${met} of ${targeted.length} targets met`].join('\n')
+}
+
+/** Returns a figure with its unit and at most three significant digits, where the unit allows. */
+export function formatFigure(figure: number, unit: Entry['unit']): string {
+  if (unit === 'ms') return `${figure.toFixed(1)} ms`
+  if (unit === 'bytes/record') return `${figure.toFixed(0)} B`
+  if (figure >= 1e6) return `${(figure / 1e6).toFixed(2)}M/s`
+  if (figure >= 1e4) return `${(figure / 1e3).toFixed(0)}k/s`
+  return figure >= 1e3 ? `${(figure / 1e3).toFixed(1)}k/s` : `${figure.toFixed(0)}/s`
+}
+
+/** Returns `≥ 0.35` or `≤ 1.60`. */
+export function formatTarget({ target, lowerIsBetter }: TargetedEntry): string {
+  return `${lowerIsBetter === true ? '≤' : '≥'} ${target.toFixed(2)}`
+}
+
+function cellsOf(entry: Entry): readonly string[] {
+  return [
+    entry.benchmark,
+    entry.storage,
+    entry.rows.toLocaleString('en'),
+    formatFigure(entry.figure, entry.unit),
+    entry.baseline,
+    formatFigure(entry.baselineFigure, entry.unit),
+    entry.ratio.toFixed(2),
+    hasTarget(entry) ? formatTarget(entry) : '-',
+    hasTarget(entry) ? (isMet(entry) ? 'yes' : 'NO') : '-',
+  ]
+}
+
+function pad(cell: string, width: number, heading: string): string {
+  return WORDS.has(heading) ? cell.padEnd(width) : cell.padStart(width)
+}

@@ -1,0 +1,65 @@
+/** The JSON result of a run: the machine, the commit and one entry per comparison. Unknown members are refused. */
+import { z } from 'zod'
+
+export const storageNames = ['sqlite', 'postgres', 'memory', 'none'] as const
+
+/** Storage of a benchmark; `none` if it needs no storage. */
+export type StorageName = (typeof storageNames)[number]
+
+const machineShape = z.strictObject({
+  cpu: z.string().min(1),
+  cores: z.int().positive(),
+  memoryGibibytes: z.number().positive(),
+  node: z.string().regex(/^v\d+\./),
+  platform: z.string().min(1),
+})
+
+const entryShape = z.strictObject({
+  benchmark: z.string().min(1),
+  storage: z.enum(storageNames),
+  /** Rows present when measuring starts. */
+  rows: z.int().nonnegative(),
+  /** The median of the vault over the rounds, in `unit`. */
+  figure: z.number().positive(),
+  /** What the vault is compared with. */
+  baseline: z.string().min(1),
+  /** The median of the baseline, in `unit`. */
+  baselineFigure: z.number().positive(),
+  /** The median of the ratios within each round: the vault divided by the baseline. */
+  ratio: z.number().positive(),
+  /** Minimum ratio, or maximum if `lowerIsBetter`. Absent if the figure is reported without a target. */
+  target: z.number().positive().optional(),
+  /** Unit of both figures. Default: records per second. */
+  unit: z.enum(['ms', 'bytes/record']).optional(),
+  /** True if the ratio must stay at or below the target. */
+  lowerIsBetter: z.literal(true).optional(),
+})
+
+export const resultShape = z.strictObject({
+  machine: machineShape,
+  commit: z.string().min(1),
+  entries: z.array(entryShape),
+})
+
+export type Machine = z.infer<typeof machineShape>
+export type Entry = z.infer<typeof entryShape>
+export type Result = z.infer<typeof resultShape>
+
+/** An entry with a target. */
+export type TargetedEntry = Entry & { readonly target: number }
+
+/** The part of an entry that is known before it is measured. */
+export type Subject = Pick<Entry, 'benchmark' | 'storage' | 'rows' | 'target'>
+
+export function hasTarget(entry: Entry): entry is TargetedEntry {
+  return entry.target !== undefined
+}
+
+export function isMet({ ratio, target, lowerIsBetter }: TargetedEntry): boolean {
+  return lowerIsBetter === true ? ratio <= target : ratio >= target
+}
+
+/** Returns how far an entry is past its target: 1 is exactly met, 2 is twice as good. */
+export function headroomOf({ ratio, target, lowerIsBetter }: TargetedEntry): number {
+  return lowerIsBetter === true ? target / ratio : ratio / target
+}

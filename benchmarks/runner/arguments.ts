@@ -1,0 +1,49 @@
+/** The command line of a run. */
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { type StorageName, storageNames } from '../report/result-shape.ts'
+
+export interface Arguments {
+  /** Name of the only benchmark to run. */
+  readonly only: string | undefined
+  readonly storage: StorageName | undefined
+  /** Maximum rows in any table. */
+  readonly rows: number | undefined
+  /** File for the JSON result. The chart is written beside it. */
+  readonly json: string | undefined
+  /** Runs everything at a small size, to check that it works. */
+  readonly smoke: boolean
+}
+
+export const USAGE = 'npm run bench -- [--only NAME] [--storage sqlite|postgres|memory|none] [--rows N] [--json FILE] [--smoke]'
+
+/** Parses the words after the script name. `names` are the values `--only` accepts. Throws an `Error` that names the invalid option. */
+export function parseArguments(words: readonly string[], names: readonly string[]): Arguments {
+  const shape = z.strictObject({
+    only: z.enum(names).optional(),
+    storage: z.enum(storageNames).optional(),
+    rows: z.coerce.number().int().min(1000).optional(),
+    json: z.string().min(1).optional(),
+    smoke: z.boolean().default(false),
+  })
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      only: { type: 'string' },
+      storage: { type: 'string' },
+      rows: { type: 'string' },
+      json: { type: 'string' },
+      smoke: { type: 'boolean' },
+    },
+  })
+  const parsed = shape.safeParse(values)
+  if (!parsed.success)
+    throw new Error(parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('\n'))
+  const { only, storage, rows, json, smoke } = parsed.data
+  return { only, storage, rows, json, smoke }
+}
+
+/** True if nothing is left out or made smaller. Only the figures of a full run are worth committing. */
+export function isFullRun({ only, storage, rows, smoke }: Arguments): boolean {
+  return only === undefined && storage === undefined && rows === undefined && !smoke
+}

@@ -1,0 +1,18 @@
+/** The entry points of the package: what an application imports, and its source file. The build, the checks and the examples read this list. */
+
+/** From the subpath in `exports` of package.json to the source file, relative to the repository. */
+export const ENTRY_POINTS: Readonly<Record<string, string>> = {
+  '.': 'src/index.ts',
+  './sqlite': 'src/adapters/sqlite/index.ts',
+  './postgres': 'src/adapters/postgres/index.ts',
+  './memory': 'src/adapters/memory/index.ts',
+  './keys': 'src/adapters/keys/index.ts',
+  './opentelemetry': 'src/adapters/opentelemetry/index.ts',
+  './audit-verifier': 'src/audit-verifier/index.ts',
+  './adapter-contract': 'src/adapters/contract/index.ts',
+}
+
+/** Returns the name of an entry point's built files: `sqlite` for `./sqlite` (`dist/sqlite.js`), and `index` for `.`. */
+export function builtName(entryPoint: string): string {
+  return entryPoint === '.' ? 'index' : entryPoint.slice('./'.length)
+}
