@@ -169,7 +169,7 @@ function explainWriting(error: unknown, tokens: readonly NewToken[], { table, su
   if (detail?.table === table.physical.name) return explainConflict(error, table, indexes)
   if (detail?.table !== TOKENS.name) return error
   const taken = suppliedAt(detail.index, tokens, { table, supplied })
-  return taken === undefined ? error : tokenTaken(table, { name: taken.column }, at(indexes, taken.row))
+  return taken === undefined ? error : tokenTaken(table, { name: taken.column }, indexes[taken.row])
 }
 
 /** True for the conflict of a drawn token with one that another caller stored first: drawing again resolves it. */

@@ -157,7 +157,18 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     get: (table: string, options = {}) => performNamed(context, 'get', { table, options }),
     getOne: (table: string, id: string, options = {}) => performNamed(context, 'getOne', { table, id, options }),
     update: (table: string, id: string, change: RecordInput, options = {}) =>
-      performNamed(context, 'update', { table, id, fields: change?.fields, tokens: change?.tokens, options }),
+      performNamed(context, 'update', {
+        table,
+        id,
+        // Read inside the operation, so that a getter that throws there leaves an event.
+        get fields() {
+          return change?.fields
+        },
+        get tokens() {
+          return change?.tokens
+        },
+        options,
+      }),
     delete: (table: string, ids: readonly string[] | '*') =>
       ids === ALL ? performNamed(context, 'deleteAll', { table, ids: [ALL] }) : performNamed(context, 'delete', { table, ids }),
     async deleteOne(table: string, id: string) {

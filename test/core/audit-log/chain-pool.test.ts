@@ -115,7 +115,7 @@ test('whoever loses every lane is told to try again', async () => {
   const work = lanes.withChain(async () => {
     throw CHAIN_CONFLICT
   })
-  await expect(work).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(work).rejects.toMatchObject({ code: 'aborted' })
 })
 
 test('new lanes begin behind those that other processes have begun', async () => {

@@ -166,7 +166,7 @@ async function standing(session: ClientSession): Promise<Given> {
 
 /** What the event tells of an error: its message, but for names that are none of the schema's, which may be values. */
 function toldOf(error: unknown): string {
-  return error instanceof Error ? error.message.replaceAll(new RegExp(CANARY, 'gi'), '*UNKNOWN*') : ''
+  return error instanceof Error ? error.message.replaceAll(new RegExp(`"${CANARY}"`, 'gi'), '*UNKNOWN*') : ''
 }
 
 onEachStorage('events', (engine) => {

@@ -26,7 +26,7 @@ const good = { name: 'Ann' }
 const badInserts: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
   ['an unknown table', ['nobody', [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
   ['a table that is no text', [{}, [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
-  ['an inherited name as a table', ['__proto__', [{ fields: good }]], { code: 'invalid_request' }],
+  ['an inherited name as a table', ['__proto__', [{ fields: good }]], { code: 'not_found' }],
   ['no records', ['people', []], { code: 'invalid_request' }],
   ['records that are no list', ['people', { fields: good }], { code: 'invalid_request' }],
   ['a missing list', ['people'], { code: 'invalid_request' }],

@@ -84,7 +84,7 @@ onEachStorage('get by tokens', (engine) => {
     if (row === undefined) throw new Error('the record is not where it should be')
     await storage.update('records_1_people', [{ id: row.id, version: row.version, set: { body: new Uint8Array(64) } }])
     const { records } = await session.getByTokens([ann.tokens.name, bo.tokens.name], { redaction: 'PLAIN_TEXT' })
-    expect(records[0]).toEqual({ token: ann.tokens.name, fields: {}, error: expect.stringContaining('cannot be authenticated') })
+    expect(records[0]).toEqual({ token: ann.tokens.name, fields: {}, error: expect.stringContaining('failed authentication') })
     expect(records[1]).toMatchObject({ id: bo.id, fields: { name: 'Bo' } })
   })
 

@@ -180,7 +180,7 @@ onEachStorage('listed events', (engine) => {
     const [, row] = await storage.find('audit_events', { kind: 'every' }, { order: 'up', limit: 2 })
     await storage.update('audit_events', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(90) } }])
     expect((await session.listEvents({ filterOps: ACCOUNT })).events).toHaveLength(2)
-    expect(lines).toEqual([[{ row: row?.id }, 'an audit event cannot be authenticated']])
+    expect(lines).toEqual([[{ row: row?.id }, 'an audit event failed authentication']])
     expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstBroken: { sequence: 2 } })
   })
 })

@@ -33,18 +33,18 @@ describe('brought tokens are refused', () => {
     ],
     ['when byot is a word of its own', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
     [
-      'without a value',
+      'has a token but no value',
       { fields: { badge: 'a' }, tokens: { pointer: 'x' } },
       ENABLE,
       { code: 'unprocessable', column: 'pointer' },
-      'without a value',
+      'has a token but no value',
     ],
     [
       'for null',
       { fields: { pointer: null }, tokens: { pointer: 'x' } },
       ENABLE,
       { code: 'unprocessable', column: 'pointer' },
-      'without a value',
+      'has a token but no value',
     ],
     [
       'for a column that has no tokens',
@@ -93,16 +93,16 @@ describe('brought tokens are refused', () => {
       { fields: { pin: 42 }, tokens: { pin: '42' } },
       ENABLE,
       { code: 'unprocessable', column: 'pin' },
-      'equals its value',
+      'equal to its value',
     ],
     [
       'when they are no text',
       { fields: { pointer: 'a' }, tokens: { pointer: 5 } },
       ENABLE,
       { code: 'invalid_request', column: 'pointer' },
-      'text',
+      'string',
     ],
-    ['when they are null', { fields: { pointer: 'a' }, tokens: { pointer: null } }, ENABLE, { code: 'invalid_request' }, 'text'],
+    ['when they are null', { fields: { pointer: 'a' }, tokens: { pointer: null } }, ENABLE, { code: 'invalid_request' }, 'string'],
     ['as a list', { fields: { pointer: 'a' }, tokens: ['x'] }, ENABLE, { code: 'invalid_request' }, 'object'],
     ['as null', { fields: { pointer: 'a' }, tokens: null }, ENABLE, { code: 'invalid_request' }, 'object'],
     [
@@ -124,7 +124,7 @@ describe('brought tokens are refused', () => {
       { fields: { pointer: 'a' }, tokens: { pointer: own, badge: 'x' } },
       { byot: 'ENABLE_STRICT' },
       { code: 'unprocessable', column: 'badge' },
-      'without a value',
+      'has a token but no value',
     ],
   ]
 
@@ -147,7 +147,7 @@ describe('brought tokens are refused', () => {
     for (const token of [id, pet.id, tokens.pointer, tokens.pin, tokens.badge, pet.tokens.name]) {
       const refused = insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
       await expect(refused).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'pointer', index: 0 }] })
-      await expect(refused).rejects.toThrow('looks like a pointer')
+      await expect(refused).rejects.toThrow("in the form of this vault's own ids")
     }
   })
 
@@ -159,7 +159,7 @@ describe('brought tokens are refused', () => {
     const [near = '', far = ''] = ring.disguise(words)
     const one = (token: string) =>
       insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
-    await expect(one(near)).rejects.toThrow('looks like a pointer')
+    await expect(one(near)).rejects.toThrow("in the form of this vault's own ids")
     expect((await one(far)).tokens.pointer).toBe(far)
     expect(await valuesOf(session, [far])).toEqual(['Bo'])
   })

@@ -52,7 +52,7 @@ onEachStorage('a strange name', (engine) => {
       expect(error, what).toMatchObject({ name: 'VaultError', message: expect.stringContaining(STRANGE) })
       expect(events, what).toHaveLength(1)
       expect(JSON.stringify(events), what).not.toContain(STRANGE)
-      const told = error instanceof Error ? error.message.replaceAll(STRANGE, '*UNKNOWN*') : ''
+      const told = error instanceof Error ? error.message.replaceAll(`"${STRANGE}"`, '*UNKNOWN*') : ''
       expect(events[0]?.message, what).toBe(told)
     }
   })
@@ -60,8 +60,8 @@ onEachStorage('a strange name', (engine) => {
   test('beside names that the schema has leaves those as they are', async () => {
     const vault = await openClients(engine.fresh().open())
     const { error, events } = await eventsBy(vault, () => asLoose(vault.as(OWNER)).get('clients', { fields: ['email', STRANGE] }))
-    expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`Column ${STRANGE} of table clients`)) })
-    expect(events[0]?.message).toContain('Column *UNKNOWN* of table clients')
+    expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`Column "${STRANGE}" of table "clients"`)) })
+    expect(events[0]?.message).toContain('Column *UNKNOWN* of table "clients"')
   })
 
   test('that is a number in place of a choice is replaced in what is kept of the body', async () => {

@@ -70,7 +70,7 @@ onEachStorage('tokens', (engine) => {
     for (const token of bad) {
       await expect(session.detokenize([{ token }])).rejects.toMatchObject({
         code: 'not_found',
-        message: 'Detokenize failed. A token stands for nothing, at position 0. Check them, or ask to continue on errors.',
+        message: 'Detokenize failed. A token was not found: tokens[0]. Remove it, or set continueOnError.',
       })
     }
   })

@@ -133,7 +133,7 @@ onEachStorage('drawing tokens', (engine) => {
     rigged.zeros = 1_000
     const refused = vault.session.insert('codes', [{ fields: { label: 'x' } }, { fields: { code: '999999' } }])
     await expect(refused).rejects.toMatchObject({
-      code: 'limit_exceeded',
+      code: 'tokens_exhausted',
       grpcCode: 8,
       message: expect.stringContaining('exhausted'),
       details: [{ table: 'codes', column: 'code' }],
