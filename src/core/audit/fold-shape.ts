@@ -19,10 +19,10 @@ export type IsName = (text: string) => boolean
 const REPLACED = '*REDACTED*'
 /** Stands in place of a name that is none the vault knows: a careless caller may have put a value there. */
 const UNKNOWN_NAME = '*UNKNOWN*'
-/** Different entries of one list that are told; of those behind them, only how many there are. */
-const MOST_ENTRIES = 100
-/** Members of one object that are told. */
-const MOST_MEMBERS = 1000
+/** Maximum number of different entries of one list. Of the others, only the count is recorded. */
+const MAX_ENTRIES = 100
+/** Maximum number of members of one object that are recorded. */
+const MAX_MEMBERS = 1000
 
 /** The JSON text of an input for `data.content`. Nothing passes but words of the shape, names of the schema, flags, whole numbers and counts. */
 export function foldShape(given: unknown, shape: Shape, isName: IsName): string {
@@ -62,13 +62,13 @@ function isKnown(name: unknown, isName: IsName): boolean {
   return typeof name === 'string' && isName(name)
 }
 
-/** Members in the order they stand; those that are undefined are not there. */
+/** Replaces the members of an object, in order. Members that are undefined are left out. */
 function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown]): object {
   const members = Object.entries(part).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(members.slice(0, MOST_MEMBERS).map(([name, value]) => foldMember(name, value)))
+  return Object.fromEntries(members.slice(0, MAX_MEMBERS).map(([name, value]) => foldMember(name, value)))
 }
 
-/** One entry for each run of neighbours that are alike, with their number where it is more than one. */
+/** Returns one entry for each run of equal neighbors, with their count if there is more than one. */
 function foldList(
   list: readonly unknown[],
   alike: (left: unknown, right: unknown) => boolean,
@@ -76,7 +76,7 @@ function foldList(
 ): unknown[] {
   const entries: unknown[] = []
   let start = 0
-  while (start < list.length && entries.length < MOST_ENTRIES) {
+  while (start < list.length && entries.length < MAX_ENTRIES) {
     let end = start + 1
     while (end < list.length && alike(list[start], list[end])) end++
     entries.push(counted(foldItem(list[start]), end - start))
@@ -91,7 +91,7 @@ function counted(entry: unknown, times: number): unknown {
   return typeof entry === 'object' && entry !== null ? { ...entry, times } : { each: entry, times }
 }
 
-/** True when two items are surely told alike: the same members in the same order, the same columns, equal choices. */
+/** True if two items are recorded in the same way: the same members in the same order, the same columns, and equal options. */
 function areAlike(left: unknown, right: unknown, shape: Members): boolean {
   if (!isPlain(left) || !isPlain(right) || !areSameNames(left, right)) return false
   for (const name of Object.keys(left)) {
@@ -119,7 +119,7 @@ function isWords(shape: Shape): shape is readonly string[] {
   return isList(shape)
 }
 
-/** `Array.isArray` without its `any`. */
+/** `Array.isArray` for a readonly list. */
 function isList(part: unknown): part is readonly unknown[] {
   return Array.isArray(part)
 }
