@@ -119,7 +119,7 @@ test('a permutation that moves nothing is refused instead of searched for ever',
       thrown = error
     }
     expect(isVaultError(thrown, 'internal')).toBe(true)
-    expect(String(thrown)).toContain('leaves too many numbers in their place')
+    expect(String(thrown)).toContain('has too many fixed points')
   }
 })
 

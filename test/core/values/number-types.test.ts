@@ -41,7 +41,7 @@ describe('INTEGER', () => {
   })
 
   test('tells who sends a number past 2^53 to send text', () => {
-    expect(outcomeOf(() => integerType.parse(2 ** 53))).toContain('must be sent as text')
+    expect(outcomeOf(() => integerType.parse(2 ** 53))).toContain('must be a string beyond 2^53, because a number loses digits')
   })
 
   test('answers a number where it is exact and decimal text beyond', () => {

@@ -58,7 +58,7 @@ test('without its country code every digit of a telephone number is exchanged, a
 })
 
 test('a telephone number with too few digits behind its country code is refused, with enough it is not', () => {
-  expect(() => phoneFormat().shapeOf('+358123456')).toThrow('must have at least 7 digits behind its country code')
+  expect(() => phoneFormat().shapeOf('+358123456')).toThrow('must have at least 7 digits after its country code')
   expect(phoneFormat().shapeOf('+3581234567').domain).toBe(9_000_000n - 1n)
   expect(phoneFormat().shapeOf('+358 0123456').domain).toBe(1_000_000n - 1n)
   expect(() => phoneFormat().shapeOf('911')).toThrow('must be a telephone number of 7 to 15 digits')
