@@ -1,5 +1,5 @@
 /** The offline verifier: its inputs, its results and the positions of failures. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readCheckpoint } from '../../src/audit-verifier/read-checkpoint.ts'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
 import { decodeEvent } from '../../src/core/audit/encode-event.ts'
@@ -16,37 +16,37 @@ async function* streamed(lines: readonly string[]): AsyncGenerator<string> {
 }
 
 describe('verifyExport returns ok', () => {
-  test('for lists and streams, with or without an empty line at the end', async () => {
+  it('for lists and streams, with or without an empty line at the end', async () => {
     const verdict = { ok: true, events: 5, checkpoints: 0 }
     expect(await verifyExport(LINES)).toEqual(verdict)
     expect(await verifyExport(streamed(LINES))).toEqual(verdict)
     expect(await verifyExport([...LINES, ''])).toEqual(verdict)
   })
 
-  test('for an export without events', async () => {
+  it('for an export without events', async () => {
     const empty = { rows: [], heads: [] }
     expect(await verifyExport(exportLines(empty))).toEqual({ ok: true, events: 0, checkpoints: 0 })
   })
 
-  test('for lines that have events as plain JSON', () => {
+  it('for lines that have events as plain JSON', () => {
     const [event] = LINES.filter((line) => line.startsWith('{"digest"'))
     expect(JSON.parse(event ?? '').event).toEqual(JSON.parse(JSON.stringify(decodeEvent(TRAIL.rows[0]?.bytes ?? Buffer.of()))))
     for (const line of LINES) expect(jsonCanonical(JSON.parse(line))).toBe(line)
   })
 
-  test('for checkpoints in the export and given ones', async () => {
+  it('for checkpoints in the export and given ones', async () => {
     const early = await signCheckpoint(marksOf(writeTrail([1, 2])), START - 5n)
     const options = { checkpoints: [KEPT], keys: SIGNING.keys }
     expect(await verifyExport(exportLines(TRAIL, [early, KEPT]), options)).toEqual({ ok: true, events: 5, checkpoints: 3 })
   })
 
-  test('for a trail that continues after a checkpoint', async () => {
+  it('for a trail that continues after a checkpoint', async () => {
     expect(await verifyExport(exportLines(writeTrail([5, 2, 1])), { checkpoints: [KEPT] })).toMatchObject({ ok: true, events: 8 })
   })
 })
 
 describe('verifyExport reports', () => {
-  test('line, position and event id of a failure', async () => {
+  it('line, position and event id of a failure', async () => {
     const broken = LINES.with(4, (LINES[4] ?? '').replace('"vaultID":"v1"', '"vaultID":"v2"'))
     expect(await verifyExport(broken)).toEqual({
       ok: false,
@@ -62,7 +62,7 @@ describe('verifyExport reports', () => {
     })
   })
 
-  test.each<[string, readonly string[], number, string]>([
+  it.each<[string, readonly string[], number, string]>([
     ['an export without lines', [], 1, 'is missing: the export is truncated'],
     ['a missing header', LINES.slice(1), 1, 'is not the header'],
     ['a second header', [headerLine('v1'), ...LINES], 2, 'is a second header'],
@@ -74,14 +74,9 @@ describe('verifyExport reports', () => {
     ['a repeated checkpoint', exportLines(TRAIL, [KEPT, KEPT]), 5, 'is a checkpoint out of order'],
     ['a checkpoint after events', LINES.toSpliced(5, 0, checkpointLine(KEPT)), 6, 'is a checkpoint out of order'],
     ['an invalid checkpoint', LINES.toSpliced(3, 0, '{"checkpoint":{}}'), 4, 'has an invalid checkpoint'],
+    ['another digest', LINES.with(3, (LINES[3] ?? '').replace(/[0-9a-f]{64}/, '0'.repeat(64))), 4, 'has a digest that differs'],
     [
-      'with another digest',
-      LINES.with(3, (LINES[3] ?? '').replace(/[0-9a-f]{64}/, '0'.repeat(64))),
-      4,
-      'has a digest that differs',
-    ],
-    [
-      'that counts wrong',
+      'wrong line counts',
       LINES.with(-1, (LINES.at(-1) ?? '').replace('"events":5', '"events":6')),
       LINES.length,
       'has wrong line counts',
@@ -94,7 +89,7 @@ describe('verifyExport reports', () => {
     expect(firstBroken?.line).toBe(line)
   })
 
-  test('the first failure and reads no further', async () => {
+  it('the first failure and reads no further', async () => {
     let read = 0
     async function* counted(): AsyncGenerator<string> {
       for (const line of LINES.with(3, 'x')) {
@@ -106,14 +101,14 @@ describe('verifyExport reports', () => {
     expect(read).toBe(4)
   })
 
-  test('a difference from a checkpoint without a line', async () => {
+  it('a difference from a checkpoint without a line', async () => {
     const { firstBroken } = await verifyExport(exportLines(writeTrail([2, 2])), { checkpoints: [KEPT] })
     expect(firstBroken).toEqual({ lane: 1, sequence: 3, what: 'Event 3 of audit chain 1 is missing: a checkpoint has it.' })
   })
 })
 
 describe('a checkpoint', () => {
-  test('is valid only if one of the keys signed it', async () => {
+  it('is valid only if one of the keys signed it', async () => {
     const stranger = createSigning(SIGNING.signer.keyId)
     const renamed = SIGNING.keys.map((key) => ({ ...key, keyId: 'other' }))
     for (const keys of [stranger.keys, renamed, []]) {
@@ -124,19 +119,18 @@ describe('a checkpoint', () => {
     expect((await verifyExport(LINES, { checkpoints: [KEPT], keys: [...stranger.keys, ...SIGNING.keys] })).ok).toBe(true)
   })
 
-  test('of another vault is rejected', async () => {
+  it('of another vault is rejected', async () => {
     const foreign = { ...KEPT, checkpoint: { ...KEPT.checkpoint, vaultID: 'v2' } }
     expect((await verifyExport(LINES, { checkpoints: [foreign] })).firstBroken?.what).toContain('belongs to another vault')
   })
 
-  test('is parsed from its stored text', () => {
+  it('is parsed from its stored text', () => {
     expect(readCheckpoint(JSON.stringify(KEPT))).toEqual(KEPT)
-    for (const text of ['', '{', '{}', 'null'])
-      expect(() => readCheckpoint(text)).toThrow('Not an audit checkpoint.')
+    for (const text of ['', '{', '{}', 'null']) expect(() => readCheckpoint(text)).toThrow('Not an audit checkpoint.')
   })
 })
 
-test('rejects lines as one text, and invalid keys', async () => {
+it('rejects lines as one text, and invalid keys', async () => {
   await expect(verifyExport(LINES.join('\n'))).rejects.toThrow('expects the lines of an export')
   await expect(verifyExport(LINES, { keys: [{ keyId: 'k', publicKey: 'x' }] })).rejects.toThrow(
     'keys[0].publicKey must be an Ed25519',

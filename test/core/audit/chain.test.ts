@@ -1,6 +1,6 @@
 /** Chaining: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
 import { decodeHead, encodeHead } from '../../../src/core/audit/lane-head.ts'
@@ -13,7 +13,7 @@ function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(Uint8Array.of(0)).update(bytes).digest('hex')
 }
 
-test('stores the digest of the previous event in each event, and that of the last in the head', () => {
+it('stores the digest of the previous event in each event, and that of the last in the head', () => {
   const { rows, head } = chainLane(2, [DRAFT, FULL_DRAFT, FAILED_DRAFT])
   const events = rows.map(({ bytes }) => decodeEvent(bytes))
   const digests = rows.map(({ bytes }) => digestOf(bytes))
@@ -26,7 +26,7 @@ test('stores the digest of the previous event in each event, and that of the las
   expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => rowOfPlace({ lane: 2, sequence })))
 })
 
-test('makes the same chain of a list and of single events', () => {
+it('makes the same chain of a list and of single events', () => {
   const random = seededRandom('chain')
   const drafts = Array.from({ length: 100 }, () => [DRAFT, FULL_DRAFT, FAILED_DRAFT][Math.floor(random() * 3)] ?? DRAFT)
   const together = chainLane(1, drafts)
@@ -40,7 +40,7 @@ test('makes the same chain of a list and of single events', () => {
   expect(head).toEqual(together.head)
 })
 
-test('increments the time by a nanosecond if the clock stops or goes back', () => {
+it('increments the time by a nanosecond if the clock stops or goes back', () => {
   const first = chainLane(1, [DRAFT, DRAFT])
   const second = chainLane(1, [DRAFT, DRAFT], { now: START - 1_000_000_000n, head: first.head })
   const third = chainLane(1, [DRAFT], { now: START + 5n, head: second.head })
@@ -49,21 +49,26 @@ test('increments the time by a nanosecond if the clock stops or goes back', () =
   expect(rows.map(({ bytes }) => decodeEvent(bytes).timestamp.slice(-5))).toEqual(['0000Z', '0001Z', '0002Z', '0003Z', '0005Z'])
 })
 
-test('does not change the bytes of earlier events', () => {
+it('does not change the bytes of earlier events', () => {
   const drafts = Array.from({ length: 50 }, (_, index) => ({ ...DRAFT, content: 'x'.repeat(index * 200) }))
   const { rows } = chainLane(1, drafts)
   expect(rows.map(({ bytes }) => decodeEvent(bytes).content?.length)).toEqual(drafts.map(({ content }) => content.length))
 })
 
-test('orders rows as chains and sequence numbers, within 48 bits', () => {
+it('orders rows as chains and sequence numbers, within 48 bits', () => {
   expect(rowOfPlace({ lane: 65_535, sequence: 0xffff_ffff })).toBe(2 ** 48 - 1)
   expect(placeOfRow(2 ** 48 - 1)).toEqual({ lane: 65_535, sequence: 0xffff_ffff })
   for (const row of [0, 5, 2 ** 32, 3 * 2 ** 32, 2 ** 48]) expect(placeOfRow(row)).toBeUndefined()
-  expect(() => rowOfPlace({ lane: 1, sequence: 2 ** 32 })).toThrow(expect.objectContaining({ code: 'storage_full', message: 'Audit chain 1 is full.' }))
+  expect(() => rowOfPlace({ lane: 1, sequence: 2 ** 32 })).toThrow(
+    expect.objectContaining({ code: 'storage_full', message: 'Audit chain 1 is full.' }),
+  )
 })
 
-test('rejects a head that is truncated, extended or of another version', () => {
+it('rejects a head that is truncated, extended or of another version', () => {
   const bytes = encodeHead(chainLane(1, [DRAFT, DRAFT, DRAFT]).head)
   const changed = [bytes.subarray(0, -1), Uint8Array.of(...bytes, 0), Uint8Array.of(2, ...bytes.subarray(1)), new Uint8Array(0)]
-  for (const one of changed) expect(() => decodeHead(one)).toThrow(expect.objectContaining({ code: 'data_loss', message: expect.stringContaining('unknown format') }))
+  for (const one of changed)
+    expect(() => decodeHead(one)).toThrow(
+      expect.objectContaining({ code: 'data_loss', message: expect.stringContaining('unknown format') }),
+    )
 })

@@ -1,5 +1,5 @@
 /** The canonical text of an event, and its strict decoding. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { decodeEvent, encodeEvent, eventText } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
@@ -15,25 +15,25 @@ const CHAINED = {
 } as const
 const EVENTS: ChainedEvent[] = [DRAFT, FULL_DRAFT, FAILED_DRAFT].map((draft) => ({ ...draft, ...CHAINED }))
 
-test('writes every event in the form of RFC 8785', () => {
+it('writes every event in the form of RFC 8785', () => {
   for (const event of EVENTS) expect(eventText(event)).toBe(jsonCanonical(JSON.parse(JSON.stringify(event))))
 })
 
-test('returns the event that was encoded', () => {
+it('returns the event that was encoded', () => {
   for (const event of EVENTS) expect(decodeEvent(encodeEvent(event))).toEqual(event)
 })
 
-test('writes UTF-8', () => {
+it('writes UTF-8', () => {
   for (const event of EVENTS) expect(Buffer.from(encodeEvent(event)).toString('utf8')).toBe(eventText(event))
 })
 
-test('writes the same bytes for members in another order', () => {
+it('writes the same bytes for members in another order', () => {
   const [event = { ...DRAFT, ...CHAINED }] = EVENTS
   const turned = Object.fromEntries(Object.entries(event).reverse())
   expect(encodeEvent({ ...event, ...turned })).toEqual(encodeEvent(event))
 })
 
-test.each([
+it.each([
   ['invalid UTF-8', '\u00ff'],
   ['invalid JSON', '{'],
   ['a JSON array', '[]'],

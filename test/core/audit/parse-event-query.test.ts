@@ -1,5 +1,5 @@
 /** Parsing of audit queries: accepted inputs, and errors that name the member. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
 import { type ErrorCode, isVaultError, type VaultError } from '../../../src/core/errors.ts'
 
@@ -17,7 +17,7 @@ function errorOf(input: unknown): VaultError {
 }
 
 describe('parseEventQuery accepts', () => {
-  test('a query with only an account, with default limit and offset', () => {
+  it('a query with only an account, with default limit and offset', () => {
     expect(parseEventQuery({ filterOps })).toEqual({
       filter: { accountID: 'acme', isElsewhere: false, context: {} },
       limit: 25,
@@ -25,7 +25,7 @@ describe('parseEventQuery accepts', () => {
     })
   })
 
-  test('every member of the filter', () => {
+  it('every member of the filter', () => {
     const { filter } = parseEventQuery({
       filterOps: {
         accountID: 'acme',
@@ -72,7 +72,7 @@ describe('parseEventQuery accepts', () => {
     })
   })
 
-  test('empty texts and NONE as members that are not set', () => {
+  it('empty texts and NONE as members that are not set', () => {
     const context = { changeID: '', actorType: 'NONE', accessType: 'ACCESS_NONE', authMode: 'AUTH_NONE', actor: '' }
     const empty = { vaultID: '', parentAccountID: '', resourceIDs: '', startTime: '', actionType: '', context }
     const query = {
@@ -83,7 +83,7 @@ describe('parseEventQuery accepts', () => {
     expect(parseEventQuery(query)).toEqual(parseEventQuery({ filterOps }))
   })
 
-  test('afterOps with any time zone', () => {
+  it('afterOps with any time zone', () => {
     const afterOps = { timestamp: '2026-01-31T01:00:00.5+01:00', changeID: 'c' }
     expect(parseEventQuery({ filterOps, afterOps, sortOps: { orderBy: 'NONE' } }).after).toEqual({
       timestamp: '2026-01-31T00:00:00.500000000Z',
@@ -91,7 +91,7 @@ describe('parseEventQuery accepts', () => {
     })
   })
 
-  test('a direction without a member, which sorts by time', () => {
+  it('a direction without a member, which sorts by time', () => {
     expect(parseEventQuery({ filterOps, sortOps: { orderBy: 'ASCENDING' } }).sort).toEqual({
       by: 'timestamp',
       order: 'ASCENDING',
@@ -99,7 +99,7 @@ describe('parseEventQuery accepts', () => {
     expect(parseEventQuery({ filterOps, sortOps: { sortBy: 'code' } }).sort).toEqual({ by: 'code', order: 'DESCENDING' })
   })
 
-  test('a parent account or workspace, which no event matches', () => {
+  it('a parent account or workspace, which no event matches', () => {
     for (const above of ['parentAccountID', 'workspaceID']) {
       expect(parseEventQuery({ filterOps: { ...filterOps, [above]: 'x' } }).filter.isElsewhere).toBe(true)
     }
@@ -109,7 +109,7 @@ describe('parseEventQuery accepts', () => {
 describe('parseEventQuery rejects', () => {
   const afterOps = { timestamp: '2026-01-31T00:00:00Z', changeID: 'c' }
   const continued = (more: object) => ({ filterOps, afterOps, ...more })
-  test.each<[string, unknown, string, ErrorCode]>([
+  it.each<[string, unknown, string, ErrorCode]>([
     ['undefined', undefined, 'The query has an invalid value.', 'invalid_request'],
     ['a query without an account', { filterOps: {} }, 'filterOps.accountID', 'invalid_request'],
     ['an empty account', { filterOps: { accountID: '' } }, 'filterOps.accountID', 'invalid_request'],

@@ -1,5 +1,5 @@
 /** Object ids and ordinals: they are assigned once, and changes of the schema keep them. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
@@ -7,14 +7,14 @@ import { column } from '../../../src/index.ts'
 
 const FIRST: SchemaDefinition = { b: { y: column.string(), x: column.integer() }, a: { z: column.string({ token: 'random' }) } }
 
-test('assigns object ids and ordinals in order, and the same ones again for the same schema', () => {
+it('assigns object ids and ordinals in order, and the same ones again for the same schema', () => {
   const first = allotSchema(FIRST, EMPTY_ALLOTMENT)
   expect(first.tables.b).toMatchObject({ space: 1, columns: { y: { space: 2, ordinal: 0 }, x: { space: 3, ordinal: 1 } } })
   expect(first.tables.a).toMatchObject({ space: 4, columns: { z: { space: 5, ordinal: 0 } } })
   expect(allotSchema(FIRST, first)).toEqual(first)
 })
 
-test('keeps known numbers and assigns new ones to new tables and columns, in any order of definition', () => {
+it('keeps known numbers and assigns new ones to new tables and columns, in any order of definition', () => {
   const first = allotSchema(FIRST, EMPTY_ALLOTMENT)
   const grown = allotSchema(
     { c: { q: column.date() }, a: FIRST.a ?? {}, b: { n: column.string(), x: column.integer(), y: column.string() } },
@@ -48,14 +48,14 @@ const changes: readonly [why: string, was: ColumnDefinition, is: ColumnDefinitio
   ['tokens added', column.string(), column.string({ token: 'random' }), false],
 ]
 
-test.each(changes)('checks a change of %s', (_why, was, is, allowed) => {
+it.each(changes)('checks a change of %s', (_why, was, is, allowed) => {
   const known = allotSchema({ t: { c: was } }, EMPTY_ALLOTMENT)
   const change = () => allotSchema({ t: { c: is } }, known)
   if (allowed) expect(change().tables.t?.columns.c?.definition).toEqual(is)
   else expect(change).toThrow(expect.objectContaining({ code: 'failed_precondition', details: [{ table: 't', column: 'c' }] }))
 })
 
-test('makes physical names that fit PostgreSQL and are unique', () => {
+it('makes physical names that fit PostgreSQL and are unique', () => {
   const long = 'x'.repeat(63)
   const other = `${'x'.repeat(62)}y`
   const { tables } = layoutSchema(
@@ -78,7 +78,7 @@ test('makes physical names that fit PostgreSQL and are unique', () => {
   }
 })
 
-test('throws limit_exceeded for more tables and columns than a vault can have', () => {
+it('throws limit_exceeded for more tables and columns than a vault can have', () => {
   const columns = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`c${i}`, column.string()]))
   expect(() => allotSchema({ t: columns }, EMPTY_ALLOTMENT)).toThrow(
     expect.objectContaining({ code: 'limit_exceeded', message: expect.stringContaining('exceed the limit of 65535') }),

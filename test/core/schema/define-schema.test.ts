@@ -1,5 +1,5 @@
 /** Schema definitions: errors name table, column and option; valid schemas are frozen and equal for builders and JSON. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
 import { column, defineSchema, mask } from '../../../src/index.ts'
 
@@ -41,7 +41,7 @@ const named: readonly [why: string, tables: unknown, says: readonly string[]][] 
   ['a normalized plain column', { t: { a: column.string({ encrypted: false, normalise: ['trim'] }) } }, ['a', 'normalise']],
 ]
 
-test.each(named)('rejects %s and names it', (_why, tables, says) => {
+it.each(named)('rejects %s and names it', (_why, tables, says) => {
   let caught: unknown
   try {
     define(tables)
@@ -53,7 +53,7 @@ test.each(named)('rejects %s and names it', (_why, tables, says) => {
   for (const part of says) expect(String(caught)).toContain(part)
 })
 
-test('returns the same schema for builders and plain JSON', () => {
+it('returns the same schema for builders and plain JSON', () => {
   const built = defineSchema({
     t: { a: column.string({ unique: true, mask: mask.keepLast(4) }), b: column.integer({ encrypted: false }) },
   })
@@ -64,7 +64,7 @@ test('returns the same schema for builders and plain JSON', () => {
   })
 })
 
-test('returns a deeply frozen copy', () => {
+it('returns a deeply frozen copy', () => {
   const tables = { t: { a: column.string({ oneOf: ['x', 'y'] }) } }
   const schema = defineSchema(tables)
   Object.assign(tables.t, { b: column.string() })
@@ -73,7 +73,7 @@ test('returns a deeply frozen copy', () => {
   expect(Object.isFrozen(Reflect.get(schema.tables.t.a, 'oneOf'))).toBe(true)
 })
 
-test('has one builder for each type', () => {
+it('has one builder for each type', () => {
   const made = [
     column.string(),
     column.integer(),

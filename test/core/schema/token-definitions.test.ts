@@ -1,5 +1,5 @@
 /** Token definitions: errors name table and column, and the number of possible tokens if there are too few. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column, defineSchema } from '../../../src/index.ts'
 import { openLoose } from '../../support/open-loose.ts'
@@ -124,7 +124,7 @@ const wrong: readonly (readonly [why: string, tables: unknown, says: readonly st
   ['an invalid group name', text('deterministic', { columnGroup: 'My Group' }), ['column "a" of table "t"', 'columnGroup']],
 ]
 
-test.each(wrong)('rejects %s and names it', (_why, tables, says) => {
+it.each(wrong)('rejects %s and names it', (_why, tables, says) => {
   let caught: unknown
   try {
     define(tables)
@@ -182,12 +182,12 @@ const right: readonly (readonly [why: string, tables: unknown])[] = [
   ],
 ]
 
-test.each(right)('accepts %s', async (_why, tables) => {
+it.each(right)('accepts %s', async (_why, tables) => {
   expect(() => define(tables)).not.toThrow()
   await expect(openLoose(memoryStorage(), tables as never)).resolves.toBeDefined()
 })
 
-test('allows another lifetime and stability of tokens on an existing column, but no other kind or format', async () => {
+it('allows another lifetime and stability of tokens on an existing column, but no other kind or format', async () => {
   const storage = memoryStorage()
   const token = (a: unknown, b: unknown): never =>
     ({ t: { a: { type: 'STRING', token: a }, b: { type: 'STRING', token: b } } }) as never

@@ -1,5 +1,5 @@
 /** Token patterns: the texts of each item, and the errors with their positions. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { patternFormat } from '../../../../src/core/tokens/formats/pattern-format.ts'
 import { TokenFault } from '../../../../src/core/tokens/token-format.ts'
 
@@ -9,7 +9,7 @@ function ends(pattern: string): readonly [first: string, last: string, count: bi
   return [tokenAt(0n), tokenAt(domain - 1n), domain]
 }
 
-test('uses characters as they are, one character of a class or \\d, and repeats the item before {n}', () => {
+it('uses characters as they are, one character of a class or \\d, and repeats the item before {n}', () => {
   expect(ends('AA-[0-9]{6}')).toEqual(['AA-000000', 'AA-999999', 10n ** 6n])
   expect(ends('\\d{3} \\d{4}')).toEqual(['000 0000', '999 9999', 10n ** 7n])
   expect(ends('x{3}[a-z]{5}')).toEqual(['xxxaaaaa', 'xxxzzzzz', 26n ** 5n])
@@ -17,7 +17,7 @@ test('uses characters as they are, one character of a class or \\d, and repeats 
   expect(ends('[\\dA-F]{5}')).toEqual(['00000', 'FFFFF', 16n ** 5n])
 })
 
-test('counts each character of a class once, and takes a hyphen at an end and an escaped sign literally', () => {
+it('counts each character of a class once, and takes a hyphen at an end and an escaped sign literally', () => {
   expect(ends('[aab-ca]{13}')).toEqual(['aaaaaaaaaaaaa', 'ccccccccccccc', 3n ** 13n])
   expect(ends('[01-]{13}')).toEqual(['-------------', '1111111111111', 3n ** 13n])
   expect(ends('[-01]{13}')).toEqual(['-------------', '1111111111111', 3n ** 13n])
@@ -26,7 +26,7 @@ test('counts each character of a class once, and takes a hyphen at an end and an
   expect(ends('[.*+?()|$]{7}')).toEqual(['$$$$$$$', '|||||||', 8n ** 7n])
 })
 
-test('rejects a pattern with fewer than a million texts and names their number', () => {
+it('rejects a pattern with fewer than a million texts and names their number', () => {
   expect(() => patternFormat('AA-[0-9]{5}')).toThrow(
     'has a token pattern with 100,000 possibilities; make it longer, so that there are at least 1,000,000',
   )
@@ -34,7 +34,7 @@ test('rejects a pattern with fewer than a million texts and names their number',
   expect(() => patternFormat('[0-9]{6}')).not.toThrow()
 })
 
-test.each([
+it.each([
   ['[0-9]*', 'backslash before other signs (at character 6)'],
   ['a|b', 'backslash before other signs (at character 2)'],
   ['(ab)', 'backslash before other signs (at character 1)'],
@@ -74,7 +74,7 @@ test.each([
   expect(String(thrown)).toContain('has an invalid token pattern: ')
 })
 
-test('makes random tokens for any value, and deterministic ones only for values that match the pattern', () => {
+it('makes random tokens for any value, and deterministic ones only for values that match the pattern', () => {
   const { shapeOf, deterministic } = patternFormat('K\\d{6}')
   expect(shapeOf('anything at all').domain).toBe(10n ** 6n)
   expect(shapeOf('K000000').domain).toBe(10n ** 6n - 1n)
