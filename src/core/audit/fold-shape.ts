@@ -1,13 +1,13 @@
 /** What an event keeps of an input: the members its operation names, with every value replaced, and equal neighbours of a list told once. */
 
 /**
- * How a member is told. `value`: replaced, a list of them counted. `name`: as it is where the schema has it. `columns`: an object's
- * members, or a list's, where the schema has them as names. `flag` and `number`: as they are. A list: as it is where it is
- * one of these words. An object: member by member, and so each of a list of objects.
+ * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the
+ * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. A list: unchanged if it is one
+ * of these words. An object: member by member, also for each item of a list.
  */
 export type Shape = 'value' | 'name' | 'columns' | 'flag' | 'number' | readonly string[] | Members
 
-/** The members that are told. */
+/** The members that are recorded. */
 export interface Members {
   readonly [member: string]: Shape
 }
@@ -48,8 +48,8 @@ function fold(part: unknown, shape: Shape, isName: IsName): unknown {
 function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
   if (!isPlain(part)) return REPLACED
   return foldMembers(part, (name, value) => {
-    const told = Object.hasOwn(shape, name) ? shape[name] : undefined
-    return told === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, told, isName)]
+    const memberShape = Object.hasOwn(shape, name) ? shape[name] : undefined
+    return memberShape === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, memberShape, isName)]
   })
 }
 

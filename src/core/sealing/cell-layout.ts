@@ -170,6 +170,7 @@ export function copyCells(
   }
 }
 
+/** Returns a varint and the offset after it. A byte beyond the end reads as 0, as in `mapCell`. */
 function longVarint(bytes: Uint8Array, start: number): [value: number, next: number] {
   let value = 0
   let next = start

@@ -28,7 +28,7 @@ export const ssnFormat: TokenFormat = {
   shapeOf(value) {
     const found = SSN.exec(value)
     if (found === null) throw new TokenFault('must be a number of nine digits, such as 123-45-6789, to have a token of this kind')
-    return apartFrom(ssnSpace(found[1] ?? ''), value)
+    return apartFrom(ssnSpace(at(found, 1)), value)
   },
 }
 
