@@ -1,4 +1,4 @@
-/** The door "strongroom": vaults, schemas, errors, and the types that go with them. */
+/** The entry point "strongroom": vaults, schemas, errors, and their types. */
 export type { ChainBreak, ChainVerdict } from './core/audit/chain-check.ts'
 export type { Checkpoint, SignedCheckpoint } from './core/audit/checkpoint.ts'
 export type { AuditEvent, EventAction, ResourceType } from './core/audit/event.ts'

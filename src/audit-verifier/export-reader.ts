@@ -1,4 +1,4 @@
-/** Reads an export line by line, in the order its parts must have. */
+/** Parses single lines of an export. */
 import { z } from 'zod'
 import type { LaneMark } from '../core/audit/chain-check.ts'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
@@ -6,10 +6,11 @@ import { parseCheckpoint } from '../core/audit/checkpoint.ts'
 import type { ExportCounts } from '../core/audit/export-lines.ts'
 import { EXPORT_FORMAT } from '../core/audit/export-lines.ts'
 import { MOST_LANES } from '../core/limits.ts'
+import { required } from '../core/util/at.ts'
 import { ByteWriter } from '../core/util/bytes.ts'
 import { jsonCanonical } from '../core/values/json-canonical.ts'
 
-/** One line as it was understood; `fault` says why a line was not. */
+/** One parsed line. `fault` is why a line is invalid, as a clause. */
 export type ExportLine =
   | { readonly kind: 'header'; readonly vaultID: string }
   | { readonly kind: 'head'; readonly mark: LaneMark }
@@ -18,7 +19,7 @@ export type ExportLine =
   | { readonly kind: 'end'; readonly counts: ExportCounts }
   | { readonly kind: 'fault'; readonly fault: string }
 
-/** An event's line: its digest, then its own text, whose way of being written is checked with the chain. */
+/** The line of an event: its digest, then its text. The chain verification checks that the text is canonical. */
 const EVENT_LINE = /^\{"digest":"([0-9a-f]{64})","event":(\{.*\})\}$/s
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
@@ -33,25 +34,25 @@ const lineShape = z.union([
   z.strictObject({ end: z.literal(true), heads: count, checkpoints: count, events: count }),
 ])
 
-/** Understands a line by itself. */
+/** Returns a parsed line. Never throws. */
 export function readExportLine(text: string): ExportLine {
   const event = EVENT_LINE.exec(text)
   if (event !== null) {
-    const [, digest = '', eventText = ''] = event
+    const [digest, eventText] = [required(event[1], 'The digest of a line'), required(event[2], 'The event of a line')]
     const out = new ByteWriter(eventText.length * 3)
     out.utf8(eventText)
     return { kind: 'event', digest, bytes: out.written() }
   }
   const line = parsedLine(text)
-  if (line === undefined) return { kind: 'fault', fault: 'is no line of an export, or was written in another way' }
+  if (line === undefined) return { kind: 'fault', fault: 'is not a line of an export in canonical form' }
   if ('strongroom' in line) return { kind: 'header', vaultID: line.vaultID }
   if ('head' in line) return { kind: 'head', mark: line.head }
   if ('end' in line) return { kind: 'end', counts: line }
   const signed = parseCheckpoint(line.checkpoint)
-  return signed === undefined ? { kind: 'fault', fault: 'holds no checkpoint' } : { kind: 'checkpoint', signed }
+  return signed === undefined ? { kind: 'fault', fault: 'has an invalid checkpoint' } : { kind: 'checkpoint', signed }
 }
 
-/** Only the one way of writing a line counts, so that no two readers of JSON can see two things in it. */
+/** Returns a line as JSON data; undefined if it is not canonical. Only one form is valid, so that all JSON parsers read the same. */
 function parsedLine(text: string): z.infer<typeof lineShape> | undefined {
   try {
     const json = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** The door "strongroom/audit-verifier": checks an exported audit trail where the vault is not. */
+/** The entry point "strongroom/audit-verifier": verifies an exported audit trail without the vault. */
 export type { Checkpoint, SignedCheckpoint } from '../core/audit/checkpoint.ts'
 export { VaultError } from '../core/errors.ts'
 export type { VerifierKey } from './public-keys.ts'

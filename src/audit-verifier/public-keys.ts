@@ -1,4 +1,4 @@
-/** Checks signatures of checkpoints by public keys. */
+/** Verifies the signatures of checkpoints with public keys. */
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey, verify } from 'node:crypto'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
@@ -6,19 +6,20 @@ import { checkpointBytes, signatureBytes } from '../core/audit/checkpoint.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
 
-/** A public key and the name checkpoints call it by. */
+/** A public key. */
 export interface VerifierKey {
+  /** Name of the key, as in the checkpoints it signed. */
   readonly keyId: string
   /** An Ed25519 public key as PEM text (SPKI). */
   readonly publicKey: string
 }
 
-/** The keys at work. Throws `invalid_request` naming the one that is none. */
+/** Returns a verifier for each key, in order. Throws `invalid_request` for an invalid key, with its index in the details. */
 export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier[] {
   return keys.map(({ keyId, publicKey }, index) => {
     const key = parsePem(publicKey)
     if (key?.asymmetricKeyType !== 'ed25519') {
-      throw new VaultError('invalid_request', `Key ${index} to check with must be an Ed25519 public key as PEM text (SPKI).`, {
+      throw new VaultError('invalid_request', `keys[${index}].publicKey must be an Ed25519 public key in PEM format (SPKI).`, {
         index,
       })
     }
@@ -26,7 +27,7 @@ export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier
   })
 }
 
-/** True when one of the keys signed this checkpoint. */
+/** True if one of the keys signed this checkpoint. */
 export function isSigned(signed: SignedCheckpoint, verifiers: readonly SignatureVerifier[]): boolean {
   const signature = signatureBytes(signed)
   if (signature === undefined) return false

@@ -1,13 +1,13 @@
-/** Reads a checkpoint that was kept outside. */
+/** Parses the text of a stored checkpoint. */
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { parseCheckpoint } from '../core/audit/checkpoint.ts'
 import { VaultError } from '../core/errors.ts'
 
-/** The checkpoint behind its JSON text. Throws `invalid_request` when it is none. Its signature is checked by `verifyExport`. */
+/** Returns the checkpoint of its JSON text. Throws `invalid_request` for other text. Does not check the signature: `verifyExport` does. */
 export function readCheckpoint(text: string): SignedCheckpoint {
   const checkpoint = parseCheckpoint(parsed(text))
   if (checkpoint === undefined) {
-    throw new VaultError('invalid_request', 'This is no checkpoint of an audit trail. Give the text as it was kept, whole.')
+    throw new VaultError('invalid_request', 'Not an audit checkpoint. Pass the complete stored text.')
   }
   return checkpoint
 }

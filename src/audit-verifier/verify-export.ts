@@ -1,4 +1,4 @@
-/** Checks an exported audit trail without the vault, its keys or its storage: event by event, in flat memory. */
+/** Verifies an exported audit trail without the vault, its keys or its storage. Reads line by line, in constant memory. */
 import { systemHash } from '../adapters/system/system-hash.ts'
 import type { LaneMark } from '../core/audit/chain-check.ts'
 import { ChainCheck } from '../core/audit/chain-check.ts'
@@ -7,46 +7,49 @@ import { departureFrom, placesOf } from '../core/audit/checkpoint.ts'
 import type { ExportCounts } from '../core/audit/export-lines.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
+import { required } from '../core/util/at.ts'
 import { unreachable } from '../core/util/unreachable.ts'
 import type { ExportLine } from './export-reader.ts'
 import { readExportLine } from './export-reader.ts'
 import type { VerifierKey } from './public-keys.ts'
 import { createVerifiers, isSigned } from './public-keys.ts'
 
-/** What an export is checked against. */
+/** What an export is verified with. */
 export interface VerifyOptions {
-  /** Checkpoints kept elsewhere. Without one, nobody can tell a trail whose end was cut off, or that was written anew from some place on. */
+  /** Checkpoints stored elsewhere. Without one, a truncated trail, or one rewritten from some position on, is not detected. */
   readonly checkpoints?: readonly SignedCheckpoint[]
-  /** Public keys every checkpoint, given or in the export, must be signed by one of; without them signatures are not looked at. */
+  /** Public keys. Every checkpoint, given or in the export, must be signed by one of them. Without keys, signatures are not checked. */
   readonly keys?: readonly VerifierKey[]
 }
 
-/** Where an export is not as it was written. */
+/** Where an export differs from what was written, and why. */
 export interface ExportBreak {
-  /** Line of the export, from 1; absent where a checkpoint given beside it tells. */
+  /** Line of the export, from 1. Absent if the export differs from a checkpoint. */
   readonly line?: number
   readonly lane?: number
   readonly sequence?: number
   readonly changeID?: string
+  /** A sentence. */
   readonly what: string
 }
 
-/** What came out. */
+/** The result of a verification. */
 export interface Verdict {
   readonly ok: boolean
+  /** Number of events read. */
   readonly events: number
-  /** Checkpoints the trail agrees with. */
+  /** Number of checkpoints that the trail continues; 0 after a failure. */
   readonly checkpoints: number
   readonly firstBroken?: ExportBreak
 }
 
-/** Checks the lines of an export. Throws `invalid_request` for keys that are none; whatever is wrong with the lines is answered. */
+/** Verifies the lines of an export. Throws `invalid_request` for invalid keys. What is wrong with the lines is in the result. */
 export async function verifyExport(
   lines: AsyncIterable<string> | Iterable<string>,
   { checkpoints = [], keys }: VerifyOptions = {},
 ): Promise<Verdict> {
   if (typeof lines === 'string') {
-    throw new VaultError('invalid_request', 'verifyExport takes the lines of an export, not its text. Split it at line ends.')
+    throw new VaultError('invalid_request', 'verifyExport expects the lines of an export, not one text. Split it at line ends.')
   }
   const verification = new Verification(checkpoints, keys === undefined ? undefined : createVerifiers(keys))
   for await (const line of lines) {
@@ -56,7 +59,7 @@ export async function verifyExport(
   return verification.end()
 }
 
-/** One export being checked. */
+/** The state of one verification. */
 class Verification {
   readonly #given: readonly SignedCheckpoint[]
   readonly #verifiers: readonly SignatureVerifier[] | undefined
@@ -67,38 +70,40 @@ class Verification {
   #events = 0
   #line = 0
   #hasEnded = false
-  #broken: ExportBreak | undefined
+  #failure: ExportBreak | undefined
 
   constructor(given: readonly SignedCheckpoint[], verifiers: readonly SignatureVerifier[] | undefined) {
     this.#given = given
     this.#verifiers = verifiers
   }
 
-  /** True once a break was found: what comes behind it follows from it. */
+  /** True after the first failure. Later ones are its consequences. */
   get isOver(): boolean {
-    return this.#broken !== undefined
+    return this.#failure !== undefined
   }
 
+  /** Verifies the next line. */
   take(text: string): void {
     this.#line++
     if (this.#hasEnded) {
-      // A file that ends with a line end is often read as having an empty line more.
-      if (text !== '') this.#break('stands behind the end')
+      // A file that ends with a line end is often read with one more, empty line.
+      if (text !== '') this.#fail('follows the end line')
       return
     }
     const line = readExportLine(text)
-    const fault = this.#line === 1 && line.kind !== 'header' ? 'is not the header of an export' : this.#faultOf(line)
-    if (fault !== undefined) this.#break(fault)
+    const problem = this.#line === 1 && line.kind !== 'header' ? 'is not the header of an export' : this.#problemOf(line)
+    if (problem !== undefined) this.#fail(problem)
   }
 
+  /** Verifies the end of the export and the checkpoints, and returns the result. */
   end(): Verdict {
     if (!this.isOver && !this.#hasEnded) {
       this.#line++
-      this.#break('is missing: the export was cut off')
+      this.#fail('is missing: the export is truncated')
     }
     const checkpoints = [...this.#inside, ...this.#given]
     if (!this.isOver) for (const signed of checkpoints) this.#compare(signed)
-    const firstBroken = this.#broken
+    const firstBroken = this.#failure
     return {
       ok: firstBroken === undefined,
       events: this.#events,
@@ -107,8 +112,8 @@ class Verification {
     }
   }
 
-  /** Takes a line in; answers what is wrong with it, unless that is the chain's to say. */
-  #faultOf(line: ExportLine): string | undefined {
+  /** Verifies a parsed line. Returns what is wrong with it, as a clause; undefined if nothing is, or if the chain verification reports it. */
+  #problemOf(line: ExportLine): string | undefined {
     switch (line.kind) {
       case 'header':
         return this.#takeHeader(line.vaultID)
@@ -133,10 +138,10 @@ class Verification {
     return undefined
   }
 
-  #takeHead(mark: LaneMark): string | undefined {
+  #takeHead(head: LaneMark): string | undefined {
     const isInPlace = this.#inside.length === 0 && this.#check === undefined
-    if (!isInPlace || mark.lane <= (this.#heads.at(-1)?.lane ?? 0)) return 'is a head out of order'
-    this.#heads.push(mark)
+    if (!isInPlace || head.lane <= (this.#heads.at(-1)?.lane ?? 0)) return 'is a head out of order'
+    this.#heads.push(head)
     return undefined
   }
 
@@ -149,50 +154,50 @@ class Verification {
 
   #takeEvent(digest: string, bytes: Uint8Array): string | undefined {
     this.#events++
-    const found = this.#started().addExported(bytes)
-    if (found === undefined) this.#breakChain()
-    return found === undefined || found === digest ? undefined : 'has a digest that is not its event’s'
+    const found = this.#verifier().addExported(bytes)
+    if (found === undefined) this.#endChains()
+    return found === undefined || found === digest ? undefined : 'has a digest that differs from its event'
   }
 
   #takeEnd({ heads, checkpoints, events }: ExportCounts): string | undefined {
     this.#hasEnded = true
     if (heads !== this.#heads.length || checkpoints !== this.#inside.length || events !== this.#events) {
-      return 'counts other lines than there are'
+      return 'has wrong line counts'
     }
-    this.#breakChain()
+    this.#endChains()
     return undefined
   }
 
-  /** The check of the chains begins with the first event, or the end: heads and checkpoints are known by then. */
-  #started(): ChainCheck {
+  /** Returns the chain verification. It starts with the first event or the end line, when all heads and checkpoints are known. */
+  #verifier(): ChainCheck {
     this.#check ??= new ChainCheck({
       hash: systemHash,
-      vaultID: this.#vaultID ?? '',
+      vaultID: required(this.#vaultID, 'The header of an export'),
       heads: this.#heads,
       watched: placesOf([...this.#inside, ...this.#given]),
     })
     return this.#check
   }
 
-  #breakChain(): void {
-    const { firstBroken } = this.#started().end()
-    if (firstBroken !== undefined) this.#broken ??= { line: this.#line, ...firstBroken }
+  #endChains(): void {
+    const { firstBroken } = this.#verifier().end()
+    if (firstBroken !== undefined) this.#failure ??= { line: this.#line, ...firstBroken }
   }
 
   #compare(signed: SignedCheckpoint): void {
     const { checkpoint } = signed
     if (this.#verifiers !== undefined && !isSigned(signed, this.#verifiers)) {
-      this.#broken ??= { what: `The checkpoint of ${checkpoint.timestamp} is not signed by any of the keys.` }
+      this.#failure ??= { what: `The checkpoint of ${checkpoint.timestamp} is not signed by one of the keys.` }
     }
     if (checkpoint.vaultID !== this.#vaultID) {
-      this.#broken ??= { what: `The checkpoint of ${checkpoint.timestamp} is of another vault.` }
+      this.#failure ??= { what: `The checkpoint of ${checkpoint.timestamp} belongs to another vault.` }
     }
-    const check = this.#started()
-    const departure = departureFrom(checkpoint, systemHash, (lane, sequence) => check.markAt(lane, sequence))
-    if (departure !== undefined) this.#broken ??= departure
+    const check = this.#verifier()
+    const divergence = departureFrom(checkpoint, systemHash, (lane, sequence) => check.markAt(lane, sequence))
+    if (divergence !== undefined) this.#failure ??= divergence
   }
 
-  #break(fault: string): void {
-    this.#broken ??= { line: this.#line, what: `Line ${this.#line} ${fault}.` }
+  #fail(problem: string): void {
+    this.#failure ??= { line: this.#line, what: `Line ${this.#line} ${problem}.` }
   }
 }

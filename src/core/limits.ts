@@ -1,46 +1,46 @@
-/** Every number the specification fixes or the design bounds, in one place. */
+/** Limits that the specification or the design sets. */
 
-/** Characters (code points) a unique text value may have. Source: specification, "Limits". */
+/** Maximum length of a unique text value, in code points. Source: specification, "Limits". */
 export const LONGEST_UNIQUE_TEXT = 2500
-/** Records a page holds unless the caller says otherwise. Source: specification, "Limits". */
+/** Default number of records or events of a page. Source: specification, "Limits". */
 export const DEFAULT_PAGE = 25
-/** Depth a JSON value may have. */
+/** Maximum nesting depth of a JSON value. */
 export const JSON_DEPTH = 64
-/** Nodes (values of any kind) one JSON value may have. */
+/** Maximum number of nodes (values of any kind) in one JSON value. */
 export const JSON_NODES = 100_000
-/** Most positions or ids one error names. */
+/** Maximum number of positions or ids in one error message. */
 export const MOST_NAMED_IN_ERROR = 25
-/** Longest table or column name. Source: semantics, "Schema". */
+/** Maximum length of a table or column name, in characters: PostgreSQL cuts names at 63 bytes. */
 export const LONGEST_NAME = 63
-/** Characters the text of one token may have before it is refused unread. */
+/** Maximum length of a token, in UTF-16 units. Longer text is rejected without further checks. */
 export const LONGEST_TOKEN = 256
-/** Ordinals a vault can give to tables and columns: a pointer spends 16 bits on them. */
+/** Maximum number of object ids for tables and columns: a pointer has 16 bits for them. */
 export const MOST_SPACES = 65_535
-/** Minutes a transient value lives unless its column says otherwise. Source: semantics, "Schema". */
+/** Default lifetime of a transient value, in minutes. Source: docs/tokens.md. */
 export const DEFAULT_TTL_MINUTES = 60
-/** Longest life of a transient value, in minutes. */
+/** Maximum lifetime of a transient value, in minutes: two weeks. */
 export const LONGEST_TTL_MINUTES = 20_160
-/** Characters of a caller's own correlation id. Source: specification, "Limits". */
+/** Maximum length of the `clientTraceID` of a caller, in UTF-16 units. Source: specification, "Limits". */
 export const LONGEST_CLIENT_TRACE = 128
-/** Highest number a lane of the audit trail may have: 16 of the 48 bits of a row id. */
+/** Highest number of an audit chain: 16 of the 48 bits of a row id. */
 export const MOST_LANES = 65_535
-/** UTF-16 units a query or a policy statement may have. Source: reliability, "Limits against hostile input". */
+/** Maximum length of a query or a policy statement, in UTF-16 units. */
 export const LONGEST_QUERY_TEXT = 16_384
-/** Lexemes a query or a policy statement may have. */
+/** Maximum number of lexemes in a query or a policy statement. */
 export const MOST_LEXEMES = 4000
-/** How deep conditions may nest: parentheses and NOT each go one deeper. */
+/** Maximum nesting of conditions. Parentheses and NOT each add one level. */
 export const DEEPEST_NESTING = 64
-/** Code points a pattern of LIKE may have between two `%`. */
+/** Maximum number of code points between two `%` of a LIKE pattern. */
 export const LONGEST_PATTERN_PIECE = 1024
-/** Records one query answers at most. Source: specification, "Query". */
+/** Maximum number of records that a query returns. Source: specification, "Query". */
 export const MOST_QUERY_RECORDS = 25
-/** Tables one query may join. */
+/** Maximum number of tables in a query. */
 export const MOST_JOINED_TABLES = 8
-/** LIKE and ILIKE one query may hold. */
+/** Maximum number of LIKE and ILIKE in a query. */
 export const MOST_PATTERNS = 128
-/** Rows one query may read. */
+/** Default number of rows that a query can read. */
 export const ROW_BUDGET = 1_000_000
-/** Milliseconds one query may take. */
+/** Default time limit of a query, in milliseconds. */
 export const TIME_BUDGET_MS = 30_000
-/** Bytes the rows held for joins may take, as estimated. */
+/** Default limit of the estimated memory for the joins of a query, in bytes. */
 export const MEMORY_BUDGET = 256 * 1024 * 1024

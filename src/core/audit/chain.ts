@@ -1,5 +1,6 @@
-/** Links events into the chain of a lane: each gets its place, a later time than the one before, and the digest of the one before. */
+/** Appends events to a chain: each gets a position, a later time than the previous event, and the digest of the previous event. */
 import type { Hash } from '../ports/hash.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import { eventText } from './encode-event.ts'
@@ -8,56 +9,56 @@ import type { LaneHead } from './lane-head.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
 import { rowOfPlace } from './place.ts'
 
-/** Bytes to begin with for each event, the text of a common one, and beside: the writer wants room for three bytes a character. */
+/** Initial buffer size per event, the text of a usual one, and spare bytes: the writer reserves three bytes per character. */
 const USUAL_BYTES = 768
 const SPARE_BYTES = 2048
 
-/** Where events are appended, and what they say beside their drafts. */
+/** The chain to append to, and what events contain besides their drafts. */
 export interface Chaining {
   readonly lane: number
-  /** Of this same lane; undefined while it has no event. */
+  /** The head of this chain; undefined if it has no event. */
   readonly head: LaneHead | undefined
   readonly vaultID: string
   readonly accountID: string
-  /** Nanoseconds since 1970. A clock that was set back does not put events in another order: they go on from the last. */
+  /** Nanoseconds since 1970. If the clock was set back, times continue from the last event. */
   readonly now: bigint
   readonly hash: Hash
-  /** The ids of the events that get these rows, in their order. */
+  /** Returns the ids of the events with these row ids, in order. */
   changeIDsOf(rows: readonly number[]): readonly string[]
 }
 
-/** An event as a row of storage, not yet sealed: `bytes` is what its digest is of. */
+/** An event as a row, not yet sealed. `bytes` is what the digest is of, `at` the time in nanoseconds since 1970. */
 export interface ChainedRow {
   readonly id: number
   readonly at: bigint
   readonly bytes: Uint8Array
 }
 
-/** What appending comes to: rows to insert and the head to put in place of the one before. */
+/** The rows to insert, and the new head of the chain. */
 export interface Chained {
   readonly rows: readonly ChainedRow[]
   readonly head: LaneHead
 }
 
-/** Appends a list of events, of which there must be one at least. */
-export function chainEvents(drafts: readonly EventDraft[], chaining: Chaining): Chained {
-  const { lane, head, vaultID, accountID, hash, now } = chaining
+/** Appends a list of at least one event. Throws `storage_full` if the chain has no position left. */
+export function chainEvents(drafts: readonly EventDraft[], input: Chaining): Chained {
+  const { lane, head, vaultID, accountID, hash, now } = input
   const before = head?.sequence ?? 0
   const ids = drafts.map((_, index) => rowOfPlace({ lane, sequence: before + 1 + index }))
-  const changeIDs = chaining.changeIDsOf(ids)
+  const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
   const out = new ByteWriter(drafts.length * USUAL_BYTES + SPARE_BYTES)
   let previous = head?.digest ?? ''
-  let at = head?.at ?? 0n
+  let time = head?.at ?? 0n
   const rows = drafts.map((draft, index) => {
-    at = now > at ? now : at + 1n
+    time = now > time ? now : time + 1n
     const place = { lane, sequence: before + 1 + index, previous }
     const event = {
       ...draft,
       v: 1,
       place,
-      changeID: changeIDs[index] ?? '',
-      timestamp: toTimestamp(at),
+      changeID: at(changeIDs, index),
+      timestamp: toTimestamp(time),
       vaultID,
       accountID,
     } as const
@@ -65,12 +66,12 @@ export function chainEvents(drafts: readonly EventDraft[], chaining: Chaining): 
     const leaf = hashPrefixed(hash, prefixed)
     tree.append(leaf)
     previous = toHex(leaf)
-    return { id: ids[index] ?? 0, at, bytes: prefixed.subarray(1) }
+    return { id: at(ids, index), at: time, bytes: prefixed.subarray(1) }
   })
-  return { rows, head: { lane, sequence: before + drafts.length, digest: previous, at, tree: tree.tree() } }
+  return { rows, head: { lane, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree() } }
 }
 
-/** The event's bytes behind the byte that makes them a leaf, so that nothing is copied to be hashed. What was written before stays as it is. */
+/** Appends the leaf prefix and the bytes of an event, and returns both as a view, so that hashing copies nothing. */
 function writeLeaf(out: ByteWriter, event: ChainedEvent): Uint8Array {
   const start = out.length
   out.u8(LEAF_PREFIX)

@@ -1,7 +1,8 @@
-/** A checkpoint: how far every lane had come at one moment, to be signed and kept elsewhere, so that what was cut off later is noticed. */
+/** Checkpoints: the heads of all chains at one time, signed and stored elsewhere, so that a later truncation is detected. */
 import { z } from 'zod'
 import { MOST_LANES } from '../limits.ts'
 import type { Hash } from '../ports/hash.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -10,20 +11,21 @@ import { fromBase64, fromHex, toBase64 } from './byte-text.ts'
 import type { ChainBreak, LaneMark } from './chain-check.ts'
 import { hashLeaf, MerkleBuilder } from './merkle.ts'
 
-/** Stands before the signed text, so that the key's signatures over anything else are none over a checkpoint. */
+/** Prefix of the signed text, so that a signature of the same key over other text is never valid for a checkpoint. */
 const CONTEXT = 'strongroom/checkpoint/v1\n'
 
-/** The heads of all lanes at one moment. */
+/** The heads of all chains at one time. */
 export interface Checkpoint {
   readonly v: 1
   readonly vaultID: string
   readonly accountID: string
+  /** RFC 3339 in UTC with nine decimals. */
   readonly timestamp: string
-  /** Events in all lanes together. */
+  /** Number of events in all chains. */
   readonly events: number
-  /** By lane, lowest first; `digest` is of the event at `sequence`, the last the lane had. */
+  /** One entry per chain, lowest first. `digest`, 64 hex digits, is of the last event, at `sequence`. */
   readonly lanes: readonly { readonly lane: number; readonly sequence: number; readonly digest: string }[]
-  /** Root of the Merkle tree (RFC 9162) whose leaves are, lane by lane, the roots of the trees over the lanes' events. 64 hex digits. */
+  /** Root of the Merkle tree (RFC 9162) whose leaves are the roots of the trees of the chains, in their order. 64 hex digits. */
   readonly root: string
 }
 
@@ -34,7 +36,7 @@ export interface SignedCheckpoint {
   readonly signature: string
 }
 
-/** Whose checkpoint it is, and when: nanoseconds since 1970. */
+/** What a checkpoint contains besides heads. `now` is in nanoseconds since 1970. */
 export interface CheckpointOf {
   readonly vaultID: string
   readonly accountID: string
@@ -59,85 +61,87 @@ const signedShape: z.ZodType<SignedCheckpoint> = z.strictObject({
   signature: z.string().length(88),
 })
 
-/** The checkpoint of these heads. */
+/** Returns the checkpoint of these heads, in any order. */
 export function createCheckpoint(heads: readonly LaneMark[], { vaultID, accountID, now, hash }: CheckpointOf): Checkpoint {
-  const marks = [...heads].sort((left, right) => left.lane - right.lane)
+  const sorted = [...heads].sort((left, right) => left.lane - right.lane)
   return {
     v: 1,
     vaultID,
     accountID,
     timestamp: toTimestamp(now),
-    events: marks.reduce((sum, mark) => sum + mark.sequence, 0),
-    lanes: marks.map(({ lane, sequence, digest }) => ({ lane, sequence, digest })),
-    root: rootOfLanes(hash, marks),
+    events: sorted.reduce((sum, head) => sum + head.sequence, 0),
+    lanes: sorted.map(({ lane, sequence, digest }) => ({ lane, sequence, digest })),
+    root: rootOfHeads(hash, sorted),
   }
 }
 
-/** What is signed. */
+/** Returns the bytes to sign. */
 export function checkpointBytes(checkpoint: Checkpoint): Uint8Array {
   const out = new ByteWriter()
   out.utf8(`${CONTEXT}${jsonCanonical(toJson(checkpoint))}`)
   return out.written()
 }
 
-/** The checkpoint with its signature. */
+/** Returns a checkpoint with its signature of 64 bytes. */
 export function signedCheckpoint(checkpoint: Checkpoint, keyId: string, signature: Uint8Array): SignedCheckpoint {
   return { checkpoint, keyId, signature: toBase64(signature) }
 }
 
-/** The signature's bytes; undefined where the text is none. */
+/** Returns the bytes of the signature; undefined if the text is not base64. */
 export function signatureBytes({ signature }: SignedCheckpoint): Uint8Array | undefined {
   return fromBase64(signature)
 }
 
-/** JSON data as a signed checkpoint, or undefined where it is none. Says nothing of the signature. */
+/** Returns JSON data as a signed checkpoint; undefined if it is not one. Does not check the signature. */
 export function parseCheckpoint(json: unknown): SignedCheckpoint | undefined {
   const parsed = signedShape.safeParse(json)
   return parsed.success && isConsistent(parsed.data.checkpoint) ? parsed.data : undefined
 }
 
-/** The places a check must watch to compare these checkpoints afterwards. */
+/** Returns the positions that a verifier must watch to compare these checkpoints later: sequence numbers by chain. */
 export function placesOf(checkpoints: readonly SignedCheckpoint[]): Map<number, Set<number>> {
-  const places = new Map<number, Set<number>>()
+  const positions = new Map<number, Set<number>>()
   for (const { checkpoint } of checkpoints) {
     for (const { lane, sequence } of checkpoint.lanes) {
-      const sequences = places.get(lane)
-      if (sequences === undefined) places.set(lane, new Set([sequence]))
+      const sequences = positions.get(lane)
+      if (sequences === undefined) positions.set(lane, new Set([sequence]))
       else sequences.add(sequence)
     }
   }
-  return places
+  return positions
 }
 
-/** What was found at a place of a lane. */
+/** Returns the tree head found at a watched position; undefined if there is none. */
 export type MarkAt = (lane: number, sequence: number) => LaneMark | undefined
 
-/** Where the trail is no continuation of what a checkpoint saw; undefined when it is one. */
+/** Returns the first position where the trail differs from a checkpoint; undefined if the trail continues the checkpoint. */
 export function departureFrom(checkpoint: Checkpoint, hash: Hash, markAt: MarkAt): ChainBreak | undefined {
-  const marks: LaneMark[] = []
+  const heads: LaneMark[] = []
   for (const { lane, sequence, digest } of checkpoint.lanes) {
-    const mark = markAt(lane, sequence)
-    const place = { lane, sequence }
-    if (mark === undefined) return { ...place, what: `Event ${sequence} of lane ${lane} is missing: a checkpoint has seen it.` }
-    if (mark.digest !== digest) {
-      return { ...place, what: `Event ${sequence} of lane ${lane}, or one before it, is not what a checkpoint has seen.` }
+    const head = markAt(lane, sequence)
+    const position = { lane, sequence }
+    if (head === undefined)
+      return { ...position, what: `Event ${sequence} of audit chain ${lane} is missing: a checkpoint has it.` }
+    if (head.digest !== digest) {
+      return { ...position, what: `Event ${sequence} of audit chain ${lane}, or one before it, differs from a checkpoint.` }
     }
-    marks.push(mark)
+    heads.push(head)
   }
-  if (rootOfLanes(hash, marks) === checkpoint.root) return undefined
-  const last = marks.at(-1) ?? { lane: 0, sequence: 0 }
-  return { lane: last.lane, sequence: last.sequence, what: 'The events are not those whose root a checkpoint has.' }
+  if (rootOfHeads(hash, heads) === checkpoint.root) return undefined
+  // A checkpoint of no events has no position.
+  const last = heads.at(-1) ?? { lane: 0, sequence: 0 }
+  return { lane: last.lane, sequence: last.sequence, what: 'The events do not have the root of a checkpoint.' }
 }
 
-function rootOfLanes(hash: Hash, marks: readonly LaneMark[]): string {
+function rootOfHeads(hash: Hash, heads: readonly LaneMark[]): string {
   const tree = new MerkleBuilder(hash)
-  for (const { root } of marks) tree.append(hashLeaf(hash, fromHex(root)))
+  for (const { root } of heads) tree.append(hashLeaf(hash, fromHex(root)))
   return toHex(tree.root())
 }
 
-/** Lanes rising, and the count of events that of the lanes. */
+/** True if chains are in rising order and `events` is their sum. */
 function isConsistent({ lanes, events }: Checkpoint): boolean {
-  const isRising = lanes.every(({ lane }, index) => index === 0 || lane > (lanes[index - 1]?.lane ?? 0))
+  const isRising = lanes.every(({ lane }, index) => index === 0 || lane > at(lanes, index - 1).lane)
   return isRising && events === lanes.reduce((sum, { sequence }) => sum + sequence, 0)
 }
 

@@ -1,12 +1,12 @@
-/** An event as bytes and back: the one text that is digested, sealed and exported. Source: RFC 8785, JSON Canonicalization Scheme. */
-import { VaultError } from '../errors.ts'
+/** Encodes and decodes events: one canonical text is digested, sealed and exported. Source: RFC 8785, JSON Canonicalization Scheme. */
+import { fault } from '../errors.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { ChainedEvent, EventContext, EventRows, NestedOutcome } from './event.ts'
 import { eventShape } from './event-shape.ts'
 
-/** UTF-8 of the canonical text. */
+/** Returns the canonical text of an event as UTF-8. */
 export function encodeEvent(event: ChainedEvent): Uint8Array {
   const text = eventText(event)
   const out = new ByteWriter(text.length * 3)
@@ -14,27 +14,27 @@ export function encodeEvent(event: ChainedEvent): Uint8Array {
   return out.written()
 }
 
-/** The event of these bytes. Throws `internal` when they are none. */
+/** Returns the event of these bytes. Throws `data_loss` if they are not an event in a known format. */
 export function decodeEvent(bytes: Uint8Array): ChainedEvent {
   const event = parseEvent(parsedText(readUtf8(bytes, 0, bytes.length)))
-  if (event === undefined) throw new VaultError('internal', 'An audit event cannot be read: it is not in a known format.')
+  if (event === undefined) throw fault('data_loss')`An audit event has an unknown format. Run vault.verifyAudit().`
   return event
 }
 
-/** True when this is the time an event tells of itself, in nanoseconds since 1970: storage keeps it beside the sealed event, for looking up alone. */
+/** True if `at`, in nanoseconds since 1970, is the time of an event. Storage has it next to the sealed event, for lookups only. */
 export function isTimeOf({ timestamp }: ChainedEvent, at: bigint): boolean {
   return toTimestamp(at) === timestamp
 }
 
-/** JSON data as an event, or undefined where it is none. */
+/** Returns JSON data as an event; undefined if it is not one. */
 export function parseEvent(json: unknown): ChainedEvent | undefined {
   const parsed = eventShape.safeParse(json)
   return parsed.success ? parsed.data : undefined
 }
 
 /**
- * The canonical text. Members are named here in their order, which lets the engine's own writer do the work: several times
- * as fast as sorting them for every event. Absent members are undefined, and so not written.
+ * Returns the canonical text. The members are listed here in canonical order, so that `JSON.stringify` writes them: several times as
+ * fast as sorting them for every event. Absent members are undefined and not written.
  */
 export function eventText(event: ChainedEvent): string {
   return JSON.stringify({

@@ -1,7 +1,7 @@
-/** What a caller may ask of the audit trail, as it is given and as it is checked. Source: specification, "GET /v1/audit/events". */
+/** Queries for audit events, as given and as checked. Source: specification, "GET /v1/audit/events". */
 import type { EventAction, EventContext, ResourceType } from './event.ts'
 
-/** Members of an event's context that a filter may name. */
+/** Members of the context of an event that a filter can use. */
 export type ContextMember = Exclude<keyof EventContext, 'traceID' | 'keyID' | 'subject' | 'userEmail'> | 'changeID'
 
 /** One `<resourceType>/<resourceID>` of a filter. */
@@ -10,33 +10,34 @@ export interface ResourceFilter {
   readonly id: string
 }
 
-/** What events are sorted by. */
+/** The member by which events are sorted. */
 export type SortMember = 'timestamp' | 'changeID' | 'requestID' | 'actor' | 'actionType' | 'code'
 
-/** The last event of a page, which the next one goes on from. */
+/** The last event of a page. The next page starts after it. */
 export interface AfterEvent {
+  /** RFC 3339 with an offset. */
   readonly timestamp: string
   readonly changeID: string
 }
 
-/** A checked filter: what is absent matches everything. */
+/** A checked filter. An absent member matches every event. */
 export interface EventFilter {
   readonly accountID: string
   readonly vaultID?: string
-  /** True when an account or workspace above the vault's is asked for: a vault in process knows of none, so no event is in it. */
+  /** True if the filter names a parent account or workspace. An embedded vault has neither, so no event matches. */
   readonly isElsewhere: boolean
-  /** An event matches when it is about one of them. */
+  /** An event matches if it concerns one of them. */
   readonly resources?: readonly ResourceFilter[]
   readonly context: Readonly<Partial<Record<ContextMember, string>>>
   readonly userEmail?: string
   readonly action?: EventAction
   readonly resourceType?: ResourceType
-  /** In nanoseconds since 1970, both included. */
+  /** First and last time, inclusive, in nanoseconds since 1970. */
   readonly from?: bigint
   readonly to?: bigint
 }
 
-/** A checked query. `sort` is undefined for the order unless said: newest first. */
+/** A checked query. Without `sort`, the newest events are first. */
 export interface EventQuery {
   readonly filter: EventFilter
   readonly sort?: { readonly by: SortMember; readonly order: 'ASCENDING' | 'DESCENDING' }
@@ -45,14 +46,14 @@ export interface EventQuery {
   readonly offset: number
 }
 
-/** What `listEvents` takes. Members are named as in the specification; an empty text or a NONE means that nothing is asked. */
+/** The input of `listEvents`. Members are named as in the specification. Empty text and NONE mean that the member is not set. */
 export interface EventQueryInput {
   readonly filterOps: {
     readonly accountID: string
     readonly parentAccountID?: string
     readonly workspaceID?: string
     readonly vaultID?: string
-    /** `<resourceType>/<resourceID>`, as a list or separated by commas; an event matches when it is about one of them. */
+    /** `<resourceType>/<resourceID>`, at most 100, as an array or separated by commas. An event matches if it concerns one of them. */
     readonly resourceIDs?: string | readonly string[]
     readonly context?: {
       readonly changeID?: string
@@ -71,14 +72,15 @@ export interface EventQueryInput {
     readonly request?: { readonly clientInfo?: { readonly userEmail?: string } }
     readonly actionType?: EventAction
     readonly resourceType?: ResourceType
-    /** RFC 3339 with its offset; events at that very time are in. */
+    /** First and last time, inclusive, as RFC 3339 with an offset. */
     readonly startTime?: string
     readonly endTime?: string
   }
   readonly sortOps?: { readonly sortBy?: SortMember; readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE' }
-  /** `nextOps` of the page before; not together with sortOps or offset. */
+  /** `nextOps` of the previous page. Cannot be combined with `sortOps` or `offset`. */
   readonly afterOps?: { readonly timestamp?: string; readonly changeID?: string }
-  /** 25 unless said, 100 at most. */
+  /** Number of events, 1 to 100. Default 25. */
   readonly limit?: number
+  /** Number of events to skip, 0 to 10,000. Default 0. */
   readonly offset?: number
 }

@@ -1,9 +1,9 @@
-/** What an event must look like to be read back: every member known, every number in its range. */
+/** The shape of stored events: every member is known, and every number is in its range. */
 import { z } from 'zod'
 import { MOST_LANES } from '../limits.ts'
 import type { ChainedEvent } from './event.ts'
 
-/** Every action an event can tell of. */
+/** All action types of events. */
 export const EVENT_ACTIONS = [
   'INSERT',
   'GET',
@@ -21,7 +21,7 @@ export const EVENT_ACTIONS = [
   'OPEN_FILE',
 ] as const
 
-/** Every type of resource. */
+/** All resource types. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE'] as const
 
 const text = z.string()
@@ -57,7 +57,7 @@ const nested = z.strictObject({
   content: text.exactOptional(),
 })
 
-/** The format of version 1. */
+/** The shape of an event of version 1. */
 export const eventShape: z.ZodType<ChainedEvent> = z.strictObject({
   v: z.literal(1),
   place: z.strictObject({

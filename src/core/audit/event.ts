@@ -1,9 +1,9 @@
-/** One event of the audit trail: as operations describe it, as it is chained and sealed, and as it is listed. Source: specification, "Audit event". */
+/** Audit events: as an operation describes them, as they are chained and sealed, and as they are listed. Source: specification, "Audit event". */
 
-/** How a caller proved who he is. NONE of them is known for a caller the application vouches for in process: STS unless it says otherwise. */
+/** Authentication mode of the caller. Default `STS`: authenticated by the embedding application. */
 export type AuthMode = 'IDP_JWT' | 'SERVICE_ACCOUNT_JWT' | 'PAT_JWT' | 'API_KEY' | 'STS'
 
-/** Who asked, from where and by which credential, as every event of one request says it. */
+/** The caller, the origin and the credential of a request. All events of one request have the same context. */
 export interface EventContext {
   readonly requestID: string
   readonly traceID: string
@@ -19,11 +19,11 @@ export interface EventContext {
   readonly keyID?: string
   readonly subject?: string
   readonly clientTraceID?: string
-  /** Email of the end user on whose behalf the call was made. */
+  /** Email address of the end user for whom the caller acts. */
   readonly userEmail?: string
 }
 
-/** What was done. */
+/** The kind of an operation. */
 export type EventAction =
   | 'INSERT'
   | 'GET'
@@ -40,10 +40,10 @@ export type EventAction =
   | 'FILE_STATUS'
   | 'OPEN_FILE'
 
-/** What it was done to, in the words of `<resourceType>/<resourceID>`; RECORD rows stand under their table. */
+/** The kind of a resource, as in `<resourceType>/<resourceID>`. */
 export type ResourceType = 'RECORD' | 'TABLE' | 'TOKEN' | 'VAULT' | 'FILE'
 
-/** Rows of one table, as runs of neighbours: `[first row, how many]`. Listed as record ids. */
+/** Rows of one table, as runs of neighbors: `[first row, count]`. They are listed as record ids. */
 export interface EventRows {
   readonly table: string
   readonly runs: readonly (readonly [first: number, count: number])[]
@@ -51,6 +51,7 @@ export interface EventRows {
 
 /** The result of one item of a batch. */
 export interface NestedOutcome {
+  /** HTTP status. */
   readonly code: number
   /** Empty on success. */
   readonly message: string
@@ -59,32 +60,33 @@ export interface NestedOutcome {
   readonly content?: string
 }
 
-/** What an operation says of itself once it has ended, however it ended. */
+/** What an operation records when it ends, whether it succeeds or fails. */
 export interface EventDraft {
   readonly context: EventContext
   readonly action: EventAction
   readonly resourceType: ResourceType
-  /** The table it was about, where it was about one. */
+  /** The table of the request, if it names one. */
   readonly table?: string
   readonly rows?: readonly EventRows[]
   /** HTTP status of the outcome. */
   readonly code: number
+  /** Empty on success. */
   readonly message: string
-  /** The request's body with every value replaced, and equal neighbours folded. */
+  /** The body of the request as JSON text, with every value replaced and equal neighbors merged. */
   readonly content?: string
   readonly nested?: readonly NestedOutcome[]
 }
 
-/** Where an event stands: lane and place in it, both from 1, and the digest (64 hex digits) of the event before; empty for the first. */
+/** The position of an event: chain and sequence number, both from 1, and the digest of the previous event (64 hex digits; empty for the first). */
 export interface EventPlace {
   readonly lane: number
   readonly sequence: number
   readonly previous: string
 }
 
-/** An event as it is digested and sealed: its draft, its place, its id, and its time (RFC 3339, nine decimals, rising in its lane). */
+/** An event as it is digested and sealed. `timestamp` is RFC 3339 in UTC with nine decimals, and rises within a chain. */
 export interface ChainedEvent extends EventDraft {
-  /** Format of this record. */
+  /** Version of the format. */
   readonly v: 1
   readonly place: EventPlace
   readonly changeID: string
@@ -93,7 +95,7 @@ export interface ChainedEvent extends EventDraft {
   readonly accountID: string
 }
 
-/** An event as `listEvents` answers it. */
+/** An event as `listEvents` returns it. */
 export interface AuditEvent {
   readonly context: Omit<EventContext, 'userEmail'> & { readonly changeID: string }
   readonly request: {

@@ -1,4 +1,4 @@
-/** The audit trail as lines of JSON, to be kept and checked elsewhere: header, heads, checkpoints, events, and an end that counts them. */
+/** Writes the lines of an export of the audit trail: header, heads, checkpoints, events and end. */
 import type { Hash } from '../ports/hash.ts'
 import { readUtf8, toHex } from '../util/bytes.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -7,38 +7,38 @@ import type { LaneMark } from './chain-check.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { hashLeaf } from './merkle.ts'
 
-/** Names the format in its first line. */
+/** Name of the format in the header. */
 export const EXPORT_FORMAT = 'audit-export'
 
-/** How many lines of each sort an export has. */
+/** Number of lines of an export by kind. */
 export interface ExportCounts {
   readonly heads: number
   readonly checkpoints: number
   readonly events: number
 }
 
-/** The first line. */
+/** Returns the first line. */
 export function headerLine(vaultID: string): string {
   return jsonCanonical({ strongroom: EXPORT_FORMAT, v: 1, vaultID })
 }
 
-/** One line for each lane, lowest first. Heads come before events, so that the end of every lane is known when it is come to. */
+/** Returns the line of a chain head. Heads come before events, lowest chain first, so that a verifier knows where every chain ends. */
 export function headLine({ lane, sequence, digest, root }: LaneMark): string {
   return jsonCanonical({ head: { lane, sequence, digest, root } })
 }
 
-/** One line for each checkpoint, oldest first. */
+/** Returns the line of a checkpoint. Checkpoints are in order of time. */
 export function checkpointLine({ checkpoint, keyId, signature }: SignedCheckpoint): string {
   const { lanes, ...rest } = checkpoint
   return jsonCanonical({ checkpoint: { checkpoint: { ...rest, lanes: lanes.map((lane) => ({ ...lane })) }, keyId, signature } })
 }
 
-/** One line for each event, by lane and place. The event's own text stands in it unchanged: it is what the digest is of. */
+/** Returns the line of an event. Events are in order of chain and sequence number. The line has the text of the event unchanged, because the digest is of it. */
 export function eventLine(hash: Hash, bytes: Uint8Array): string {
   return `{"digest":"${toHex(hashLeaf(hash, bytes))}","event":${readUtf8(bytes, 0, bytes.length)}}`
 }
 
-/** The last line. */
+/** Returns the last line. */
 export function endLine({ heads, checkpoints, events }: ExportCounts): string {
   const line: JsonValue = { end: true, heads, checkpoints, events }
   return jsonCanonical(line)

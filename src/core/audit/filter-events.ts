@@ -1,22 +1,22 @@
-/** Finds the events a filter asks for, each by itself, so that any number can stream past. */
+/** Tests single events against a filter, so that events can be streamed. */
 import { unreachable } from '../util/unreachable.ts'
 import type { ChainedEvent, EventRows } from './event.ts'
 import type { ContextMember, EventFilter, ResourceFilter } from './event-query.ts'
 import { toNanoseconds } from './instant.ts'
 
-/** A row of a table, as the id of a record is turned into it. */
+/** The row of a record. */
 export interface RecordRow {
   readonly table: string
   readonly row: number
 }
 
-/** The row behind a record's id, or undefined where it is none of this vault. */
+/** Returns the row of a record id; undefined if it is not an id of this vault. */
 export type RowOf = (id: string) => RecordRow | undefined
 
-/** True for the events asked for. */
+/** Returns true for an event that matches. */
 export type EventTest = (event: ChainedEvent) => boolean
 
-/** A filter made ready for many events. */
+/** Compiles a filter. */
 export function createEventTest(filter: EventFilter, rowOf: RowOf): EventTest {
   if (filter.isElsewhere) return () => false
   const tests = [...memberTests(filter), ...contextTests(filter), ...timeTests(filter)]
@@ -39,9 +39,9 @@ function memberTests({ accountID, vaultID, action, resourceType, userEmail }: Ev
 function contextTests({ context }: EventFilter): EventTest[] {
   const { changeID, ...members } = context
   const tests: EventTest[] = changeID === undefined ? [] : [(event) => event.changeID === changeID]
-  // The members left are the context's own: the filter's type has no others.
-  for (const [member, asked] of Object.entries(members) as [Exclude<ContextMember, 'changeID'>, string][]) {
-    tests.push(({ context: told }) => told[member] === asked)
+  // The type of the filter has no other members than those of the context.
+  for (const [member, value] of Object.entries(members) as [Exclude<ContextMember, 'changeID'>, string][]) {
+    tests.push((event) => event.context[member] === value)
   }
   return tests
 }
@@ -56,14 +56,15 @@ function timeTests({ from, to }: EventFilter): EventTest[] {
   ]
 }
 
-/** Tells events about a resource by what they are listed with: rows, the table, or else the vault. Tokens are not kept, so none is found by one. */
+/** Tests whether an event concerns a resource: by its rows, its table or its vault. Events do not store tokens, so no event matches a token. */
 function resourceTest({ type, id }: ResourceFilter, rowOf: RowOf): EventTest {
   switch (type) {
     case 'RECORD':
     case 'FILE': {
       const found = rowOf(id)
       if (found === undefined) return () => false
-      return (event) => (type === 'RECORD' || event.resourceType === 'FILE') && rowsOf(event).some((rows) => holds(rows, found))
+      return (event) =>
+        (type === 'RECORD' || event.resourceType === 'FILE') && rowsOf(event).some((rows) => contains(rows, found))
     }
     case 'TABLE':
       return (event) => event.table === id || rowsOf(event).some(({ table }) => table === id)
@@ -76,12 +77,12 @@ function resourceTest({ type, id }: ResourceFilter, rowOf: RowOf): EventTest {
   }
 }
 
-/** Rows of an event and of the items inside it. */
+/** Returns the rows of an event and of its nested results. */
 function rowsOf({ rows, nested }: ChainedEvent): readonly EventRows[] {
   if (nested === undefined) return rows ?? []
   return [...(rows ?? []), ...nested.flatMap((item) => item.rows ?? [])]
 }
 
-function holds({ table, runs }: EventRows, sought: RecordRow): boolean {
-  return table === sought.table && runs.some(([first, count]) => sought.row >= first && sought.row < first + count)
+function contains({ table, runs }: EventRows, record: RecordRow): boolean {
+  return table === record.table && runs.some(([first, count]) => record.row >= first && record.row < first + count)
 }

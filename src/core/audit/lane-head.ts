@@ -1,29 +1,29 @@
-/** The head of a lane: its last event, and the tree over all of them, as both stand sealed in a row of their own. */
-import { VaultError } from '../errors.ts'
+/** Encodes and decodes the head of a chain: its last event, and the Merkle tree of all its events. */
+import { fault } from '../errors.ts'
 import { HASH_BYTES } from '../ports/hash.ts'
 import { ByteWriter, readI64, readU32, toHex } from '../util/bytes.ts'
 import { fromHex } from './byte-text.ts'
 import type { MerkleTree } from './merkle.ts'
 import { peakBytes } from './merkle.ts'
 
-/** Where a lane has come to. */
+/** The head of a chain. */
 export interface LaneHead {
   readonly lane: number
-  /** How many events it has: the place of the last. */
+  /** Number of events in the chain, which is the sequence number of the last. */
   readonly sequence: number
-  /** The last event's digest, 64 hex digits. */
+  /** Digest of the last event, 64 hex digits. */
   readonly digest: string
-  /** Its time, in nanoseconds since 1970. */
+  /** Time of the last event, in nanoseconds since 1970. */
   readonly at: bigint
-  /** The tree over the digests of all its events, so that a checkpoint need not read them. */
+  /** Merkle tree of the digests of all events, so that a checkpoint does not read them. */
   readonly tree: MerkleTree
 }
 
-/** First byte of a head's layout: version 1 | lane 4 | sequence 4 | time 8 | digest 32 | peaks of the tree. */
+/** Version of the layout. Layout in bytes, big-endian: version 1 | chain 4 | sequence 4 | time 8 | digest 32 | peaks of the tree. */
 const VERSION = 1
 const FIXED_BYTES = 1 + 4 + 4 + 8 + HASH_BYTES
 
-/** The head as bytes. */
+/** Returns the bytes of a head. */
 export function encodeHead({ lane, sequence, digest, at, tree }: LaneHead): Uint8Array {
   const out = new ByteWriter(FIXED_BYTES + tree.peaks.length)
   out.u8(VERSION)
@@ -35,11 +35,11 @@ export function encodeHead({ lane, sequence, digest, at, tree }: LaneHead): Uint
   return out.written()
 }
 
-/** The head of these bytes. Throws `internal` when they are none. */
+/** Returns the head of these bytes. Throws `data_loss` if they are not a head in a known format. */
 export function decodeHead(bytes: Uint8Array): LaneHead {
-  const sequence = readU32(bytes, 5)
-  if (bytes[0] !== VERSION || bytes.length !== FIXED_BYTES + peakBytes(sequence)) {
-    throw new VaultError('internal', 'The head of a lane of the audit trail cannot be read: it is not in a known format.')
+  const sequence = bytes.length < FIXED_BYTES ? undefined : readU32(bytes, 5)
+  if (bytes[0] !== VERSION || sequence === undefined || bytes.length !== FIXED_BYTES + peakBytes(sequence)) {
+    throw fault('data_loss')`The head of an audit chain has an unknown format. Run vault.verifyAudit().`
   }
   return {
     lane: readU32(bytes, 1),

@@ -1,11 +1,11 @@
-/** An event as `listEvents` answers it: rows become record ids again. Source: specification, "Audit event". */
+/** Converts stored events to the form that `listEvents` returns. Source: specification, "Audit event". */
 import type { AuditEvent, ChainedEvent, EventRows, NestedOutcome } from './event.ts'
 import { fromRuns } from './row-runs.ts'
 
-/** The ids of records by their rows, in the order given; none where the table is no more. */
+/** Returns the record ids of rows, in order; an empty list if the table does not exist. */
 export type IdsOf = (table: string, rows: readonly number[]) => readonly string[]
 
-/** The event in the words of the interface. */
+/** Returns an event with record ids in place of rows. */
 export function toAuditEvent(event: ChainedEvent, idsOf: IdsOf): AuditEvent {
   const { userEmail, ...context } = event.context
   const { code, message, timestamp, content, nested } = event
@@ -28,7 +28,7 @@ export function toAuditEvent(event: ChainedEvent, idsOf: IdsOf): AuditEvent {
   }
 }
 
-/** What it was about: its table and its records, or the vault where it was about neither. */
+/** Returns the table and the records of an event, or its vault if it has neither. */
 function resourcesOf({ table, rows, resourceType, vaultID }: ChainedEvent, idsOf: IdsOf): string[] {
   const type = resourceType === 'FILE' ? 'FILE' : 'RECORD'
   const records = (rows ?? []).flatMap((of) => idsIn(of, idsOf)).map((id) => `${type}/${id}`)
@@ -41,7 +41,7 @@ function toNested({ code, message, rows, resourceType, content }: NestedOutcome,
   return {
     code,
     message,
-    // Unresolved, or more than one identifier can name: left empty, as the specification allows.
+    // Empty if there is no record or more than one, as the specification allows.
     identifier: id === undefined || others.length > 0 ? '' : `${resourceType}/${id}`,
     ...(content === undefined ? {} : { data: { content } }),
   }

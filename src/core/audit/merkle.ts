@@ -1,32 +1,32 @@
-/** Merkle trees over hashed leaves, grown one leaf at a time and kept as their few full subtrees. Source: RFC 9162, section 2.1. */
+/** Merkle trees of hashed leaves. A tree grows by one leaf at a time and is stored as the roots of its full subtrees. Source: RFC 9162, section 2.1. */
 import type { Hash } from '../ports/hash.ts'
 import { HASH_BYTES } from '../ports/hash.ts'
 
-/** First byte of what is hashed to a leaf. A node has another, so that no node can be taken for a leaf. */
+/** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */
 export const LEAF_PREFIX = 0
 const NODE_PREFIX = 1
 const NODE_BYTES = 1 + 2 * HASH_BYTES
-/** Full subtrees a tree can have: as many as a size that is a safe integer has bits. */
-const MOST_PEAKS = 53
+/** Maximum number of full subtrees: the number of bits of a safe integer. */
+const MAX_PEAKS = 53
 
-/** A tree of `size` leaves, as the roots of its full subtrees from the largest down, one behind the other: one for each bit set in `size`. */
+/** A tree of `size` leaves. `peaks` has the roots of its full subtrees, largest first, HASH_BYTES each: one for each bit set in `size`. */
 export interface MerkleTree {
   readonly size: number
   readonly peaks: Uint8Array
 }
 
-/** The tree without leaves. */
+/** The empty tree. */
 export const EMPTY_TREE: MerkleTree = { size: 0, peaks: new Uint8Array(0) }
 
-/** Bytes the peaks of a tree of this size have. */
+/** Returns the length of the peaks of a tree with `size` leaves, in bytes. */
 export function peakBytes(size: number): number {
   let peaks = 0
-  // Sizes may be past 2^31, where the bit operators of the language are signed.
+  // No bit operators: they are signed beyond 2^31.
   for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) peaks += rest % 2
   return peaks * HASH_BYTES
 }
 
-/** The hash of a leaf: SHA-256 of a zero byte and the bytes. */
+/** Returns the hash of a leaf: SHA-256 of a zero byte and the bytes. */
 export function hashLeaf(hash: Hash, bytes: Uint8Array): Uint8Array {
   const input = new Uint8Array(1 + bytes.length)
   input[0] = LEAF_PREFIX
@@ -34,7 +34,7 @@ export function hashLeaf(hash: Hash, bytes: Uint8Array): Uint8Array {
   return hashPrefixed(hash, input)
 }
 
-/** The hash of bytes that already have the zero byte of a leaf before them. */
+/** Returns the hash of bytes that already begin with the prefix of a leaf or node. */
 export function hashPrefixed(hash: Hash, prefixed: Uint8Array): Uint8Array {
   return hash.sha256({ bytes: prefixed, ends: Uint32Array.of(prefixed.length), count: 1 })
 }
@@ -42,14 +42,14 @@ export function hashPrefixed(hash: Hash, prefixed: Uint8Array): Uint8Array {
 /** A tree that grows. */
 export class MerkleBuilder {
   readonly #hash: Hash
-  /** What is hashed to a node: its mark, then both sides. */
+  /** Input of a node hash: the prefix, then both children. */
   readonly #pair = new Uint8Array(NODE_BYTES)
   readonly #pairEnd = Uint32Array.of(NODE_BYTES)
   #peaks: Uint8Array
   #end: number
   #size: number
 
-  /** Goes on from a tree that was kept, or from none. */
+  /** Continues a stored tree, or starts an empty one. */
   constructor(hash: Hash, { size, peaks }: MerkleTree = EMPTY_TREE) {
     this.#hash = hash
     this.#size = size
@@ -59,11 +59,11 @@ export class MerkleBuilder {
     this.#pair[0] = NODE_PREFIX
   }
 
-  /** Adds the hash of a leaf behind all others. */
+  /** Appends the hash of a leaf. */
   append(leaf: Uint8Array): void {
     let node = leaf
     let end = this.#end
-    // Every low bit set in the size is a full subtree as large as what is being added: both become one twice as large.
+    // Each trailing bit set in the size is a full subtree as large as `node`. Both become one subtree of twice the size.
     for (let rest = this.#size; rest % 2 === 1; rest = (rest - 1) / 2) {
       end -= HASH_BYTES
       node = this.#node(end, node)
@@ -74,19 +74,19 @@ export class MerkleBuilder {
     this.#size++
   }
 
-  /** A tree that is appended to once, as a lane's is, never comes here. */
+  /** Grows the buffer to its maximum. Never called for a tree that is appended to once, as the tree of a chain head is. */
   #grow(): void {
-    const grown = new Uint8Array(MOST_PEAKS * HASH_BYTES)
+    const grown = new Uint8Array(MAX_PEAKS * HASH_BYTES)
     grown.set(this.#peaks)
     this.#peaks = grown
   }
 
-  /** The tree as it stands, to be kept. */
+  /** Returns the current tree, to be stored. */
   tree(): MerkleTree {
     return { size: this.#size, peaks: this.#peaks.slice(0, this.#end) }
   }
 
-  /** The hash that stands for all leaves in their order; of none, the hash of nothing. */
+  /** Returns the root hash of all leaves; for an empty tree, the hash of no bytes. */
   root(): Uint8Array {
     let end = this.#end - HASH_BYTES
     if (end < 0) return hashPrefixed(this.#hash, new Uint8Array(0))
@@ -98,7 +98,7 @@ export class MerkleBuilder {
     return node
   }
 
-  /** The node over the peak at `start` and what stands right of it. */
+  /** Returns the node hash of the peak at offset `start` and its right sibling. */
   #node(start: number, right: Uint8Array): Uint8Array {
     this.#pair.set(this.#peaks.subarray(start, start + HASH_BYTES), 1)
     this.#pair.set(right, 1 + HASH_BYTES)

@@ -1,61 +1,61 @@
-/** Cuts a page out of matching events, in the order asked for, holding no more of them than the page needs. */
+/** Collects a page of matching events, in the requested order. Holds at most twice the events that the page needs. */
 import { unreachable } from '../util/unreachable.ts'
 import type { ChainedEvent } from './event.ts'
 import type { AfterEvent, EventQuery, SortMember } from './event-query.ts'
 
-/** One page. `next` is where the next one goes on; absent where there is none, or where pages are asked for by offset or sorted. */
+/** One page. `next` is where the next page starts; absent on the last page, and for queries with offset or sorting. */
 export interface EventPage {
   readonly events: readonly ChainedEvent[]
   readonly next?: AfterEvent
 }
 
-/** Negative when the left event comes first. */
+/** Returns a negative number if the left event is first. */
 type Order = (left: ChainedEvent, right: ChainedEvent) => number
 
-/** Takes matching events in any order, as they are found, and answers the page. */
+/** Takes matching events in any order and returns the page. */
 export class EventPager {
   readonly #query: EventQuery
   readonly #order: Order
-  /** Events up to the end of the page, and one more to know whether another page follows. */
-  readonly #most: number
-  #kept: ChainedEvent[] = []
+  /** Number of events up to the end of the page, and one more that shows whether a next page exists. */
+  readonly #limit: number
+  #events: ChainedEvent[] = []
 
   constructor(query: EventQuery) {
     this.#query = query
     this.#order = orderOf(query)
-    this.#most = query.offset + query.limit + 1
+    this.#limit = query.offset + query.limit + 1
   }
 
-  /** Takes a matching event; one that stands on an earlier page is passed over. */
+  /** Adds a matching event. Ignores events of earlier pages. */
   add(event: ChainedEvent): void {
     const { after } = this.#query
     if (after !== undefined && newestFirst(after, event) >= 0) return
-    this.#kept.push(event)
-    // Sorting now and then, rather than for every event, keeps each of them cheap.
-    if (this.#kept.length >= 2 * this.#most) this.#cut()
+    this.#events.push(event)
+    // Sorts once per so many events, not for every event.
+    if (this.#events.length >= 2 * this.#limit) this.#cut()
   }
 
-  /** True when no event older than all that were added can be on the page, provided nothing is sorted. */
+  /** True if no event older than all added ones can be on the page. Never true for sorted queries. */
   get isFull(): boolean {
-    return this.#query.sort === undefined && this.#kept.length >= this.#most
+    return this.#query.sort === undefined && this.#events.length >= this.#limit
   }
 
-  /** The page out of all that was added. */
+  /** Returns the page of the added events. */
   page(): EventPage {
     this.#cut()
     const { offset, limit, sort } = this.#query
-    const events = this.#kept.slice(offset, offset + limit)
+    const events = this.#events.slice(offset, offset + limit)
     const last = events.at(-1)
-    if (last === undefined || this.#kept.length < this.#most || sort !== undefined || offset > 0) return { events }
+    if (last === undefined || this.#events.length < this.#limit || sort !== undefined || offset > 0) return { events }
     return { events, next: { timestamp: last.timestamp, changeID: last.changeID } }
   }
 
   #cut(): void {
-    this.#kept = this.#kept.sort(this.#order).slice(0, this.#most)
+    this.#events = this.#events.sort(this.#order).slice(0, this.#limit)
   }
 }
 
-/** Events alike in what they are sorted by stand newest first. */
+/** Returns the order of a query. Events with equal sort keys are newest first. */
 function orderOf({ sort }: EventQuery): Order {
   if (sort === undefined) return newestFirst
   const { by, order } = sort
@@ -67,7 +67,7 @@ function orderOf({ sort }: EventQuery): Order {
   }
 }
 
-/** By time, then by id: lanes may have events of one moment, but no two have one id. All timestamps are equally long, so their texts order as they do. */
+/** Compares by time, then by id: events of two chains can have equal times, but never equal ids. Timestamps have equal length, so their texts order as the times do. */
 function newestFirst(left: AfterEvent, right: AfterEvent): number {
   return compare(right.timestamp, left.timestamp) || compare(right.changeID, left.changeID)
 }

@@ -1,32 +1,31 @@
-/** Checks what a caller asks of the audit trail; the refusal names the member, and quotes nothing. */
+/** Parses the query of `listEvents`. Errors name the member and quote no value. */
 import { z } from 'zod'
-import { type ErrorCode, VaultError } from '../errors.ts'
+import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
 import { DEFAULT_PAGE, LONGEST_CLIENT_TRACE } from '../limits.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { AfterEvent, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
 import { EVENT_ACTIONS, RESOURCE_TYPES } from './event-shape.ts'
 import { parseInstant } from './instant.ts'
 
-const VERB = 'List events'
-/** Events an offset may pass over: they are all held at once. Farther pages are had by `afterOps`. */
-const FARTHEST_OFFSET = 10_000
-/** Events a page may hold at most. */
-const LONGEST_PAGE = 100
-/** Characters any text of a query may have. */
-const LONGEST_TEXT = 1000
-/** Characters the list of resources may have as one text. */
-const LONGEST_LIST = 10_000
-/** Resources one query may name. */
-const MOST_RESOURCES = 100
+/** Maximum offset: all skipped events are in memory. Later pages need `afterOps`. */
+const MAX_OFFSET = 10_000
+/** Maximum number of events of a page. */
+const MAX_PAGE_SIZE = 100
+/** Maximum length of any text of a query, in UTF-16 units. */
+const MAX_TEXT_LENGTH = 1000
+/** Maximum length of resources as one text, in UTF-16 units. */
+const MAX_LIST_LENGTH = 10_000
+/** Maximum number of resources of a query. */
+const MAX_RESOURCES = 100
 
-const text = z.string().max(LONGEST_TEXT).optional()
+const text = z.string().max(MAX_TEXT_LENGTH).optional()
 
 const filterShape = z.strictObject({
-  accountID: z.string().min(1).max(LONGEST_TEXT),
+  accountID: z.string().min(1).max(MAX_TEXT_LENGTH),
   parentAccountID: text,
   workspaceID: text,
   vaultID: text,
-  resourceIDs: z.union([z.string().max(LONGEST_LIST), z.array(z.string().max(LONGEST_TEXT))]).optional(),
+  resourceIDs: z.union([z.string().max(MAX_LIST_LENGTH), z.array(z.string().max(MAX_TEXT_LENGTH))]).optional(),
   context: z
     .strictObject({
       changeID: text,
@@ -63,19 +62,19 @@ const queryShape = z.strictObject({
   offset: z.unknown().optional(),
 })
 
-type GivenFilter = z.infer<typeof filterShape>
-type GivenQuery = z.infer<typeof queryShape>
+type FilterInput = z.infer<typeof filterShape>
+type QueryInput = z.infer<typeof queryShape>
 
-/** Words by which a member of the context says that nothing is asked of it. */
-const NOTHING: ReadonlySet<string> = new Set(['', 'NONE', 'ACCESS_NONE', 'AUTH_NONE'])
+/** Values of a context member that mean that it is not set. */
+const UNSET: ReadonlySet<string> = new Set(['', 'NONE', 'ACCESS_NONE', 'AUTH_NONE'])
 
 /**
- * The query behind untrusted input; its shape is `EventQueryInput`. Throws `invalid_request` naming the member at fault, with
- * gRPC code 11 where limit or offset is out of range.
+ * Returns the checked query of untrusted input in the shape of `EventQueryInput`. Throws `invalid_request` for an invalid member,
+ * `out_of_range` for `limit` and `offset`, and `limit_exceeded` for too many resources. Errors name the member.
  */
 export function parseEventQuery(input: unknown): EventQuery {
   const parsed = queryShape.safeParse(input)
-  if (!parsed.success) throw refusal(memberOf(parsed.error.issues[0]), 'is not as described; correct it, or leave it out')
+  if (!parsed.success) throw issueFault(parsed.error.issues[0])
   const { filterOps, limit, offset } = parsed.data
   const sort = sortOf(parsed.data)
   const after = afterOf(parsed.data)
@@ -83,18 +82,18 @@ export function parseEventQuery(input: unknown): EventQuery {
     filter: filterOf(filterOps),
     ...(sort === undefined ? {} : { sort }),
     ...(after === undefined ? {} : { after }),
-    limit: wholeNumber('limit', limit ?? DEFAULT_PAGE, [1, LONGEST_PAGE]),
-    offset: wholeNumber('offset', offset ?? 0, [0, FARTHEST_OFFSET]),
+    limit: integer('limit', limit ?? DEFAULT_PAGE, [1, MAX_PAGE_SIZE]),
+    offset: integer('offset', offset ?? 0, [0, MAX_OFFSET]),
   }
 }
 
-function filterOf(given: GivenFilter): EventFilter {
+function filterOf(given: FilterInput): EventFilter {
   const { accountID, vaultID, parentAccountID, workspaceID, actionType, resourceType } = given
   const userEmail = given.request?.clientInfo?.userEmail
   const resources = resourcesOf(given.resourceIDs)
   const from = instantOf('filterOps.startTime', given.startTime)
   const to = instantOf('filterOps.endTime', given.endTime)
-  const context = Object.entries(given.context ?? {}).filter(([, asked]) => asked !== undefined && !NOTHING.has(asked))
+  const context = Object.entries(given.context ?? {}).filter(([, value]) => value !== undefined && !UNSET.has(value))
   return {
     accountID,
     isElsewhere: isGiven(parentAccountID) || isGiven(workspaceID),
@@ -109,16 +108,16 @@ function filterOf(given: GivenFilter): EventFilter {
   }
 }
 
-/** Empty texts between commas are passed over. */
-function resourcesOf(given: GivenFilter['resourceIDs']): ResourceFilter[] {
+/** Returns the resources of a filter. Ignores empty text between commas. */
+function resourcesOf(given: FilterInput['resourceIDs']): ResourceFilter[] {
   const texts = (typeof given === 'string' ? given.split(',') : (given ?? [])).map((one) => one.trim()).filter(isGiven)
-  if (texts.length > MOST_RESOURCES)
-    throw refusal('filterOps.resourceIDs', `names more than ${MOST_RESOURCES} resources`, 'limit_exceeded')
+  if (texts.length > MAX_RESOURCES)
+    throw invalid('filterOps.resourceIDs', `names more than ${MAX_RESOURCES} resources`, 'limit_exceeded')
   return texts.map((one) => {
     const slash = one.indexOf('/')
     const type = RESOURCE_TYPES.find((known) => known === one.slice(0, slash))
     if (type === undefined || slash === one.length - 1) {
-      throw refusal('filterOps.resourceIDs', 'must hold <resourceType>/<resourceID>, such as RECORD/ and the id of a record')
+      throw invalid('filterOps.resourceIDs', 'must have the form <resourceType>/<resourceID>, such as RECORD/ and a record id')
     }
     return { type, id: one.slice(slash + 1) }
   })
@@ -127,45 +126,46 @@ function resourcesOf(given: GivenFilter['resourceIDs']): ResourceFilter[] {
 function instantOf(member: string, given: string | undefined): bigint | undefined {
   if (!isGiven(given)) return undefined
   const at = parseInstant(given)
-  if (at === undefined) throw refusal(member, 'must be a time as RFC 3339 text with its offset, such as 2026-01-31T23:59:59Z')
+  if (at === undefined) throw invalid(member, 'must be an RFC 3339 time with an offset, such as 2026-01-31T23:59:59Z')
   return at
 }
 
-/** Without a member to sort by there is only the direction: of the time. */
-function sortOf({ sortOps }: GivenQuery): EventQuery['sort'] {
+/** Returns the order of a query. A direction without a member means the time. */
+function sortOf({ sortOps }: QueryInput): EventQuery['sort'] {
   const [by, order] = [sortOps?.sortBy ?? '', sortOps?.orderBy ?? '']
   if (by === '' && (order === '' || order === 'NONE')) return undefined
   return { by: by === '' ? 'timestamp' : by, order: order === 'ASCENDING' ? 'ASCENDING' : 'DESCENDING' }
 }
 
-function afterOf(query: GivenQuery): AfterEvent | undefined {
+function afterOf(query: QueryInput): AfterEvent | undefined {
   const { afterOps, offset } = query
   const [timestamp, changeID] = [afterOps?.timestamp ?? '', afterOps?.changeID ?? '']
   if (timestamp === '' && changeID === '') return undefined
-  if (timestamp === '' || changeID === '') throw refusal('afterOps', 'needs both timestamp and changeID, as nextOps gave them')
-  if (sortOf(query) !== undefined) throw refusal('afterOps', 'does not go together with sortOps')
-  if (offset !== undefined) throw refusal('afterOps', 'does not go together with offset')
+  if (timestamp === '' || changeID === '') throw invalid('afterOps', 'must have both timestamp and changeID, as nextOps has')
+  if (sortOf(query) !== undefined) throw invalid('afterOps', 'cannot be combined with sortOps')
+  if (offset !== undefined) throw invalid('afterOps', 'cannot be combined with offset')
   const at = instantOf('afterOps.timestamp', timestamp)
   return at === undefined ? undefined : { timestamp: toTimestamp(at), changeID }
 }
 
-function wholeNumber(member: string, given: unknown, [least, most]: readonly [number, number]): number {
-  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= least && given <= most) return given
-  throw refusal(member, `must be a whole number from ${least} to ${most}`, 'out_of_range')
+function integer(member: string, given: unknown, [min, max]: readonly [number, number]): number {
+  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= min && given <= max) return given
+  throw invalid(member, `must be an integer from ${min} to ${max}`, 'out_of_range')
 }
 
-/** Where the input was at fault: for an unknown member, the place it stands in. Its name is the caller's, and may be anything. */
-function memberOf(issue: z.core.$ZodIssue | undefined): string {
+/** Returns the error of an invalid shape. The name of an unknown member comes from the caller and can be a value, so it is not repeated. */
+function issueFault(issue: z.core.$ZodIssue | undefined): Fault {
   const path = issue?.path.map(String).join('.') ?? ''
-  if (issue?.code === 'unrecognized_keys') return `a member of ${path === '' ? 'the query' : path} that nobody knows`
-  return path === '' ? 'the query' : path
+  const member = path === '' ? 'The query' : path
+  return invalid(member, issue?.code === 'unrecognized_keys' ? 'has an unknown member' : 'has an invalid value')
 }
 
-function refusal(member: string, fault: string, code: ErrorCode = 'invalid_request'): VaultError {
-  return new VaultError(code, `${VERB} failed. ${member} ${fault}.`)
+/** `member` is a path of the query shape, never text of the caller. */
+function invalid(member: string, problem: string, code: ErrorCode = 'invalid_request'): Fault {
+  return fault(code)`${words(member)} ${words(problem)}.`
 }
 
-/** The empty text asks for nothing. */
+/** False for the empty text, which means that a member is not set. */
 function isGiven<Text extends string>(given: Text | undefined): given is Exclude<Text, ''> {
   return given !== undefined && given !== ''
 }

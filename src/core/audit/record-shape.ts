@@ -1,26 +1,26 @@
-/** What an event keeps of an input: the members its operation names, with every value replaced, and equal neighbours of a list told once. */
+/** Records the input of an operation: the members it names, with every value replaced and equal neighbors of a list merged. */
 import { type IsName, UNKNOWN_NAME } from '../errors.ts'
 
 /**
- * How a member is told. `value`: replaced, a list of them counted. `name`: as it is where the schema has it. `columns`: an object's
- * members, or a list's, where the schema has them as names. `flag` and `number`: as they are. A list: as it is where it is
- * one of these words. An object: member by member, and so each of a list of objects.
+ * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the
+ * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. A list: unchanged if it is one
+ * of these words. An object: member by member, also for each item of a list.
  */
 export type RecordedShape = 'value' | 'name' | 'columns' | 'flag' | 'number' | readonly string[] | Members
 
-/** The members that are told. */
+/** The members that are recorded. */
 export interface Members {
   readonly [member: string]: RecordedShape
 }
 
-/** Stands in place of every value. */
+/** Replaces every value. */
 const REPLACED = '*REDACTED*'
-/** Different entries of one list that are told; of those behind them, only how many there are. */
-const MOST_ENTRIES = 100
-/** Members of one object that are told. */
-const MOST_MEMBERS = 1000
+/** Maximum number of different entries of one list. Of the others, only the count is recorded. */
+const MAX_ENTRIES = 100
+/** Maximum number of members of one object that are recorded. */
+const MAX_MEMBERS = 1000
 
-/** The JSON text of an input for `data.content`. Nothing passes but words of the shape, names of the schema, flags, whole numbers and counts. */
+/** The JSON text of an input for `data.content`. It holds only words of the shape, names of the schema, flags, integers and counts. */
 export function recordShape(given: unknown, shape: RecordedShape, isName: IsName): string {
   return JSON.stringify(fold(given, shape, isName))
 }
@@ -44,8 +44,8 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
 function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
   if (!isPlain(part)) return REPLACED
   return foldMembers(part, (name, value) => {
-    const told = Object.hasOwn(shape, name) ? shape[name] : undefined
-    return told === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, told, isName)]
+    const memberShape = Object.hasOwn(shape, name) ? shape[name] : undefined
+    return memberShape === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, memberShape, isName)]
   })
 }
 
@@ -58,13 +58,13 @@ function isKnown(name: unknown, isName: IsName): boolean {
   return typeof name === 'string' && isName(name)
 }
 
-/** Members in the order they stand; those that are undefined are not there. */
+/** Replaces the members of an object, in order. Members that are undefined are left out. */
 function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown]): object {
   const members = Object.entries(part).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(members.slice(0, MOST_MEMBERS).map(([name, value]) => foldMember(name, value)))
+  return Object.fromEntries(members.slice(0, MAX_MEMBERS).map(([name, value]) => foldMember(name, value)))
 }
 
-/** One entry for each run of neighbours that are alike, with their number where it is more than one. */
+/** Returns one entry for each run of equal neighbors, with their count if there is more than one. */
 function foldList(
   list: readonly unknown[],
   alike: (left: unknown, right: unknown) => boolean,
@@ -72,7 +72,7 @@ function foldList(
 ): unknown[] {
   const entries: unknown[] = []
   let start = 0
-  while (start < list.length && entries.length < MOST_ENTRIES) {
+  while (start < list.length && entries.length < MAX_ENTRIES) {
     let end = start + 1
     while (end < list.length && alike(list[start], list[end])) end++
     entries.push(counted(foldItem(list[start]), end - start))
@@ -87,7 +87,7 @@ function counted(entry: unknown, times: number): unknown {
   return typeof entry === 'object' && entry !== null ? { ...entry, times } : { each: entry, times }
 }
 
-/** True when two items are surely told alike: the same members in the same order, the same columns, equal choices. */
+/** True if two items are recorded in the same way: the same members in the same order, the same columns, and equal options. */
 function areAlike(left: unknown, right: unknown, shape: Members): boolean {
   if (!isPlain(left) || !isPlain(right) || !areSameNames(left, right)) return false
   for (const name of Object.keys(left)) {
@@ -115,7 +115,7 @@ function isWords(shape: RecordedShape): shape is readonly string[] {
   return isList(shape)
 }
 
-/** `Array.isArray` without its `any`. */
+/** `Array.isArray` for a readonly list. */
 function isList(part: unknown): part is readonly unknown[] {
   return Array.isArray(part)
 }

@@ -1,6 +1,6 @@
-/** Rows as runs of neighbours: a thousand records inserted together take one pair of numbers. */
+/** Row ids as runs of neighbors: a thousand records inserted together take one pair of numbers. */
 
-/** `[first row, how many]` for each run, in the order given. */
+/** Returns `[first row, count]` for each run, in the order given. */
 export function toRuns(rows: readonly number[]): (readonly [first: number, count: number])[] {
   const runs: [number, number][] = []
   for (const row of rows) {
@@ -11,7 +11,7 @@ export function toRuns(rows: readonly number[]): (readonly [first: number, count
   return runs
 }
 
-/** The rows of these runs, one by one. */
+/** Returns the rows of these runs, in order. */
 export function fromRuns(runs: readonly (readonly [first: number, count: number])[]): number[] {
   return runs.flatMap(([first, count]) => Array.from({ length: count }, (_, step) => first + step))
 }

@@ -1,5 +1,5 @@
-/** What core asks of luck. */
+/** Source of random bytes for keys, ids and tokens. */
 export interface Entropy {
-  /** `count` bytes from a cryptographically secure source, in a buffer of the caller's own. */
+  /** Returns exactly `count` bytes of a cryptographically secure generator, in a buffer that the source does not use again. */
   bytes(count: number): Uint8Array
 }

@@ -1,11 +1,11 @@
-/** What core asks of unkeyed hashing. */
+/** Unkeyed hashing, for the chains and Merkle trees of the audit trail. */
 import type { Slab } from '../util/slab.ts'
 
-/** Bytes of a SHA-256 hash. */
+/** Length of a SHA-256 hash in bytes. */
 export const HASH_BYTES = 32
 
-/** SHA-256 (FIPS 180-4). */
+/** SHA-256. Source: FIPS 180-4. */
 export interface Hash {
-  /** HASH_BYTES for each input, one after the other. */
+  /** Returns HASH_BYTES for each input, in order, in one array. Synchronous. */
   sha256(inputs: Slab): Uint8Array
 }

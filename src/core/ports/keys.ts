@@ -1,80 +1,100 @@
-/** What core asks of keys: all keyed work, lists in and lists out, no nonce and no key bytes in any signature. */
+/** Keys: all keyed work of the vault. Methods take lists and return lists. No signature contains a nonce or key bytes. */
 import type { Slab } from '../util/slab.ts'
 
-/** Bytes of associated data that stand beside each sealed body. */
+/** Length of the associated data of each sealed body, in bytes. */
 export const CONTEXT_BYTES = 32
-/** Bytes a digest has. */
+/** Length of a digest in bytes. */
 export const DIGEST_BYTES = 16
-/** 32-bit words a pointer has before it is disguised: space 16 bits | row 48 | check 58 right-aligned in 64. */
+/** Number of 32-bit words of a decrypted pointer. Layout in bits: object id 16 | row 48 | token check 58, right-aligned in 64. */
 export const POINTER_WORDS = 4
 
-/** What a list of bodies opened to. A body that did not open has an empty plaintext and a 0 in `opened`. */
+/** The result of opening a list of bodies. */
 export interface Opened {
+  /** One plaintext for each body, in order; empty for a body that did not open. */
   readonly plaintexts: Slab
+  /** One byte for each body, in order: 1 if it opened, else 0. */
   readonly opened: Uint8Array
 }
 
-/** What a list of texts was once undisguised. `wellFormed[i]` is 0 where the text is no version 4 UUID; its words are then 0. */
+/** The result of decrypting a list of pointers. */
 export interface Undisguised {
+  /** POINTER_WORDS words for each text, in order; zeros for a text that is not well-formed. */
   readonly words: Uint32Array
+  /** One byte for each text, in order: 1 if it is a version 4 UUID, else 0. */
   readonly wellFormed: Uint8Array
 }
 
-/** One of the numbers 0 to `domain` - 1, to be moved by a permutation of them. */
+/** A number to encrypt within its domain, as in format-preserving encryption by ranks. */
 export interface Rank {
+  /** A number from 0 to `domain` - 1. */
   readonly value: bigint
+  /** The size of the domain, at least 10^6. */
   readonly domain: bigint
-  /** Text that stays in clear beside what the number stands for; every context has a permutation of its own. Empty unless given. */
+  /** Text for the tweak. Each tweak text gives another permutation of the domain. Default: empty text. */
   readonly context?: string
 }
 
-/** The keys of one open vault at work. Source of the constructions: docs/security.md. */
+/**
+ * The keys of one open vault. All methods are synchronous, and results are in the order of the inputs. Methods throw `internal` for
+ * lists whose lengths do not fit. Source: docs/security.md.
+ */
 export interface KeyRing {
-  /** Version of the root key that new bodies are sealed under, 1 to 65535. */
+  /** Version of the root key for new bodies, from 1 to 65535. */
   readonly newestVersion: number
   /**
-   * Seals each plaintext under the newest key of this purpose: `header | nonce 24 | ciphertext | tag 16`, the header
-   * written as given and in clear. `contexts` holds CONTEXT_BYTES of associated data for each. XAES-256-GCM.
+   * Seals each plaintext with the newest key of a purpose, by XAES-256-GCM. Returns bodies with this layout in bytes: `header | nonce
+   * 24 | ciphertext | tag 16`. The header is copied in plaintext. `associatedData` has AAD_BYTES for each plaintext.
    */
-  seal(purpose: string, header: Uint8Array, plaintexts: Slab, contexts: Uint8Array): Slab
-  /** Opens bodies whose header has `headerBytes` bytes and whose root key has the version named for each. Unknown version or bad tag: not opened. */
-  open(purpose: string, headerBytes: number, versions: Uint16Array, bodies: Slab, contexts: Uint8Array): Opened
-  /** DIGEST_BYTES for each input, one after the other, under the digest key of this scope. AES-256-CMAC. Never rotates. */
+  seal(purpose: string, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
+  /**
+   * Opens bodies with a header of `headerBytes` bytes. `versions` has the root key version of each body, and `associatedData` has
+   * AAD_BYTES for each. A body with an unknown version or a wrong tag does not open; the others do. Never throws for a bad body.
+   */
+  open(purpose: string, headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened
+  /** Returns DIGEST_BYTES for each input, by AES-256-CMAC with the digest key of a scope. The key never rotates. */
   digest(scope: string, inputs: Slab): Uint8Array
-  /** One UUID text (version 4, lower case) for every POINTER_WORDS words. FF1, radix 2, length 122. */
+  /** Encrypts pointers of POINTER_WORDS words each. Returns one UUID (version 4, lower case) for each. FF1, radix 2, length 122. */
   disguise(words: Uint32Array): string[]
-  /** The words behind each text. Any text is accepted; what is no UUID of version 4 is marked. */
+  /** Decrypts pointers: the inverse. Accepts any text and marks those that are not well-formed. */
   undisguise(texts: readonly string[]): Undisguised
   /**
-   * Where each number stands in the permutation of its domain and context, under the cipher key of this scope. FF1, radix 10, as
-   * many digits as the largest number of the domain, cycle-walking. Never rotates. Domains below 10^6 are refused.
+   * Encrypts each number within its domain with the cipher key of a scope. FF1, radix 10, with as many digits as the largest number of
+   * the domain has, and cycle walking. The key never rotates. Throws `internal` for a domain below 10^6.
    */
   encipher(scope: string, ranks: readonly Rank[]): bigint[]
-  /** The way back: the number that `encipher` moved to this one. */
+  /** Decrypts each number: the inverse. */
   decipher(scope: string, ranks: readonly Rank[]): bigint[]
 }
 
-/** One root key of a vault: 32 random bytes from which all its other keys are derived. */
+/** One root key of a vault. All other keys are derived from root keys. */
 export interface RootKey {
+  /** From 1 to 65535. */
   readonly version: number
+  /** 32 random bytes. */
   readonly secret: Uint8Array
 }
 
-/** Makes a key ring from root keys; the tweak of pointers and all derivations are bound to the vault's id. */
+/** Creates key rings. */
 export interface KeyEngine {
+  /** Returns a key ring with at least one root key. The tweak of pointers and all derived keys depend on the vault id. */
   createRing(vaultId: string, roots: readonly RootKey[]): KeyRing
 }
 
-/** A secret as it was wrapped: under which key-encryption key, and the bytes. */
+/** A wrapped root key. */
 export interface WrappedSecret {
+  /** Name of the key-encryption key. `unwrap` selects the key by it. */
   readonly keyId: string
+  /** The wrapped bytes, in a format of the provider. */
   readonly bytes: Uint8Array
 }
 
-/** Where the key-encryption key lives: a local file, the environment, a KMS. Called at opening, never per record. */
+/**
+ * Wraps root keys with a key-encryption key from a local file, the environment or a KMS. Called while a vault is opened, never per
+ * record. Throws `unavailable` if the key store cannot be reached.
+ */
 export interface KeyProvider {
-  /** Wraps a secret under the current key, bound to `context`. */
-  wrap(secret: Uint8Array, context: Uint8Array): Promise<WrappedSecret>
-  /** Unwraps it; throws `VaultError('failed_precondition')` when the key is another one or the bytes were changed. */
-  unwrap(wrapped: WrappedSecret, context: Uint8Array): Promise<Uint8Array>
+  /** Wraps a root key of 32 bytes with the current key-encryption key. `associatedData` is authenticated, but not stored. */
+  wrap(key: Uint8Array, associatedData: Uint8Array): Promise<WrappedSecret>
+  /** Returns the root key. Throws `failed_precondition` if the provider does not have the key, or if bytes or `associatedData` differ. */
+  unwrap(wrapped: WrappedSecret, associatedData: Uint8Array): Promise<Uint8Array>
 }

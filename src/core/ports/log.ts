@@ -1,8 +1,8 @@
-/** What core asks of a log: pino's shape. It is handed names, codes and counts, never a value, a token or key material. */
+/** Log of the vault, in the shape of pino. It receives names, codes and counts, never a value, a token or key material. */
 
-/** A log as pino, and many others, answer one: facts first, then the sentence. */
+/** A logger such as pino: fields first, then the message. Its methods return at once and must not throw. */
 export interface Log {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
 }

@@ -1,7 +1,5 @@
-/** What core asks of the event loop. */
-
-/** Lets others have their turn. */
+/** Gives the event loop time for other work during long computations. */
 export interface Scheduler {
-  /** Resolves in a later turn of the event loop, after input and output that is waiting were seen to. */
+  /** Resolves in a later turn of the event loop, after pending input and output was handled. A microtask is not enough. */
   turn(): Promise<void>
 }

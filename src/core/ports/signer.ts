@@ -1,16 +1,17 @@
-/** What core asks of signing: checkpoints of the audit trail are signed by a key the vault never sees. */
+/** Signatures of audit checkpoints. The vault never sees the private key. */
 
-/** An Ed25519 key at work (RFC 8032). */
+/** An Ed25519 private key in use. Source: RFC 8032. */
 export interface Signer {
-  /** Names the key, so that a verifier knows which public key to take. 1 to 128 characters. */
+  /** Name of the key, 1 to 128 characters. A verifier selects the public key by it. */
   readonly keyId: string
-  /** The 64-byte signature of these bytes. */
+  /** Returns the Ed25519 signature of the bytes, 64 bytes long. Rejects if the key cannot be used; the checkpoint then fails. */
   sign(bytes: Uint8Array): Promise<Uint8Array>
 }
 
-/** The other half: who checks. */
+/** An Ed25519 public key in use. */
 export interface SignatureVerifier {
+  /** Name of the key, as in `Signer.keyId`. */
   readonly keyId: string
-  /** True when the signature is this key's over these bytes. */
+  /** Returns true if `signature` (64 bytes) is the signature of `bytes` by this key. Returns false for anything else; never throws. */
   verify(bytes: Uint8Array, signature: Uint8Array): boolean
 }

@@ -1,29 +1,29 @@
-/** What core asks of a storage engine: physical tables of cells, and nothing about vaults. */
+/** The storage port: physical tables of cells in a database engine. The port does not know vaults. Source: docs/storage-port.md. */
 
-/** Highest id a row may have: a pointer spends 48 bits on it. */
+/** Highest row id: a pointer has 48 bits for it. */
 export const HIGHEST_ROW_ID = 2 ** 48 - 1
 
-/** What one stored cell holds. Integers leave as a number when |n| < 2^53, else as a bigint. */
+/** The content of one stored cell. Integers are returned as a number if |n| < 2^53, else as a bigint. Both are accepted. */
 export type Cell = string | number | bigint | Uint8Array | null
 
-/** The four kinds of column an engine must know. `integer` is 64-bit signed, `text` compares by code point. */
+/** The types of physical columns. `integer` is 64-bit signed, `real` a double, `text` compares by code point, `bytes` byte by byte. */
 export type PhysicalType = 'integer' | 'real' | 'text' | 'bytes'
 
-/** A column of a physical table; every column takes null. */
+/** A column of a physical table. Every column accepts null. */
 export interface PhysicalColumn {
   readonly name: string
   readonly type: PhysicalType
 }
 
-/** An index over one column or several; a unique one lets any number of rows hold null. */
+/** An index over one or more columns. A unique index allows any number of rows with a null in it. */
 export interface PhysicalIndex {
   readonly columns: readonly string[]
   readonly unique: boolean
 }
 
 /**
- * A table to be made to exist. Beside `columns` every table has `id` (integer, primary key) and `version`
- * (integer, 1 on insert unless given, raised by one on every update); neither is listed here.
+ * A table for `prepare`. Besides `columns`, every table has `id` (integer, primary key) and `version` (integer, default 1 on insert,
+ * incremented by every update). These two are not listed here.
  */
 export interface PhysicalTable {
   readonly name: string
@@ -31,27 +31,31 @@ export interface PhysicalTable {
   readonly indexes: readonly PhysicalIndex[]
 }
 
-/** A row as storage gives it: `id`, `version`, and every column of its table. */
+/** A stored row: `id`, `version`, and every column of its table, or those that `Page.columns` names. */
 export interface Row {
   readonly id: number
   readonly version: number
   readonly [column: string]: Cell
 }
 
-/** A row to insert: a column left out is null, `version` left out is 1. */
+/** A row to insert. An absent column is null, an absent `version` is 1. `id` is from 1 to MAX_ROW_ID. */
 export interface NewRow {
   readonly id: number
   readonly [column: string]: Cell
 }
 
-/** Named columns to change of the row that still has this version. */
+/** A change of some columns of one row. */
 export interface Patch {
   readonly id: number
+  /** The version that the row must have for the patch to be applied. */
   readonly version: number
   readonly set: Readonly<Record<string, Cell>>
 }
 
-/** Which rows, in the engine's own terms. SQL logic: a comparison with null is unknown, and unknown is no match. */
+/**
+ * A condition on rows, with the three-valued logic of SQL: a comparison with null is unknown, and a row matches only if the result is
+ * true. Values have the type of their column. `in` an empty list is false, even for null. `isNull` is never unknown.
+ */
 export type Filter =
   | { readonly kind: 'every' }
   | { readonly kind: 'and'; readonly filters: readonly Filter[] }
@@ -66,68 +70,86 @@ export type Filter =
   | { readonly kind: 'in'; readonly column: string; readonly values: readonly Exclude<Cell, null>[] }
   | { readonly kind: 'isNull'; readonly column: string }
 
-/** A window on the rows a filter finds. Rows come by id. */
+/** A part of the rows that match a filter. */
 export interface Page {
+  /** Order by id: rising or falling. */
   readonly order: 'up' | 'down'
-  /** Only rows beyond this id, in the direction of `order`. */
+  /** Only rows after this id, in the direction of `order`. */
   readonly after?: number
-  /** Rows to pass over first. */
+  /** Number of rows to skip first. Default 0. */
   readonly skip?: number
+  /** Maximum number of rows. */
   readonly limit: number
-  /** Only these columns beside `id` and `version`, the others absent; every column unless given. */
+  /** Returns only these columns, `id` and `version`. Default: all columns. */
   readonly columns?: readonly string[]
 }
 
-/** What to compute over the rows a filter finds, by the engine. `count` without a column counts rows. */
+/** An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. */
 export interface Measure {
   readonly kind: 'count' | 'sum' | 'avg' | 'min' | 'max'
+  /** Required, except for `count`, which then counts rows. */
   readonly column?: string
 }
 
-/** Which rows to delete. */
+/** The rows to delete: by id, or all that match a filter. */
 export type Doomed = { readonly ids: readonly number[] } | { readonly filter: Filter }
 
 /**
- * One storage engine. All calls are plural and all are required. Tables and columns are named as in `prepare`.
- * Errors are `VaultError`s: `conflict` with facts `{ table, columns, index? }` for a unique index, `unavailable`
- * where the engine cannot be reached or is full, `internal` for the rest; none quotes a cell.
+ * One storage engine. All methods are required. They take and return lists, and an empty list gives an empty list. Tables and columns
+ * are named as in `prepare`. A call that throws has changed nothing, except after `outcome_unknown`. All errors are `VaultError`s,
+ * and none quotes a cell:
+ * - `conflict`: a unique index is violated. Details are `{ table, columns, index? }`: the columns of the violated index, and the
+ *   position from 0 of the row or patch in the call, if the engine knows it.
+ * - `unavailable`: the engine cannot be reached. Nothing was stored, and the call can be retried.
+ * - `outcome_unknown`: the connection was lost during COMMIT. Whether the transaction is stored is unknown.
+ * - `aborted`: the call lost to concurrent writers in every attempt. Nothing was stored, and the call can be retried.
+ * - `storage_full`: the disk or the row ids are full.
+ * - `failed_precondition`: the existing tables do not fit. Only from `prepare`.
+ * - `internal`: everything else, such as misuse of the port.
  */
 export interface Storage {
-  /** Makes the tables exist and adds what is missing; refuses a retyped column or an index over duplicates with `failed_precondition` naming it. Safe to race. */
+  /**
+   * Creates missing tables, columns and indexes. Never drops or changes one. Throws `failed_precondition`, with the table and columns
+   * in the details, if a column exists with another type or if duplicates prevent a unique index; nothing is changed then. Concurrent calls are safe.
+   */
   prepare(tables: readonly PhysicalTable[]): Promise<void>
   /**
-   * `count` ids that no row of this table ever had, rising; this handle gives none twice. Gaps are allowed. Ids whose
-   * transaction was undone before a row had them may be given again by another handle.
+   * Returns `count` rising ids, from 1, that no row of this table ever had. A handle never returns an id twice; gaps are allowed. After a
+   * rollback, another handle can return ids that no row had. Throws `storage_full` above MAX_ROW_ID.
    */
   reserveIds(table: string, count: number): Promise<readonly number[]>
-  /** Inserts all rows or none. */
+  /** Inserts all rows or none. Throws `conflict` if an id or a value of a unique index exists. */
   insert(table: string, rows: readonly NewRow[]): Promise<void>
-  /** The rows in the order asked, `undefined` where there is none. */
+  /** Returns one row for each id, in order and with repeats; undefined if it does not exist. */
   get(table: string, ids: readonly number[]): Promise<readonly (Row | undefined)[]>
-  /** The rows a filter finds, ordered by id. */
+  /** Returns the rows that match a filter, in the order of the page. */
   find(table: string, filter: Filter, page: Page): Promise<readonly Row[]>
-  /** Applies each patch whose version still stands and raises it; answers, per patch, whether it did. */
+  /**
+   * Applies each patch whose `version` equals the stored one, and increments it. Patches are applied in order, also several of one row.
+   * Returns one boolean per patch, in order: whether it was applied. Throws `conflict` without applying any.
+   */
   update(table: string, patches: readonly Patch[]): Promise<readonly boolean[]>
-  /** Deletes rows and answers the ids that went, in rising order. */
+  /** Deletes rows. Returns the ids of the deleted rows, in rising order. */
   delete(table: string, doomed: Doomed): Promise<readonly number[]>
-  /** One cell per measure. Sums of integers are exact; of no rows all but `count` are null. */
+  /** Returns one cell per aggregate, in order. Sums of integers are exact. Without rows, `count` is 0 and the others are null. */
   measure(table: string, filter: Filter, measures: readonly Measure[]): Promise<readonly Cell[]>
   /**
-   * Runs work in one transaction and answers what it answers. A throw inside undoes everything and is rethrown
-   * as it is. Nested calls are savepoints. Work may be run again after a deadlock or serialization failure.
+   * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
+   * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
+   * storage passed to it can be used.
    */
   transaction<T>(work: (storage: Storage) => Promise<T>): Promise<T>
 }
 
-/** The calls of a storage that change nothing anybody reads. */
+/** The methods of a storage that change no stored row. */
 export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'measure'>
 
-/** A storage as an application holds it: the port, plus what belongs to the engine's own handle. */
+/** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {
-  /** Whether transactions of this engine wait for each other, as behind SQLite's one writer, or run beside each other. */
+  /** Whether transactions of this engine wait for each other, as with the one writer of SQLite, or run concurrently. */
   readonly transactions: 'one at a time' | 'side by side'
-  /** The same storage inside a transaction the application opened itself on the same database; it commits, not we. */
+  /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
-  /** Lets go of connections and files this handle opened. */
+  /** Closes the connections and files that this handle opened. */
   close(): Promise<void>
 }

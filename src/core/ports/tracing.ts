@@ -1,18 +1,21 @@
-/** What core asks of tracing. It is handed names, codes and counts, never a value, a token or an id. */
+/** Tracing of operations. It receives names, codes and counts, never a value, a token or an id. */
 
-/** Facts about an operation that a span may keep. */
+/** Attributes of a span, by name. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>
 
-/** One operation under way, as a trace sees it. */
+/** The span of one operation. */
 export interface Span {
-  /** 32 hex digits naming the trace the span belongs to; undefined where nothing is recorded. */
+  /** 32 lower-case hex digits: the id of the trace. Undefined if the span is not recorded. */
   readonly traceId: string | undefined
-  /** Ends the span. `failure` is the code of the error it ended with, undefined on success. */
-  end(facts: SpanFacts, failure: string | undefined): void
+  /** Ends the span, once. `failure` is the code of the error the operation ended with, undefined on success. */
+  end(attributes: SpanFacts, failure: string | undefined): void
 }
 
-/** Begins spans. What work does inside is the span's child. */
+/** Starts spans. */
 export interface Tracing {
-  /** Runs work inside a new span named `strongroom.<operation>`; whoever begins it ends it. */
-  within<T>(name: string, facts: SpanFacts, work: (span: Span) => Promise<T>): Promise<T>
+  /**
+   * Starts a span named `strongroom.<operation>` as a child of the active one, and runs `work` with it as the active span. Returns
+   * or rejects as `work` does. Does not end the span: `work` calls `span.end`.
+   */
+  within<T>(name: string, attributes: SpanFacts, work: (span: Span) => Promise<T>): Promise<T>
 }

@@ -1,30 +1,30 @@
-/** How much of a value is shown, and which of two levels shows less. */
+/** Redaction levels: how much of a value a result contains. */
 
-/** A level as an answer has it, from all to nothing. */
+/** How a value is returned: in full, masked, or as a constant. */
 export type Level = 'PLAIN_TEXT' | 'MASKED' | 'REDACTED'
 
-/** A level as a request asks for it: DEFAULT means the column's own. */
+/** A level as a request names it. `DEFAULT` means the level of the column. */
 export type AskedLevel = Level | 'DEFAULT'
 
-/** From the one that shows most to the one that shows least. */
+/** All levels, from the one that reveals most to the one that reveals least. */
 export const LEVELS: readonly Level[] = ['PLAIN_TEXT', 'MASKED', 'REDACTED']
 
 const RANKS: Readonly<Record<Level, number>> = { PLAIN_TEXT: 2, MASKED: 1, REDACTED: 0 }
 
-/** The level that shows less: what is answered when one was asked and the other is allowed. */
+/** Returns the level that reveals less. It applies when one level is requested and the other is granted. */
 export function lowerLevel(left: Level, right: Level): Level {
   return RANKS[left] < RANKS[right] ? left : right
 }
 
-/** Every word a request may ask by. */
+/** Every value of `redaction` in a request. */
 export const ASKED_LEVELS: readonly string[] = ['DEFAULT', ...LEVELS]
 
-/** True for the name of a level. */
+/** True if the input is a level. */
 export function isLevel(input: unknown): input is Level {
   return typeof input === 'string' && Object.hasOwn(RANKS, input)
 }
 
-/** True for what a request may ask. */
+/** True if the input is a level or `DEFAULT`. */
 export function isAskedLevel(input: unknown): input is AskedLevel {
   return input === 'DEFAULT' || isLevel(input)
 }

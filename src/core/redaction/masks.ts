@@ -1,20 +1,21 @@
-/** What a text shows at the level MASKED: the masks as plain JSON, what each reveals, and how each becomes a function. */
+/** Masks: their definitions as plain JSON, what each reveals, and the function that compiles them. */
+import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { compileReplacement, MaskFault } from './replacement.ts'
 
-/** A mask as it stands in a schema. */
+/** A mask as a schema defines it. */
 export type MaskDefinition =
   | { readonly preset: 'keepFirst' | 'keepLast'; readonly count: number }
   | { readonly preset: 'email' | 'ssn' | 'card' }
   | { readonly find: string; readonly replace: string }
 
 /**
- * Builders of masks. Every one answers plain JSON.
- * `keepFirst(n)`, `keepLast(n)` keep n characters (code points) and put `*` for each other one: `Ada` -> `A**`.
+ * Builders of masks. All return plain JSON.
+ * `keepFirst(n)`, `keepLast(n)` keep n code points and replace each other one by `*`: `Ada` -> `A**`.
  * `email` keeps the first character and the domain: `ada@acme.example` -> `a***@acme.example`.
  * `ssn` keeps the last four of nine digits: `123-45-6789` -> `***-**-6789`.
  * `card` keeps the last four of 12 to 19 digits: `4111 1111 1111 1111` -> `************1111`.
- * `replace({ find, replace })` puts `replace` in the place of whatever the RE2 pattern `find` matches; `$1` and `${1}` stand for groups.
+ * `replace({ find, replace })` replaces every match of the RE2 pattern `find` by `replace`; `$1` and `${1}` insert groups.
  */
 export const mask = {
   keepFirst: (count: number): { readonly preset: 'keepFirst'; readonly count: number } => ({ preset: 'keepFirst', count }),
@@ -34,21 +35,20 @@ export const mask = {
   }),
 } as const
 
-/** What each mask tells of a text, and so all that it tells: two texts alike in this are shown alike. */
+/** All that each mask reveals about a text. Two texts that agree in this have the same masked form. */
 export const MASK_REVEALS = {
   keepFirst: 'how many characters there are, and the first of them where there are more than it keeps',
   keepLast: 'how many characters there are, and the last of them where there are more than it keeps',
-  email:
-    'whether it reads as an email address; if so its domain, and the first character where more than one stands before the @',
+  email: 'whether it is an email address; if so its domain, and the first character if there are more before the @',
   ssn: 'whether it is nine digits; if so the last four',
   card: 'whether it is 12 to 19 digits; if so the last four',
   replace: 'whether the pattern matches; if so what it does not match, and the groups that the replacement names',
 } as const
 
-/** The longest run of characters a mask may be told to keep. */
-const MOST_KEPT = 1000
+/** Maximum number of code points that a mask can keep. */
+const MAX_KEPT = 1000
 
-/** The mask as a function of a shown text. Throws `MaskFault` for a definition that cannot work. */
+/** Returns the mask as a function from the text of a value to its masked form. Throws `MaskError` for an invalid definition. */
 export function compileMask(definition: MaskDefinition): (text: string) => string {
   if ('find' in definition) return compileReplacement(definition.find, definition.replace)
   const { preset } = definition
@@ -69,7 +69,7 @@ export function compileMask(definition: MaskDefinition): (text: string) => strin
 }
 
 function checkedCount(count: number): number {
-  if (!Number.isInteger(count) || count < 1 || count > MOST_KEPT) throw new MaskFault(`a mask keeps 1 to ${MOST_KEPT} characters`)
+  if (!Number.isInteger(count) || count < 1 || count > MAX_KEPT) throw new MaskFault(`a mask keeps 1 to ${MAX_KEPT} characters`)
   return count
 }
 
@@ -89,26 +89,26 @@ function keepLast(count: number): (text: string) => string {
   }
 }
 
-/** One star for each code point. */
+/** Returns one star for each code point. */
 function stars(hidden: string): string {
   return '*'.repeat(/[\ud800-\udfff]/.test(hidden) ? [...hidden].length : hidden.length)
 }
 
-/** Stands for a local part of any length. */
+/** Replaces a local part of any length. */
 const HIDDEN_LOCAL = '***'
 
-/** What may be shown as a domain: names with dots between; anything else after an @ could be a secret. */
+/** Labels with dots between them. Other text after an @ could be a secret and is hidden. */
 const DOMAIN =
   /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?)*$/u
 
-/** Longest domain name. Source: RFC 1035. */
-const LONGEST_DOMAIN = 253
+/** Maximum length of a domain name. Source: RFC 1035, section 2.3.4. */
+const MAX_DOMAIN_LENGTH = 253
 
 function maskEmail(text: string): string {
   const at = text.lastIndexOf('@')
   const domain = text.slice(at + 1)
-  if (at < 1 || domain.length > LONGEST_DOMAIN || !DOMAIN.test(domain)) return HIDDEN_LOCAL
-  const first = String.fromCodePoint(text.codePointAt(0) ?? 0)
+  if (at < 1 || domain.length > MAX_DOMAIN_LENGTH || !DOMAIN.test(domain)) return HIDDEN_LOCAL
+  const first = String.fromCodePoint(required(text.codePointAt(0), 'The first character'))
   return `${first.length < at ? first : ''}${HIDDEN_LOCAL}@${domain}`
 }
 
@@ -119,11 +119,11 @@ function maskSsn(text: string): string {
 
 function maskCard(text: string): string {
   const digits = digitsOf(text)
-  const whole = digits !== undefined && digits.length >= 12 && digits.length <= 19
-  return `************${whole ? digits.slice(-4) : '****'}`
+  const isCard = digits !== undefined && digits.length >= 12 && digits.length <= 19
+  return `************${isCard ? digits.slice(-4) : '****'}`
 }
 
-/** The digits of a number written with spaces or hyphens; undefined where anything else stands among them. */
+/** Returns the digits of a number written with spaces or hyphens; undefined if the text has other characters or more than 40. */
 function digitsOf(text: string): string | undefined {
   return text.length <= 40 && /^[0-9 -]*$/.test(text) ? text.replaceAll(/[ -]/g, '') : undefined
 }

@@ -1,17 +1,17 @@
-/** What is shown of a value's text at a level. */
+/** Applies a redaction level to the text of a value. */
 import { unreachable } from '../util/unreachable.ts'
 import type { Level } from './levels.ts'
 
-/** What every type shows at REDACTED. Existing clients of the interface read exactly this. */
+/** The result at REDACTED, for every column type. Source: specification, "Redaction". */
 export const REDACTED_TEXT = '*REDACTED*'
 
-/** A text as its level allows. MASKED without a mask shows no more than REDACTED. */
-export function redact(level: Level, shown: string, mask?: ((shown: string) => string) | undefined): string {
+/** Returns the text at a level. MASKED without a mask gives the same as REDACTED. */
+export function redact(level: Level, text: string, mask?: ((text: string) => string) | undefined): string {
   switch (level) {
     case 'PLAIN_TEXT':
-      return shown
+      return text
     case 'MASKED':
-      return mask === undefined ? REDACTED_TEXT : mask(shown)
+      return mask === undefined ? REDACTED_TEXT : mask(text)
     case 'REDACTED':
       return REDACTED_TEXT
     default:

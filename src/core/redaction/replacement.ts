@@ -1,45 +1,45 @@
-/** The mask that replaces what an RE2 pattern matches, in time linear for each match. */
+/** The mask that replaces the matches of an RE2 pattern. Each match takes time linear in the text. */
 import type { RE2JS as Pattern } from 're2js'
 import { RE2JS } from 're2js'
 import { REDACTED_TEXT } from './redact.ts'
 
-/** A mask definition that cannot work, found when the schema is defined. */
+/** Thrown for an invalid mask definition. The message is a clause that follows the name of the column; it quotes nothing. */
 export class MaskFault extends Error {}
 
-/** A piece of a replacement: text as it is, or the number of a group. */
+/** A piece of a replacement: literal text, or the number of a group. */
 type Piece = string | number
 
-/** Quantifiers without an upper end. A pattern without them looks no further than its own length for each match. */
+/** Quantifiers without an upper bound. The searches of a pattern without them are bounded by the length of the pattern. */
 const UNBOUNDED = /[*+]|\{[0-9]+,\}/
 
 /**
- * Characters a pattern with such a quantifier may be given to search, summed over the matches of one text. A single search
- * is linear, but a pattern that looks to the end of the text at each of its matches costs their product; a text that takes
- * more than this (14,000 characters of prose, word by word) is shown as at REDACTED.
+ * Maximum number of UTF-16 units that a pattern with such a quantifier can search, summed over the matches of one text. One
+ * search is linear, but a pattern that reads to the end of the text at every match is quadratic. A text above the limit (14,000
+ * characters of prose, matched word by word) is returned as at REDACTED.
  */
-const MOST_SEARCHED = 20_000_000
+const MAX_SEARCHED = 20_000_000
 
 /**
- * A function that replaces every match of `find`. In `replace`, `$1` and `${1}` are what group 1 matched (nothing where
- * it took no part), `${name}` a named group, `$0` the whole match, `$$` a dollar. A text the pattern does not match is
- * shown as at REDACTED: a value written in a form the author did not think of must not come out whole.
+ * Returns a function that replaces every match of `find`. In `replace`, `$1` and `${1}` are the text of group 1 (empty if the
+ * group did not match), `${name}` of a named group, `$0` the whole match, and `$$` a dollar sign. Text without a match is
+ * returned as at REDACTED: a value in an unexpected form must not be revealed. Throws `MaskError` if `find` or `replace` is invalid.
  */
 export function compileReplacement(find: string, replace: string): (text: string) => string {
   const pattern = compilePattern(find)
   const pieces = parsePieces(replace, pattern)
-  const budget = UNBOUNDED.test(find) ? MOST_SEARCHED : Number.POSITIVE_INFINITY
+  const budget = UNBOUNDED.test(find) ? MAX_SEARCHED : Number.POSITIVE_INFINITY
   return (text) => {
     const matcher = pattern.matcher(text)
-    let shown = ''
+    let result = ''
     let from = 0
     let searched = 0
     while (searched <= budget && matcher.find()) {
       searched += text.length - from + 1
-      shown += text.slice(from, matcher.start())
-      for (const piece of pieces) shown += typeof piece === 'string' ? piece : (matcher.group(piece) ?? '')
+      result += text.slice(from, matcher.start())
+      for (const piece of pieces) result += typeof piece === 'string' ? piece : (matcher.group(piece) ?? '')
       from = matcher.end()
     }
-    return searched > 0 && searched <= budget ? shown + text.slice(from) : REDACTED_TEXT
+    return searched > 0 && searched <= budget ? result + text.slice(from) : REDACTED_TEXT
   }
 }
 
@@ -47,11 +47,11 @@ function compilePattern(find: string): Pattern {
   try {
     return RE2JS.compile(find)
   } catch {
-    throw new MaskFault('find is no regular expression of RE2 syntax')
+    throw new MaskFault('find is not an RE2 regular expression')
   }
 }
 
-/** A dollar and what follows it: another dollar, digits, or a number or name in braces. */
+/** A dollar sign, then another dollar sign, digits, or a number or name in braces. */
 const REFERENCE = /\$(?:(\$)|([0-9]+)|\{([^}]*)\})/g
 
 function parsePieces(replace: string, pattern: Pattern): readonly Piece[] {

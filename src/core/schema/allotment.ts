@@ -1,90 +1,110 @@
-/** Which ordinals the tables and columns of a vault were given, once and for all, and whether a changed schema may be opened. */
-import { VaultError } from '../errors.ts'
+/** Assigns object ids and ordinals to tables and columns, and checks whether a changed schema fits what is stored. */
+import { type Fault, fault, type Sentence, say } from '../errors.ts'
 import { MOST_SPACES } from '../limits.ts'
 import type { ColumnDefinition, SchemaDefinition } from './column.ts'
 import { tokenOf } from './column.ts'
 
-/** One column as the catalog remembers it. `space` addresses it in pointers, `ordinal` in sealed bodies. */
+/** One column in the catalog. */
 export interface AllottedColumn {
+  /** Number of the column in pointers, unique in the vault. */
   readonly space: number
+  /** Number of the column in sealed bodies, from 0, unique in its table. */
   readonly ordinal: number
   readonly definition: ColumnDefinition
 }
 
-/** One table as the catalog remembers it. */
+/** One table in the catalog. */
 export interface AllottedTable {
+  /** Number of the table in pointers and associated data, unique in the vault. */
   readonly space: number
   readonly columns: Readonly<Record<string, AllottedColumn>>
 }
 
-/** Everything the catalog remembers of a schema. `nextSpace` was never given to anything. */
+/** The schema as the catalog stores it. */
 export interface Allotment {
+  /** The lowest object id that was never assigned. */
   readonly nextSpace: number
   readonly tables: Readonly<Record<string, AllottedTable>>
 }
 
-/** What a new vault begins with. */
+/** The schema of a new catalog. */
 export const EMPTY_ALLOTMENT: Allotment = { nextSpace: 1, tables: {} }
 
-/** Options that decide what stored bytes mean; changing one on a column that exists would orphan what is stored. */
+/** Options that decide what stored bytes mean. They cannot change on an existing column. */
 const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalise'] as const
-/** Options that may be taken up later but not given up, for their index or digest would stay behind. */
+/** Options that can be added later, but not removed: their index or digests would remain. */
 const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
 
 /**
- * Gives ordinals to what is new and keeps those of what is known. Throws `VaultError('failed_precondition')` naming the column
- * for a change that would lose, retype or weaken something stored.
+ * Returns the schema with object ids and ordinals: the known ones, and new ones for new tables and columns. Throws
+ * `failed_precondition`, with table and column in the details, for a change that does not fit stored data, and `limit_exceeded`
+ * if there are not enough object ids.
  */
 export function allotSchema(definition: SchemaDefinition, known: Allotment): Allotment {
   let nextSpace = known.nextSpace
-  for (const table of Object.keys(known.tables)) {
-    if (definition[table] === undefined)
-      throw refused(`table ${table} is missing from the schema, and dropping a table is no schema change`, table)
-  }
+  assertNothingDropped(definition, known)
   const tables: Record<string, AllottedTable> = {}
   for (const [table, columns] of Object.entries(definition)) {
     const old = known.tables[table]
-    for (const column of Object.keys(old?.columns ?? {})) {
-      if (columns[column] === undefined)
-        throw refused(
-          `column ${column} of table ${table} is missing from the schema, and dropping a column is no schema change`,
-          table,
-          column,
-        )
-    }
     const space = old?.space ?? nextSpace++
     let ordinal = Object.keys(old?.columns ?? {}).length
-    const allotted: Record<string, AllottedColumn> = {}
-    for (const [column, wanted] of Object.entries(columns)) {
-      const was = old?.columns[column]
-      if (was !== undefined) assertCompatible(table, column, was.definition, wanted)
-      allotted[column] = { space: was?.space ?? nextSpace++, ordinal: was?.ordinal ?? ordinal++, definition: wanted }
+    const assigned: Record<string, AllottedColumn> = {}
+    for (const [column, after] of Object.entries(columns)) {
+      const before = old?.columns[column]
+      if (before !== undefined) assertCompatible({ table, column, before: before.definition, after })
+      assigned[column] = { space: before?.space ?? nextSpace++, ordinal: before?.ordinal ?? ordinal++, definition: after }
     }
-    tables[table] = { space, columns: allotted }
+    tables[table] = { space, columns: assigned }
   }
   if (nextSpace > MOST_SPACES) {
-    throw new VaultError(
+    throw fault(
       'limit_exceeded',
-      `Schema refused. A vault has room for ${MOST_SPACES} tables and columns over its life.`,
-    )
+    )`Cannot open the vault: its tables and columns exceed the limit of ${MOST_SPACES}. Use a second vault.`
   }
   return { nextSpace, tables }
 }
 
-function assertCompatible(table: string, column: string, was: ColumnDefinition, wanted: ColumnDefinition): void {
-  for (const option of FIXED_OPTIONS) {
-    if (JSON.stringify(optionOf(was, option)) !== JSON.stringify(optionOf(wanted, option))) {
-      throw refused(`column ${column} of table ${table} changes its ${option}, which what is stored depends on`, table, column)
+/** Throws `failed_precondition` for a known table or column that the schema does not define. */
+function assertNothingDropped(definition: SchemaDefinition, known: Allotment): void {
+  for (const [table, { columns }] of Object.entries(known.tables)) {
+    const kept = definition[table]
+    if (kept === undefined) {
+      const reason = say`table ${table} is missing from the schema. Tables cannot be dropped; restore its definition.`
+      throw cannotOpen(reason, { table })
     }
-  }
-  for (const option of GROWING_OPTIONS) {
-    if (optionOf(was, option) === true && optionOf(wanted, option) !== true) {
-      throw refused(`column ${column} of table ${table} gives up ${option}, which would leave its index behind`, table, column)
+    for (const column of Object.keys(columns)) {
+      if (kept[column] !== undefined) continue
+      const reason = say`column ${column} of table ${table} is missing from the schema. Columns cannot be dropped; restore its definition.`
+      throw cannotOpen(reason, { table, column })
     }
   }
 }
 
-/** An option with its default filled in, so that leaving it out equals saying it. */
+/** The definition of one column before and after a change of the schema. */
+interface ColumnChange {
+  readonly table: string
+  readonly column: string
+  readonly before: ColumnDefinition
+  readonly after: ColumnDefinition
+}
+
+/** Throws `failed_precondition` for a change of an option that stored data depends on. */
+function assertCompatible({ table, column, before, after }: ColumnChange): void {
+  for (const option of FIXED_OPTIONS) {
+    if (JSON.stringify(optionOf(before, option)) === JSON.stringify(optionOf(after, option))) continue
+    const reason = say`option ${option} of column ${column} of table ${table} cannot change, because stored data depends on it. Restore it.`
+    throw cannotOpen(reason, { table, column })
+  }
+  for (const option of GROWING_OPTIONS) {
+    if (optionOf(before, option) !== true || optionOf(after, option) === true) continue
+    throw cannotOpen(say`option ${option} of column ${column} of table ${table} cannot be removed. Restore it.`, {
+      table,
+      column,
+    })
+  }
+}
+
+/** Returns an option of a definition, or its default if it is absent. */
 function optionOf(
   definition: ColumnDefinition,
   option: (typeof FIXED_OPTIONS)[number] | (typeof GROWING_OPTIONS)[number],
@@ -92,18 +112,11 @@ function optionOf(
   const given: unknown = Reflect.get(definition, option)
   if (option === 'encrypted') return given !== false
   if (option === 'normalise') return given ?? []
-  // How long a transient value lives and whether a token is stable concern new writes alone.
+  // The lifetime of transient values and `stable` concern new writes only.
   if (option === 'token') return [tokenOf(definition).kind, tokenOf(definition).format]
   return given ?? false
 }
 
-function refused(what: string, table: string, column?: string): VaultError {
-  return new VaultError(
-    'failed_precondition',
-    `The vault was not opened, and nothing was written: ${what}. Put it back, or move the records to a new column.`,
-    {
-      table,
-      ...(column === undefined ? {} : { column }),
-    },
-  )
+function cannotOpen(reason: Sentence, detail: { readonly table: string; readonly column?: string }): Fault {
+  return fault('failed_precondition', detail)`Cannot open the vault: ${reason}`
 }

@@ -1,4 +1,4 @@
-/** Column definitions as plain JSON, and the builders that write them with their types kept. */
+/** Column definitions as plain JSON, and typed builders for them. */
 import type { Level } from '../redaction/levels.ts'
 import type { MaskDefinition } from '../redaction/masks.ts'
 import type { TokenFormatDefinition } from '../tokens/token-formats.ts'
@@ -6,23 +6,23 @@ import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import type { Normaliser } from '../values/normalisers.ts'
 
-/** A kind of token and what it needs to know; a kind that needs nothing may be given as its name alone. */
+/** A token kind with its options. A kind without required options can be given by name. */
 export type TokenDefinition =
   | 'random'
   | 'deterministic'
   | 'transient'
-  /** A pointer at the cell. `stable` keeps the token when the value changes. */
+  /** A pointer to the cell. With `stable`, a changed value keeps its token. */
   | { readonly kind: 'random'; readonly stable?: boolean }
-  /** Equal values of the column, or of its group, have one token. */
+  /** Equal values of the column, or of its column group, have one token. */
   | { readonly kind: 'deterministic' }
-  /** Value and token live apart from the record for this many minutes, 1 to 20160; 60 unless said. */
+  /** Value and token are stored outside the record and expire. `ttlMinutes` is from 1 to 20160, default 60. */
   | { readonly kind: 'transient'; readonly ttlMinutes?: number }
-  /** Drawn at random in the form of the value, and remembered. `stable` keeps the token when the value changes. */
+  /** Drawn at random in a format, and stored. With `stable`, a changed value keeps its token. */
   | { readonly kind: 'formatPreserving'; readonly format: TokenFormatDefinition; readonly stable?: boolean }
-  /** The value's own characters enciphered: equal values have one token, in the form of the value. */
+  /** The characters of the value encrypted in a format: equal values have one token. */
   | { readonly kind: 'deterministicFormatPreserving'; readonly format: TokenFormatDefinition }
 
-/** A token definition with every member named. */
+/** A token definition with all members. */
 export interface TokenSettings {
   readonly kind: TokenKindName | undefined
   readonly format: TokenFormatDefinition | undefined
@@ -30,34 +30,34 @@ export interface TokenSettings {
   readonly stable: boolean | undefined
 }
 
-/** What a column says of its tokens, whichever way it was written. */
+/** Returns the token definition of a column with all members, whether it is given by name or as an object. */
 export function tokenOf({ token }: CommonOptions): TokenSettings {
   const given: Partial<TokenSettings> = typeof token === 'string' ? { kind: token } : (token ?? {})
   return { kind: given.kind, format: given.format, ttlMinutes: given.ttlMinutes, stable: given.stable }
 }
 
-/** Options every column takes. Source: semantics, "Schema". */
+/** Options of every column. Source: docs/tokens.md, docs/policy.md. */
 export interface CommonOptions {
-  /** Null and absence on insert are refused. Default false. */
+  /** Whether an insert must have a value other than null. Default false. */
   readonly required?: boolean
   /**
-   * No two records hold equal values; null may repeat. On an encrypted column it keeps a digest of each value. Before taking
-   * it up on a column that has records, end the processes that have the vault open without it: they would write no digests.
+   * Whether no two records can have equal values; null can repeat. Default false. An encrypted column then stores a digest of each value.
+   * Before adding this option to a column that has records, end all processes that opened the vault without it: they write no digests.
    */
   readonly unique?: boolean
-  /** Default true. False keeps the values plain, so that the engine can filter and aggregate them. */
+  /** Whether values are sealed. Default true. False stores them plain, so that the database can filter and aggregate them. */
   readonly encrypted?: boolean
-  /** Indexes a plain column. */
+  /** Whether a plain column has an index. Default false. */
   readonly index?: boolean
-  /** Keeps a digest of each value of an encrypted column, so that equality can be looked up without opening every record. Take it up later as `unique`. */
+  /** Whether an encrypted column stores a digest of each value, for lookups by equality. Default false. Add it later in the same way as `unique`. */
   readonly searchable?: boolean
-  /** What the level DEFAULT means for this column. REDACTED unless said. */
+  /** The level for `DEFAULT`. Default REDACTED. */
   readonly redaction?: Level
-  /** How the column shows at the level MASKED; without one, MASKED shows as REDACTED. */
+  /** The mask for the level MASKED. Default: MASKED is the same as REDACTED. */
   readonly mask?: MaskDefinition
-  /** The kind of token that stands in for values of this column; without one it has no tokens. */
+  /** The token kind. Default: the column has no tokens. */
   readonly token?: TokenDefinition
-  /** Columns of one group have one scope: equal values in any of them have one digest, and one deterministic token. */
+  /** Name of a column group. Columns of one group share a digest scope: equal values have one digest and one deterministic token. */
   readonly columnGroup?: string
 }
 
@@ -65,15 +65,17 @@ export interface CommonOptions {
 export interface StringOptions extends CommonOptions {
   /** RE2 pattern that the whole text must match. */
   readonly pattern?: string
+  /** Maximum length. */
   readonly maxLength?: number
   /** The only values allowed. */
   readonly oneOf?: readonly string[]
-  /** Applied, in order, before the text is compared for uniqueness and look-up; the stored value stays as given. */
+  /** Normalizers, applied in order for uniqueness and lookup. The stored value is not changed. */
   readonly normalise?: readonly Normaliser[]
 }
 
 /** Options of an INTEGER column. */
 export interface IntegerOptions extends CommonOptions {
+  /** The only values allowed. */
   readonly oneOf?: readonly number[]
 }
 
@@ -89,11 +91,11 @@ export type TableDefinition = Readonly<Record<string, ColumnDefinition>>
 /** The tables of a vault by name. */
 export type SchemaDefinition = Readonly<Record<string, TableDefinition>>
 
-/** Makes a misspelt option a compile error, which a generic parameter alone would let pass. */
-type Exactly<Given, Allowed> = Given & Readonly<Record<Exclude<keyof Given, keyof Allowed>, never>> & ExactToken<Given>
+/** Makes an unknown option a compile error. A generic parameter alone would accept it. */
+type Exactly<Options, Allowed> = Options & Readonly<Record<Exclude<keyof Options, keyof Allowed>, never>> & ExactToken<Options>
 
-/** The same for the members of a token definition, each kind by its own. */
-type ExactToken<Given> = Given extends { readonly token: infer Token extends { readonly kind: string } }
+/** The same for the members of a token definition, by token kind. */
+type ExactToken<Options> = Options extends { readonly token: infer Token extends { readonly kind: string } }
   ? {
       readonly token: Readonly<
         Record<Exclude<keyof Token, keyof Extract<TokenDefinition, { readonly kind: Token['kind'] }>>, never>
@@ -103,21 +105,21 @@ type ExactToken<Given> = Given extends { readonly token: infer Token extends { r
 
 type Built<Type extends ColumnTypeName, Options> = { readonly type: Type } & Options
 
-/** Copies a definition of one type with its options. */
+/** Returns the definition of a column type with its options. */
 function built<const Type extends ColumnTypeName, Options>(type: Type, options: Options | undefined): Built<Type, Options> {
   return { ...(options as Options), type }
 }
 
 /**
- * Builders of column definitions. Each answers the plain JSON form `{ type, ...options }`, so a schema built here and
- * one loaded from a file are the same thing. Values: `string` text; `integer` 64-bit; `float` finite doubles; `boolean`;
- * `date` `2026-01-31`; `time` `23:59:59.5`; `datetime` RFC 3339 with an offset; `json` any JSON but null; `array` a JSON list.
+ * Builders of column definitions. All return plain JSON, `{ type, ...options }`, so that a schema can also be loaded from a file.
+ * Values: `string` text; `integer` 64-bit; `float` finite doubles; `boolean`; `date` `2026-01-31`; `time` `23:59:59.5`; `datetime`
+ * RFC 3339 with an offset; `json` any JSON except null; `array` a JSON list.
  */
 export const column = {
   /** Text. */
   string: <const O extends StringOptions = Record<never, never>>(options?: Exactly<O, StringOptions>): Built<'STRING', O> =>
     built('STRING', options),
-  /** A 64-bit integer; beyond 2^53 given and answered as decimal text. */
+  /** A 64-bit integer. Beyond 2^53 - 1, input is a bigint or decimal text, and output decimal text. */
   integer: <const O extends IntegerOptions = Record<never, never>>(options?: Exactly<O, IntegerOptions>): Built<'INTEGER', O> =>
     built('INTEGER', options),
   /** A finite double. */
@@ -132,10 +134,10 @@ export const column = {
   /** A time of day without an offset. */
   time: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'TIME', O> =>
     built('TIME', options),
-  /** An instant, given with its offset and answered in UTC. */
+  /** An instant. Input has an offset, output is in UTC. */
   datetime: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'DATETIME', O> =>
     built('DATETIME', options),
-  /** Any JSON value but null. */
+  /** Any JSON value except null. */
   json: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'JSON', O> =>
     built('JSON', options),
   /** A list of JSON values. */

@@ -1,8 +1,9 @@
-/** Checks a schema, from builders or from plain JSON, and freezes it. */
+/** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
 import { z } from 'zod'
-import { printableName, VaultError } from '../errors.ts'
+import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import { LONGEST_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
+import { MaskFault } from '../redaction/replacement.ts'
 import { TokenFault } from '../tokens/token-format.ts'
 import { compileFormat, tokenFormatShape } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
@@ -13,7 +14,7 @@ import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './colu
 import { tokenOf } from './column.ts'
 import { nameFault } from './names.ts'
 
-/** A checked schema; `tables` is the plain JSON it was made of. */
+/** A checked schema. `tables` is its definition as plain JSON. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
   readonly tables: S
 }
@@ -64,12 +65,12 @@ const columnShape = z.discriminatedUnion('type', [
 ])
 
 /**
- * Checks a schema and answers it frozen, with the types of its columns inferred. Takes what the `column` builders
- * make, or the same as plain JSON. Throws `VaultError('invalid_request')` naming table, column and fault.
+ * Checks a schema and returns a frozen copy, with the types of its columns inferred. Accepts definitions from the `column` builders
+ * or plain JSON. Throws `invalid_request`, with table and column in the details, for an invalid definition.
  */
 export function defineSchema<const S extends SchemaDefinition>(tables: S): Schema<S> {
   if (!isPlainObject(tables) || Object.keys(tables).length === 0) {
-    throw new VaultError('invalid_request', 'Schema refused. Give an object of tables by name, at least one.')
+    throw fault('invalid_request')`Invalid schema: expected an object with at least one table.`
   }
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
@@ -77,44 +78,47 @@ export function defineSchema<const S extends SchemaDefinition>(tables: S): Schem
 }
 
 function assertTable(name: string, table: TableDefinition): void {
-  const fault = nameFault(name)
-  if (fault !== undefined) throw refused(`The name of table ${printableName(name)} ${fault}.`, name)
+  const problem = nameFault(name)
+  if (problem !== undefined) throw invalid(say`the name of table ${name} ${words(problem)}.`, name)
   if (!isPlainObject(table) || Object.keys(table).length === 0)
-    throw refused(`Table ${name} needs an object of columns by name, at least one.`, name)
+    throw invalid(say`table ${name} must be an object with at least one column.`, name)
   for (const [columnName, definition] of Object.entries(table)) assertColumn(name, columnName, definition)
 }
 
 function assertColumn(table: string, name: string, definition: ColumnDefinition): void {
-  const where = `Column ${printableName(name)} of table ${table}`
-  const fault = nameFault(name)
-  if (fault !== undefined) throw refused(`The name of column ${printableName(name)} of table ${table} ${fault}.`, table, name)
+  const where = say`column ${name} of table ${table}`
+  const problem = nameFault(name)
+  if (problem !== undefined) throw invalid(say`the name of ${where} ${words(problem)}.`, table, name)
   const parsed = columnShape.safeParse(definition)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    const option = issue?.path.map(String).join('.') ?? ''
-    throw refused(`${where}${option === '' ? '' : `, option ${option}`}: ${issue?.message ?? 'is not a column'}.`, table, name)
-  }
+  if (!parsed.success) throw invalid(say`${where}${words(issueText(parsed.error.issues[0]))}.`, table, name)
   const clash = optionClash(definition)
-  if (clash !== undefined) throw refused(`${where}: ${clash}.`, table, name)
+  if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
     compileRules(definition)
     assertToken(definition)
   } catch (error) {
-    // MaskFault and ValueFault say what must hold and quote nothing.
-    throw refused(`${where} ${error instanceof Error ? error.message : 'has a mask or pattern that is none'}.`, table, name)
+    // The messages of these errors are clauses and quote no value.
+    const clause = error instanceof Error ? error.message : 'has an invalid mask or pattern'
+    throw invalid(say`${where}${words(error instanceof MaskFault ? ', option "mask": ' : ' ')}${words(clause)}.`, table, name)
   }
 }
 
-/** Refuses a token kind whose format will not do. Throws a fault whose message is a clause. */
+/** Returns what is wrong with a definition: the path of the option, which is one of the shape, and the problem. */
+function issueText(issue: z.core.$ZodIssue | undefined): string {
+  const path = issue?.path.map(String).join('.') ?? ''
+  return `${path === '' ? '' : `, option "${path}"`}: ${issue?.message ?? 'must be a column definition'}`
+}
+
+/** Throws `TokenFormatError` for a token kind that cannot use its format. */
 function assertToken(definition: ColumnDefinition): void {
   const { kind, format } = tokenOf(definition)
   if (kind === undefined || format === undefined) return
-  const fault = tokenKinds[kind].formatFault(compileFormat(format))
-  if (fault !== undefined) throw new TokenFault(fault)
+  const problem = tokenKinds[kind].formatFault(compileFormat(format))
+  if (problem !== undefined) throw new TokenFault(problem)
 }
 
-/** What the members of a column group must agree on, by the name an error gives it. */
+/** What must be equal in all columns of a column group, by its name in an error. */
 const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => unknown>> = {
   type: (definition) => definition.type,
   'token kind': (definition) => tokenOf(definition).kind,
@@ -123,55 +127,54 @@ const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => u
   mask: (definition) => definition.mask,
 }
 
-/** Refuses groups whose members disagree: one value would then have two tokens, or be compared in two ways. */
+/** Throws `invalid_request` for a column group whose columns differ: a value would have two tokens, or be compared in two ways. */
 function assertGroups(tables: SchemaDefinition): void {
-  const first = new Map<string, { readonly place: string; readonly definition: ColumnDefinition }>()
+  const first = new Map<string, { readonly where: Sentence; readonly definition: ColumnDefinition }>()
   for (const [table, columns] of Object.entries(tables)) {
     for (const [name, definition] of Object.entries(columns)) {
       if (definition.columnGroup === undefined) continue
-      const place = `${table}.${name}`
-      const leader = first.get(definition.columnGroup) ?? { place, definition }
+      const where = say`column ${name} of table ${table}`
+      const leader = first.get(definition.columnGroup) ?? { where, definition }
       first.set(definition.columnGroup, leader)
       for (const [option, settingOf] of Object.entries(GROUP_OPTIONS)) {
         if (JSON.stringify(settingOf(leader.definition)) === JSON.stringify(settingOf(definition))) continue
-        const sentence = `Columns ${leader.place} and ${place} are in group ${definition.columnGroup} and must have the same ${option}.`
-        throw refused(sentence, table, name)
+        const both = say`${leader.where} and ${where} are in column group ${definition.columnGroup}`
+        throw invalid(say`${both} and must have the same ${words(option)}.`, table, name)
       }
     }
   }
 }
 
-/** Options that contradict each other, each with what to write instead. */
+/** Returns which options of a definition contradict each other, and what to write instead; undefined if none do. */
 function optionClash(definition: ColumnDefinition): string | undefined {
   const plain = definition.encrypted === false
-  if (plain && definition.searchable === true) return 'searchable is for encrypted columns; give a plain column index: true'
-  if (!plain && definition.index === true) return 'index is for plain columns; give an encrypted column searchable: true'
+  if (plain && definition.searchable === true) return 'searchable is for encrypted columns; set index: true on a plain column'
+  if (!plain && definition.index === true) return 'index is for plain columns; set searchable: true on an encrypted column'
   if (plain && 'normalise' in definition && definition.normalise !== undefined) {
-    return 'normalise works on the digest of an encrypted column; leave it out or encrypt the column'
+    return 'normalise is for encrypted columns; remove it or encrypt the column'
   }
   if (
     plain &&
     (definition.unique === true || definition.index === true) &&
     (definition.type === 'JSON' || definition.type === 'ARRAY')
   ) {
-    return 'plain JSON and lists have no one written form to index; encrypt the column and make it unique or searchable'
+    return 'plain JSON and ARRAY columns cannot be indexed; encrypt the column and make it unique or searchable'
   }
   const { kind } = tokenOf(definition)
-  if (definition.columnGroup !== undefined && nameFault(definition.columnGroup) !== undefined) {
-    return `the name of its columnGroup ${nameFault(definition.columnGroup) ?? ''}`
-  }
+  const groupProblem = definition.columnGroup === undefined ? undefined : nameFault(definition.columnGroup)
+  if (groupProblem !== undefined) return `the name of its columnGroup ${groupProblem}`
   if (kind !== undefined && tokenKinds[kind].hasFormat && definition.type !== 'STRING' && definition.type !== 'DATE') {
-    return 'tokens in a format are for STRING and DATE columns'
+    return 'tokens with a format are for STRING and DATE columns'
   }
   if (kind !== undefined && tokenKinds[kind].expires && (plain || definition.unique === true || definition.searchable === true)) {
-    return 'transient values live apart from the record, sealed, and leave no digest; take out encrypted: false, unique and searchable'
+    return 'a transient column cannot be plain, unique or searchable; remove encrypted: false, unique and searchable'
   }
   return undefined
 }
 
-function refused(sentence: string, table: string, column?: string): VaultError {
-  const facts = { table: printableName(table), ...(column === undefined ? {} : { column: printableName(column) }) }
-  return new VaultError('invalid_request', `Schema refused. ${sentence}`, facts)
+function invalid(sentence: Sentence, table: string, column?: string): Fault {
+  const detail = { table: printableName(table), ...(column === undefined ? {} : { column: printableName(column) }) }
+  return fault('invalid_request', detail)`Invalid schema: ${sentence}`
 }
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,14 +1,14 @@
-/** What a schema says at compile time: which columns, which values, which tokens. */
+/** Types inferred from a schema: its columns, values and tokens. */
 import type { JsonValue } from '../values/column-type.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 
-/** Names of a schema's tables. */
+/** Names of the tables of a schema. */
 export type TableName<S extends SchemaDefinition> = keyof S & string
-/** Names of a table's columns. */
+/** Names of the columns of a table. */
 export type ColumnName<T extends TableDefinition> = keyof T & string
 
-/** What a value of each type may be given as. An integer past 2^53 is given as a bigint or as decimal text. */
-interface GivenTypes {
+/** The input type of each column type. An integer beyond 2^53 - 1 is a bigint or decimal text. */
+interface InputTypes {
   readonly STRING: string
   readonly INTEGER: number | bigint | string
   readonly FLOAT: number
@@ -20,8 +20,8 @@ interface GivenTypes {
   readonly ARRAY: readonly JsonValue[]
 }
 
-/** What a value of each type is answered as, in plain text. */
-interface AnsweredTypes {
+/** The type of a value read at PLAIN_TEXT, by column type. */
+interface OutputTypes {
   readonly STRING: string
   readonly INTEGER: number | string
   readonly FLOAT: number
@@ -33,13 +33,13 @@ interface AnsweredTypes {
   readonly ARRAY: readonly JsonValue[]
 }
 
-/** A value as a caller gives it to this column. */
+/** A value to write to a column. */
 export type Given<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
   ? Allowed
-  : GivenTypes[C['type']]
+  : InputTypes[C['type']]
 
-/** A value as a read answers it: the value, or text where the answered level masks or redacts it, or null. */
-export type Answered<C extends ColumnDefinition> = AnsweredTypes[C['type']] | string | null
+/** A value that a read returns: the value, text if it is masked or redacted, or null. */
+export type Answered<C extends ColumnDefinition> = OutputTypes[C['type']] | string | null
 
 type RequiredColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly required: true } ? K : never
@@ -52,7 +52,7 @@ export type TokenizedColumn<T extends TableDefinition> = {
 
 type DeterministicToken = 'deterministic' | { readonly kind: 'deterministic' | 'deterministicFormatPreserving' }
 
-/** Columns whose tokens can be asked for by value. */
+/** Columns with deterministic tokens, which tokenize accepts. */
 export type DeterministicColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly token: DeterministicToken } ? K : never
 }[ColumnName<T>]
@@ -65,12 +65,12 @@ export type GroupName<S extends SchemaDefinition> = {
 }[TableName<S>] &
   string
 
-/** Columns an upsert can go by. */
+/** Unique columns, which an upsert can use as its key. */
 export type UniqueColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly unique: true } ? K : never
 }[ColumnName<T>]
 
-/** Columns whose values can be looked up. */
+/** Columns with a lookup index. */
 export type LookupColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends
     | { readonly unique: true }
@@ -81,20 +81,20 @@ export type LookupColumn<T extends TableDefinition> = {
     : never
 }[ColumnName<T>]
 
-/** The fields of a record to insert: required columns must be there, the others may be null or absent. */
+/** The fields of a record to insert. Required columns must have a value, others can be null or absent. */
 export type NewFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]: Given<T[K]> } & {
   readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: Given<T[K]> | null
 }
 
-/** The fields of a change: any columns, null only where the column is not required. */
+/** The fields of an update: any columns. Required columns cannot be null. */
 export type ChangedFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]?: Given<T[K]> } & {
   readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: Given<T[K]> | null
 }
 
-/** The fields a read answers: those asked for by name, or all the caller may see. */
-export type AnsweredFields<T extends TableDefinition, Asked> = Asked extends readonly (infer Name)[]
+/** The fields that a read returns: the requested ones, or all that the caller can read. */
+export type AnsweredFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
   ? { readonly [K in Name & ColumnName<T>]: Answered<T[K]> }
   : { readonly [K in ColumnName<T>]?: Answered<T[K]> }
 
-/** Tokens by column: those of tokenized columns that hold a value. */
+/** Tokens by column, of the tokenized columns that have a value. */
 export type TokensOf<T extends TableDefinition> = { readonly [K in TokenizedColumn<T>]?: string }

@@ -1,4 +1,4 @@
-/** From a schema and its ordinals to live tables: what each column does, and the physical table behind it. */
+/** Creates the layout of a vault from its schema: compiled columns, and the physical table of each table. */
 import { DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { Level } from '../redaction/levels.ts'
@@ -15,92 +15,98 @@ import { compileRules } from '../values/value-rules.ts'
 import type { Allotment, AllottedColumn, AllottedTable } from './allotment.ts'
 import { tokenOf } from './column.ts'
 
-/** One column at work. */
+/** One compiled column. */
 export interface Column {
   readonly name: string
-  /** Place in `Table.columns`, and so in every list of a record's values. */
+  /** Index in `Table.columns`, and so in every list of the values of a record. */
   readonly position: number
-  /** Place in sealed bodies. */
+  /** Number of the column in sealed bodies, from 0. */
   readonly ordinal: number
-  /** Address in pointers. */
+  /** Number of the column in pointers. */
   readonly space: number
   readonly type: AnyColumnType
   readonly required: boolean
   readonly unique: boolean
-  /** The level that DEFAULT means. */
+  /** The level for `DEFAULT`. */
   readonly level: Level
-  readonly mask: ((shown: string) => string) | undefined
+  /** Returns the masked form of the text of a value. */
+  readonly mask: ((text: string) => string) | undefined
   readonly token: TokenKind | undefined
-  /** The form of its tokens, where their kind has one. */
+  /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
-  /** How long a value lives, in milliseconds, where its kind expires. */
+  /** Lifetime of a value in milliseconds. Used if the token kind expires. */
   readonly lifetime: number
-  /** True when a changed value keeps its token. */
+  /** True if a changed value keeps its token. */
   readonly isStable: boolean
-  /** Place in `Table.tokenized`; -1 where the column has no tokens. */
+  /** Index in `Table.tokenized`; -1 if the column has no tokens. */
   readonly tokenPosition: number
   readonly normalise: readonly Normaliser[]
   readonly check: ValueRule | undefined
-  /** The column group it is in. */
+  /** The column group; undefined if the column has none. */
   readonly group: string | undefined
-  /** Names the digest key; equal for columns whose digests may be compared. */
+  /** The digest scope, which selects the digest key. Columns with equal scopes have comparable digests. */
   readonly scope: string
-  /** Physical column of the plain value; undefined where the value is sealed. */
+  /** Physical column of the plain value; undefined if the value is sealed. */
   readonly plain: string | undefined
-  /** Physical column of the digest; undefined where none is kept. */
+  /** Physical column of the digest; undefined if none is stored. */
   readonly digest: string | undefined
-  /** Physical column that equality can be looked up by; undefined where there is none. */
+  /** Physical column with an index for equality; undefined if there is none. */
   readonly lookup: string | undefined
 }
 
-/** One column as one caller sees it, decided before anything is read. */
+/** One column with the level at which one caller reads it. Decided before anything is read. */
 export interface ColumnView {
   readonly column: Column
   readonly level: Level
 }
 
-/** One table at work. */
+/** One compiled table. */
 export interface Table {
   readonly name: string
+  /** Number of the table in pointers and in associated data. */
   readonly space: number
   readonly columns: readonly Column[]
   readonly byName: ReadonlyMap<string, Column>
+  /** Columns by the names of their physical columns. */
   readonly byPhysical: ReadonlyMap<string, Column>
-  /** One more than the highest ordinal: the size of a list indexed by ordinal. */
+  /** The highest ordinal plus one: the length of a list indexed by ordinal. */
   readonly ordinals: number
+  /** Columns that have tokens. */
   readonly tokenized: readonly Column[]
-  /** Columns whose values live apart from the record. */
+  /** Columns whose values are stored outside the record and expire. */
   readonly transient: readonly Column[]
-  /** The others: a record is read with their values. */
+  /** All other columns. */
   readonly readable: readonly Column[]
+  /** Columns that store a digest. */
   readonly digested: readonly Column[]
+  /** Columns with plain values. */
   readonly plain: readonly Column[]
   readonly physical: PhysicalTable
 }
 
-/** The live tables of a vault, by name and by the spaces that pointers name. */
+/** The compiled tables of a vault. */
 export interface Layout {
   readonly tables: ReadonlyMap<string, Table>
-  /** Every space in use. */
+  /** All object ids of tables and columns. */
   readonly spaces: ReadonlySet<number>
-  /** Token spaces: which column a token belongs to. */
+  /** The tokenized columns by object id. */
   readonly tokenSpaces: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
-  /** Every name the schema has given: of tables, columns and column groups. */
+  /** All names of tables, columns and column groups. */
   readonly names: ReadonlySet<string>
 }
 
-/** Physical column of every record table that holds the sealed body. */
+/** Physical column of the sealed body in every record table. */
 export const BODY = 'body'
 
-/** Longest part of a name that a physical name repeats: Postgres cuts names at 63 bytes. */
-const NAME_PART = 48
+/** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
+const NAME_PART_LENGTH = 48
 
-/** Builds the live tables. */
-export function layoutSchema(allotment: Allotment): Layout {
+/** Returns the layout of a schema with its object ids and ordinals. */
+export function layoutSchema({ tables: definitions }: Allotment): Layout {
   const tables = new Map<string, Table>()
   const tokenSpaces = new Map<number, { table: Table; column: Column }>()
-  for (const [name, allotted] of Object.entries(allotment.tables)) {
-    const table = layoutTable(name, allotted)
+  for (const [name, definition] of Object.entries(definitions)) {
+    const table = layoutTable(name, definition)
     tables.set(name, table)
     for (const column of table.tokenized) tokenSpaces.set(column.space, { table, column })
   }
@@ -112,14 +118,14 @@ export function layoutSchema(allotment: Allotment): Layout {
   return { tables, tokenSpaces, spaces: new Set(all), names: new Set(names) }
 }
 
-function layoutTable(name: string, allotted: AllottedTable): Table {
+function layoutTable(name: string, definition: AllottedTable): Table {
   let tokens = 0
-  const columns = Object.entries(allotted.columns).map(([column, one], position) =>
+  const columns = Object.entries(definition.columns).map(([column, one], position) =>
     layoutColumn(column, one, { position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
-  const physical = layoutPhysical(`records_${allotted.space}_${name.slice(0, NAME_PART)}`, columns, allotted)
+  const physical = layoutPhysical(`records_${definition.space}_${name.slice(0, NAME_PART_LENGTH)}`, columns, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
     if (column.plain !== undefined) byPhysical.set(column.plain, column)
@@ -127,7 +133,7 @@ function layoutTable(name: string, allotted: AllottedTable): Table {
   }
   return {
     name,
-    space: allotted.space,
+    space: definition.space,
     columns,
     byName: new Map(columns.map((column) => [column.name, column])),
     byPhysical,
@@ -144,11 +150,11 @@ function layoutTable(name: string, allotted: AllottedTable): Table {
 function layoutColumn(
   name: string,
   { space, ordinal, definition }: AllottedColumn,
-  places: { readonly position: number; readonly tokenPosition: number },
+  positions: { readonly position: number; readonly tokenPosition: number },
 ): Column {
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
-  const part = `${space}_${name.slice(0, NAME_PART)}`
+  const part = `${space}_${name.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
   const { kind, format, ttlMinutes, stable } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
@@ -156,7 +162,7 @@ function layoutColumn(
   const digest = isDigested ? `digest_${part}` : undefined
   return {
     name,
-    ...places,
+    ...positions,
     ordinal,
     space,
     type: columnTypes[definition.type],
@@ -178,7 +184,7 @@ function layoutColumn(
   }
 }
 
-function layoutPhysical(name: string, columns: readonly Column[], allotted: AllottedTable): PhysicalTable {
+function layoutPhysical(name: string, columns: readonly Column[], table: AllottedTable): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
@@ -186,7 +192,7 @@ function layoutPhysical(name: string, columns: readonly Column[], allotted: Allo
     if (column.plain !== undefined) physical.push({ name: column.plain, type: column.type.physical })
     if (column.digest !== undefined)
       indexes.push({ columns: [column.digest], unique: column.unique && column.plain === undefined })
-    const isIndexed = column.unique || allotted.columns[column.name]?.definition.index === true
+    const isIndexed = column.unique || table.columns[column.name]?.definition.index === true
     if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
   }
   return { name, columns: physical, indexes }

@@ -1,7 +1,7 @@
-/** The tables every vault has beside its records: tokens that must be remembered, values that live for a while, and the audit trail. */
+/** System tables, which every vault has besides its records: stored tokens, transient values and the audit trail. */
 import type { PhysicalTable } from '../ports/storage.ts'
 
-/** Tokens drawn in a format or brought by a caller: digest of the text -> which cell. The text itself stands sealed in the cell. */
+/** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
 export const TOKENS: PhysicalTable = {
   name: 'tokens',
   columns: [
@@ -15,7 +15,7 @@ export const TOKENS: PhysicalTable = {
   ],
 }
 
-/** Transient values, each sealed with its stamp and its expiry. `expires_at` is in milliseconds since 1970, for the sweep alone. */
+/** Transient values, each sealed with its token check and its expiry. `expires_at` is in milliseconds since 1970, and used only to purge. */
 export const TRANSIENTS: PhysicalTable = {
   name: 'transients',
   columns: [
@@ -25,7 +25,7 @@ export const TRANSIENTS: PhysicalTable = {
   indexes: [{ columns: ['expires_at'], unique: false }],
 }
 
-/** Audit events, sealed. A row's id is its lane and its place in it, so that order by id is the order of the chains. `at` is in nanoseconds since 1970, for time windows. */
+/** Audit events, sealed. The row id is the chain and the sequence number, so that order by id is the order of the chains. `at` is in nanoseconds since 1970, for time ranges. */
 export const AUDIT_EVENTS: PhysicalTable = {
   name: 'audit_events',
   columns: [
@@ -35,12 +35,12 @@ export const AUDIT_EVENTS: PhysicalTable = {
   indexes: [{ columns: ['at'], unique: false }],
 }
 
-/** The head of each lane, sealed: the place and digest of its last event. A row's id is the lane. */
+/** The head of each chain, sealed: the sequence number and digest of its last event, and its Merkle tree. The row id is the chain. */
 export const AUDIT_LANES: PhysicalTable = {
   name: 'audit_lanes',
   columns: [{ name: 'body', type: 'bytes' }],
   indexes: [],
 }
 
-/** All of them. */
+/** All system tables. */
 export const SIDE_TABLES: readonly PhysicalTable[] = [TOKENS, TRANSIENTS, AUDIT_EVENTS, AUDIT_LANES]

@@ -1,150 +1,157 @@
-/** How the cells of a record stand in the plaintext of its body: compact, self-describing, by column ordinal. */
+/** Writes and reads the plaintext of sealed bodies: the cells of a record, each with the ordinal of its column. */
 import type { ByteWriter } from '../util/bytes.ts'
 
 /*
- * A body is a run of cells. Each begins with varint (slot << 3 | isShared << 2 | hasStamp << 1 | hasValue), where slot 0 is the
- * record's own stamp and slot n + 1 the column of ordinal n; then come its stamp (8 bytes, where it has one of its own) or,
- * where both stamp bits are set, varint length and UTF-8 of its token's text; and then varint length and the value's bytes
- * (where it has a value). A null has no cell; a plain column's cell is a mark alone.
- * Cells written with the record share its stamp, for the space in a pointer already tells their tokens apart; a cell that is
- * changed later brings a stamp of its own, and so its old token dies alone.
+ * A body is a sequence of cells. A cell has these parts:
+ * - The head: varint (slot << 3 | isShared << 2 | hasCheck << 1 | hasValue). Slot 0 is the token check of the record, and slot
+ *   n + 1 is the column of ordinal n.
+ * - If only hasCheck is set: the token check of the cell, 8 bytes. If hasCheck and isShared are set: varint length and UTF-8 of
+ *   the text of the token. If only isShared is set: nothing, the cell uses the token check of the record.
+ * - If hasValue is set: varint length and the bytes of the value.
+ * A null has no cell. The cell of a plain column has no value.
+ * Cells written by the insert share the token check of the record: the object id in a pointer distinguishes their tokens. A cell
+ * changed later gets its own token check, so that only its old token becomes invalid.
  */
 
-/** Bytes of a stamp: 58 random bits, right-aligned. */
+/** Length of a token check in bytes: 58 random bits, right-aligned, big-endian. */
 export const STAMP_BYTES = 8
-/** The highest word of a stamp keeps 26 of its 32 bits, so that a pointer has room for it. */
+/** Mask for the high word of a token check. It keeps 26 of 32 bits, so that the check fits into a pointer. */
 export const STAMP_HIGH_MASK = 0x03ff_ffff
 
 const HAS_VALUE = 1
-const HAS_STAMP = 2
+const HAS_CHECK = 2
 const IS_SHARED = 4
 
-/** Writes the head of the record's own stamp; the caller writes its two words next. It stands before all cells that share it. */
+/** Writes the head of the token check of the record. The caller writes its two words next, and cells that share it later. */
 export function writeRecordStampHead(out: ByteWriter): void {
-  out.varint(HAS_STAMP)
+  out.varint(HAS_CHECK)
 }
 
-/** What a tokenized cell keeps for its token: the record's stamp, a stamp of its own, the token's text, or nothing. */
+/** What a cell stores for its token: `shared` uses the token check of the record, `own` has its own, `text` has the text of the token. */
 export type MarkPlace = 'shared' | 'own' | 'text' | 'none'
 
-const PLACE_BITS: Readonly<Record<MarkPlace, number>> = {
+const PLACEMENT_BITS: Readonly<Record<MarkPlace, number>> = {
   shared: IS_SHARED,
-  own: HAS_STAMP,
-  text: HAS_STAMP | IS_SHARED,
+  own: HAS_CHECK,
+  text: HAS_CHECK | IS_SHARED,
   none: 0,
 }
 
-/** Writes a cell's head; an own stamp's two words, or a token's text between `beginValue` and `endValue`, come next. */
-export function writeCellHead(out: ByteWriter, ordinal: number, mark: MarkPlace, hasValue: boolean): void {
-  out.varint(((ordinal + 1) << 3) | PLACE_BITS[mark] | (hasValue ? HAS_VALUE : 0))
+/** Writes the head of a cell. The caller writes next the two words of an own token check, or the text of a token between `beginValue` and `endValue`. */
+export function writeCellHead(out: ByteWriter, ordinal: number, placement: MarkPlace, hasValue: boolean): void {
+  out.varint(((ordinal + 1) << 3) | PLACEMENT_BITS[placement] | (hasValue ? HAS_VALUE : 0))
 }
 
-/** Begins a value of unknown length; answers the mark to end it with. */
+/** Begins a value of unknown length. Returns the offset to pass to `endValue`. */
 export function beginValue(out: ByteWriter): number {
   out.u8(0)
   return out.length
 }
 
-/** Writes the length of the value written since the mark before it, moving it only where the length takes more than one byte. */
-export function endValue(out: ByteWriter, mark: number): void {
-  const size = out.length - mark
+/** Writes the length of the value that begins at `start` before it. Moves the value only if the length takes more than one byte. */
+export function endValue(out: ByteWriter, start: number): void {
+  const size = out.length - start
   if (size < 0x80) {
-    out.bytes[mark - 1] = size
+    out.bytes[start - 1] = size
     return
   }
   let extra = 0
   for (let rest = size; rest > 0x7f; rest >>>= 7) extra++
   out.reserve(extra)
-  out.bytes.copyWithin(mark + extra, mark, mark + size)
-  out.length = mark - 1
+  out.bytes.copyWithin(start + extra, start, start + size)
+  out.length = start - 1
   out.varint(size)
-  out.length = mark + extra + size
+  out.length = start + extra + size
 }
 
-/** Where the cells of one body stand; reused from body to body. Offsets by ordinal, -1 where there is nothing. */
+/** The offset of what a body does not have. */
+const NOTHING = -1
+
+/** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies. */
 export interface CellMap {
   readonly ordinals: number
-  /** Five runs, one after the other: begin and end of each value, the cell's stamp, begin and end of its token's text. */
+  /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
   readonly offsets: Int32Array
-  /** Where the record's own stamp stands. */
+  /** Offset of the token check of the record. */
   recordStamp: number
 }
 
-/** An empty map for bodies of this many ordinals. */
+/** Returns an empty map for bodies with ordinals from 0 to `ordinals` - 1. */
 export function createCellMap(ordinals: number): CellMap {
-  return { ordinals, offsets: new Int32Array(5 * ordinals).fill(-1), recordStamp: -1 }
+  return { ordinals, offsets: new Int32Array(5 * ordinals).fill(NOTHING), recordStamp: NOTHING }
 }
 
-/** Offset of a column's value, -1 where the record has none. */
+/** Returns the offset of the value of a column, -1 if the record has none. `ordinal` is below `map.ordinals`, here and below. */
 export function valueStart({ offsets }: CellMap, ordinal: number): number {
-  return offsets[ordinal] ?? -1
+  return offsets[ordinal] ?? NOTHING
 }
 
-/** Offset of the end of a column's value. */
+/** Returns the offset after the value of a column, -1 if it has none. */
 export function valueEnd({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[ordinals + ordinal] ?? -1
+  return offsets[ordinals + ordinal] ?? NOTHING
 }
 
-/** Offset of a column's stamp, -1 where it has none. */
+/** Returns the offset of the token check of a column, -1 if it has none. */
 export function stampStart({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[2 * ordinals + ordinal] ?? -1
+  return offsets[2 * ordinals + ordinal] ?? NOTHING
 }
 
-/** Offset of the text of a column's token, -1 where it has none. */
+/** Returns the offset of the text of the token of a column, -1 if it has none. */
 export function textStart({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[3 * ordinals + ordinal] ?? -1
+  return offsets[3 * ordinals + ordinal] ?? NOTHING
 }
 
-/** Offset of the end of the text of a column's token. */
+/** Returns the offset after the text of the token of a column, -1 if it has none. */
 export function textEnd({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[4 * ordinals + ordinal] ?? -1
+  return offsets[4 * ordinals + ordinal] ?? NOTHING
 }
 
-/** Fills the map from `bytes[start .. end)`, passing over ordinals it has no room for; answers false where the bytes are no run of cells. */
+/** Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not a sequence of cells. */
 export function mapCells(bytes: Uint8Array, start: number, end: number, map: CellMap): boolean {
-  map.offsets.fill(-1)
-  map.recordStamp = -1
-  let at = start
-  while (at < end) at = mapCell(bytes, at, map)
-  return at === end
+  map.offsets.fill(NOTHING)
+  map.recordStamp = NOTHING
+  let next = start
+  while (next < end) next = mapCell(bytes, next, map)
+  return next === end
 }
 
-/** Maps the cell at `from` and answers where the next begins. */
+/** Maps the cell at offset `from`. Returns the offset of the next cell, beyond the end if the cell is cut off. */
 function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
   const { ordinals, offsets } = map
-  let at = from
-  let head = bytes[at++] ?? 0
-  if (head > 0x7f) [head, at] = longVarint(bytes, from)
+  let next = from
+  // A byte beyond the end reads as 0: the cell then ends beyond the end, and `mapCells` returns false.
+  let head = bytes[next++] ?? 0
+  if (head > 0x7f) [head, next] = longVarint(bytes, from)
   const ordinal = (head >>> 3) - 1
   const isKnown = ordinal >= 0 && ordinal < ordinals
-  const place = head & (HAS_STAMP | IS_SHARED)
-  if (place === HAS_STAMP) {
-    if (ordinal < 0) map.recordStamp = at
-    if (isKnown) offsets[2 * ordinals + ordinal] = at
-    at += STAMP_BYTES
-  } else if (place === IS_SHARED) {
+  const placement = head & (HAS_CHECK | IS_SHARED)
+  if (placement === HAS_CHECK) {
+    if (ordinal < 0) map.recordStamp = next
+    if (isKnown) offsets[2 * ordinals + ordinal] = next
+    next += STAMP_BYTES
+  } else if (placement === IS_SHARED) {
     if (isKnown) offsets[2 * ordinals + ordinal] = map.recordStamp
-  } else if (place !== 0) {
-    at = mapRun(bytes, at, map, isKnown ? 3 * ordinals + ordinal : -1)
+  } else if (placement !== 0) {
+    next = mapBytes(bytes, next, map, isKnown ? 3 * ordinals + ordinal : NOTHING)
   }
-  return (head & HAS_VALUE) === 0 ? at : mapRun(bytes, at, map, isKnown ? ordinal : -1)
+  return (head & HAS_VALUE) === 0 ? next : mapBytes(bytes, next, map, isKnown ? ordinal : NOTHING)
 }
 
-/** Maps varint length and bytes at `from`: their begin into this place, their end a run further; answers what follows. */
-function mapRun(bytes: Uint8Array, from: number, { ordinals, offsets }: CellMap, place: number): number {
-  let at = from
-  let size = bytes[at++] ?? 0
-  if (size > 0x7f) [size, at] = longVarint(bytes, from)
-  if (place >= 0) {
-    offsets[place] = at
-    offsets[place + ordinals] = at + size
+/** Maps the varint length and bytes at `from`: stores their start at index `slot` and their end one list later, unless `slot` is -1. Returns the next offset. */
+function mapBytes(bytes: Uint8Array, from: number, { ordinals, offsets }: CellMap, slot: number): number {
+  let next = from
+  let size = bytes[next++] ?? 0
+  if (size > 0x7f) [size, next] = longVarint(bytes, from)
+  if (slot >= 0) {
+    offsets[slot] = next
+    offsets[slot + ordinals] = next + size
   }
-  return at + size
+  return next + size
 }
 
 /**
- * Copies every cell of `bytes[start .. end)` but those whose ordinal is replaced. The record's own stamp stays, and so do
- * cells of columns that this process does not know yet (another one opened the vault with a newer schema).
+ * Copies every cell of `bytes[start .. end)` whose ordinal is not replaced. Keeps the token check of the record, and cells of
+ * columns that this process does not know: another process may have opened the vault with a newer schema.
  */
 export function copyCells(
   bytes: Uint8Array,
@@ -154,22 +161,23 @@ export function copyCells(
   out: ByteWriter,
 ): void {
   const none = createCellMap(0)
-  let at = start
-  while (at < end) {
-    const next = mapCell(bytes, at, none)
-    const [head] = longVarint(bytes, at)
-    if (!isReplaced((head >>> 3) - 1)) out.raw(bytes.subarray(at, next))
-    at = next
+  let from = start
+  while (from < end) {
+    const next = mapCell(bytes, from, none)
+    const [head] = longVarint(bytes, from)
+    if (!isReplaced((head >>> 3) - 1)) out.raw(bytes.subarray(from, next))
+    from = next
   }
 }
 
+/** Returns a varint and the offset after it. A byte beyond the end reads as 0, as in `mapCell`. */
 function longVarint(bytes: Uint8Array, start: number): [value: number, next: number] {
   let value = 0
-  let at = start
+  let next = start
   for (let shift = 0; shift < 35; shift += 7) {
-    const byte = bytes[at++] ?? 0
+    const byte = bytes[next++] ?? 0
     value |= (byte & 0x7f) << shift
     if (byte < 0x80) break
   }
-  return [value >>> 0, at]
+  return [value >>> 0, next]
 }

@@ -1,33 +1,34 @@
-/** The associated data of sealed bodies: the full address, so that a body moved elsewhere does not open. */
+/** The associated data of sealed bodies: the address of each body, so that a moved body does not open. */
 import { CONTEXT_BYTES } from '../ports/keys.ts'
+import { at } from '../util/at.ts'
 import { FORMAT } from './envelope.ts'
 
-/** Where a body stands. `vault` is the 16-byte digest of the vault's id. */
+/** The table that holds a body. `vault` is the 16-byte digest of the vault id. */
 export interface Address {
   readonly vault: Uint8Array
-  /** Ordinal of the table. */
+  /** Object id of the table. */
   readonly space: number
 }
 
-/** Bytes of the vault's digest in a context. */
+/** Length of the digest of the vault id, in bytes. */
 const VAULT_BYTES = 16
 
 /**
- * One context for each row: format 1 | root key version 2 | zero 1 | table 4 | row id 8 | vault 16. `versionOf` answers the
- * version each body is sealed under.
+ * Returns AAD_BYTES of associated data for each row, in order. Layout in bytes, big-endian: format 1 | root key version 2 |
+ * zero 1 | object id 4 | row id 8 | vault 16. `versionOf` returns the root key version of the body at an index.
  */
 export function writeContexts(address: Address, ids: readonly number[], versionOf: (index: number) => number): Uint8Array {
-  const contexts = new Uint8Array(ids.length * CONTEXT_BYTES)
-  const view = new DataView(contexts.buffer)
+  const associatedData = new Uint8Array(ids.length * CONTEXT_BYTES)
+  const view = new DataView(associatedData.buffer)
   for (let i = 0; i < ids.length; i++) {
-    const at = i * CONTEXT_BYTES
-    const id = ids[i] ?? 0
-    view.setUint8(at, FORMAT)
-    view.setUint16(at + 1, versionOf(i))
-    view.setUint32(at + 4, address.space)
-    view.setUint32(at + 8, Math.floor(id / 0x1_0000_0000))
-    view.setUint32(at + 12, id >>> 0)
-    contexts.set(address.vault, at + CONTEXT_BYTES - VAULT_BYTES)
+    const start = i * CONTEXT_BYTES
+    const id = at(ids, i)
+    view.setUint8(start, FORMAT)
+    view.setUint16(start + 1, versionOf(i))
+    view.setUint32(start + 4, address.space)
+    view.setUint32(start + 8, Math.floor(id / 0x1_0000_0000))
+    view.setUint32(start + 12, id >>> 0)
+    associatedData.set(address.vault, start + CONTEXT_BYTES - VAULT_BYTES)
   }
-  return contexts
+  return associatedData
 }

@@ -1,17 +1,18 @@
-/** What stands in clear before every sealed body: a format byte and the version of the root key. */
+/** The plaintext header of every sealed body: a format byte and the version of the root key. */
+import { at } from '../util/at.ts'
 
-/** Bytes of the header. */
+/** Length of the header in bytes. */
 export const HEADER_BYTES = 3
-/** The one body format so far: cells as in cell-layout.ts, sealed with XAES-256-GCM. */
+/** The only body format: cells as in cell-layout.ts, sealed with XAES-256-GCM. */
 export const FORMAT = 1
 
-/** The header of bodies sealed under this root key version. */
+/** Returns the header of bodies sealed under a root key version from 1 to 65535. */
 export function writeHeader(version: number): Uint8Array {
   return Uint8Array.of(FORMAT, version >>> 8, version & 0xff)
 }
 
-/** The root key version a body names, or 0 (which no key has) when its header is not of a format we know. */
+/** Returns the root key version of a body, or 0, which no key has, if the header has another format. */
 export function readVersion(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < HEADER_BYTES || bytes[start] !== FORMAT) return 0
-  return ((bytes[start + 1] ?? 0) << 8) | (bytes[start + 2] ?? 0)
+  return (at(bytes, start + 1) << 8) | at(bytes, start + 2)
 }

@@ -1,5 +1,6 @@
-/** Opens sealed bodies. One importer: barrier/reveal.ts. */
+/** Opens sealed bodies. Only barrier/reveal.ts imports this file. */
 import type { KeyRing, Opened } from '../ports/keys.ts'
+import { at } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart } from '../util/slab.ts'
 import type { Address } from './context.ts'
@@ -7,10 +8,13 @@ import { writeContexts } from './context.ts'
 import { HEADER_BYTES, readVersion } from './envelope.ts'
 import { RECORD } from './seal.ts'
 
-/** The plaintext of each body that stands where it was sealed; the others are marked, and hurt none of their siblings. */
+/**
+ * Returns the plaintext of each body, in order. A body that was changed, or moved to another row, does not open; the others do.
+ * `ids` has the row id of each body.
+ */
 export function openBodies(ring: KeyRing, address: Address, ids: readonly number[], bodies: Slab): Opened {
   const versions = new Uint16Array(bodies.count)
-  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), bodies.ends[i] ?? 0)
-  const contexts = writeContexts(address, ids, (index) => versions[index] ?? 0)
-  return ring.open(RECORD, HEADER_BYTES, versions, bodies, contexts)
+  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), at(bodies.ends, i))
+  const associatedData = writeContexts(address, ids, (index) => at(versions, index))
+  return ring.open(RECORD, HEADER_BYTES, versions, bodies, associatedData)
 }

@@ -1,7 +1,8 @@
-/** Pointers: a row's position, and the proof that it still holds what was pointed at, before they are disguised. */
+/** Pointers: the object id and row of a record or cell, and a token check, before encryption. */
 import { POINTER_WORDS } from '../ports/keys.ts'
+import { at } from '../util/at.ts'
 
-/** What a pointer says. `checkHigh` has 26 bits; both are zero in a record id and the cell's stamp in a token. */
+/** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, and zero in a record id. */
 export interface Pointer {
   readonly space: number
   readonly row: number
@@ -9,23 +10,23 @@ export interface Pointer {
   readonly checkLow: number
 }
 
-/** Writes pointer `index` into a list of words: space 16 bits | row 48 | check 64. */
+/** Writes a pointer at index `index` of a list of words. Layout in bits: object id 16 | row 48 | token check 64. */
 export function writePointer(words: Uint32Array, index: number, { space, row, checkHigh, checkLow }: Pointer): void {
-  const at = index * POINTER_WORDS
-  words[at] = (space << 16) | Math.floor(row / 0x1_0000_0000)
-  words[at + 1] = row >>> 0
-  words[at + 2] = checkHigh
-  words[at + 3] = checkLow
+  const start = index * POINTER_WORDS
+  words[start] = (space << 16) | Math.floor(row / 0x1_0000_0000)
+  words[start + 1] = row >>> 0
+  words[start + 2] = checkHigh
+  words[start + 3] = checkLow
 }
 
-/** Reads pointer `index` from a list of words. */
+/** Returns the pointer at index `index` of a list of words. Throws `internal` if the list is too short. */
 export function readPointer(words: Uint32Array, index: number): Pointer {
-  const at = index * POINTER_WORDS
-  const top = words[at] ?? 0
+  const start = index * POINTER_WORDS
+  const top = at(words, start)
   return {
     space: top >>> 16,
-    row: (top & 0xffff) * 0x1_0000_0000 + (words[at + 1] ?? 0),
-    checkHigh: words[at + 2] ?? 0,
-    checkLow: words[at + 3] ?? 0,
+    row: (top & 0xffff) * 0x1_0000_0000 + at(words, start + 1),
+    checkHigh: at(words, start + 2),
+    checkLow: at(words, start + 3),
   }
 }

@@ -1,4 +1,4 @@
-/** Seals a list of bodies, each to its own row. */
+/** Seals a list of bodies. Each body is bound to its row. */
 import type { KeyRing } from '../ports/keys.ts'
 import type { Slab } from '../util/slab.ts'
 import type { Address } from './context.ts'
@@ -8,7 +8,7 @@ import { writeHeader } from './envelope.ts'
 /** Purpose of the keys that seal records. */
 export const RECORD = 'record'
 
-/** One sealed body for each plaintext, bound to the row of the same place in `ids`. */
+/** Returns one sealed body for each plaintext, in order, bound to the row id at the same index of `ids`. */
 export function sealBodies(ring: KeyRing, address: Address, ids: readonly number[], plaintexts: Slab): Slab {
   const version = ring.newestVersion
   return ring.seal(

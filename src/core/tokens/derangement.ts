@@ -1,64 +1,68 @@
 /**
- * A permutation without fixed points made of any permutation, so that no token can be its own value.
+ * Derives a derangement, a permutation without fixed points, from any permutation, so that no token equals its value.
  *
- * Let E be the permutation of 0 to d - 1. Its fixed points fall into runs a, a + 1, ..., a + k - 1 of neighbours (counted around the
- * end of the domain); y = a + k, the number behind a run, is no fixed point. Let C move a -> a + 1 -> ... -> a + k - 1 -> y -> a in
- * every run and leave all else alone: runs are apart from each other and each has its own y, so C is a permutation, and so is
- * D(x) = E(C(x)). D has no fixed point: within a run D(x) = x + 1; at its end D(a + k - 1) = E(y), which is not a + k - 1 because E
- * takes only a + k - 1 itself there; D(y) = E(a) = a; and elsewhere D(x) = E(x), which differs from x.
+ * Let E be the permutation of 0 to d - 1. Its fixed points form runs a, a + 1, ..., a + k - 1 of neighbors, counted around the
+ * end of the domain. The number after a run, y = a + k, is not a fixed point. Let C be the cycle a -> a + 1 -> ... -> a + k - 1
+ * -> y -> a of every run, and the identity elsewhere. Runs are disjoint and each has its own y, so C is a permutation, and so is
+ * D(x) = E(C(x)). D has no fixed point:
+ * - Within a run, D(x) = x + 1.
+ * - At the end of a run, D(a + k - 1) = E(y). That is not a + k - 1, because E maps only a + k - 1 to itself.
+ * - After a run, D(y) = E(a) = a.
+ * - Elsewhere, D(x) = E(x), which is not x.
  *
- * So D(x) = E(x) unless x is a fixed point or follows one: about two numbers of the whole domain.
+ * So D(x) = E(x) unless x is a fixed point or follows one. A random permutation has about two such numbers.
  */
 import { VaultError } from '../errors.ts'
 import type { Rank } from '../ports/keys.ts'
+import { at } from '../util/at.ts'
 
-/** A permutation for each domain and context, and its inverse: a key ring at one scope. */
+/** A permutation for each domain and tweak text, and its inverse: a key ring with one digest scope. */
 export interface Permutation {
   encipher(ranks: readonly Rank[]): bigint[]
   decipher(ranks: readonly Rank[]): bigint[]
 }
 
-/** Neighbouring fixed points a permutation may have. A random one of a million numbers has three in a row once in 10^12. */
-const LONGEST_RUN = 1000
+/** Maximum length of a run of fixed points. A random permutation of a million numbers has a run of three once in 10^12. */
+const MAX_RUN_LENGTH = 1000
 
-/** Where D moves each rank: never to itself. */
+/** Returns what D maps each rank to, in order: never the rank itself. Throws `internal` for a permutation that is not random. */
 export function encipherApart(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
-  const befores = ranks.map((rank) => beside(rank, -1n))
+  const befores = ranks.map((rank) => neighbor(rank, -1n))
   const images = permutation.encipher([...ranks, ...befores])
   return ranks.map((rank, i) => {
-    const image = images[i] ?? rank.value
-    const before = befores[i] ?? rank
-    if (image === rank.value) return permutation.encipher([beside(rank, 1n)])[0] ?? image
-    if (images[ranks.length + i] === before.value) return runEnd(permutation, before, -1n).value
+    const image = at(images, i)
+    const before = at(befores, i)
+    if (image === rank.value) return at(permutation.encipher([neighbor(rank, 1n)]), 0)
+    if (at(images, ranks.length + i) === before.value) return runEnd(permutation, before, -1n).value
     return image
   })
 }
 
-/** The way back: the rank that D moves to each of these. */
+/** The inverse: returns the rank that D maps to each of these, in order. */
 export function decipherApart(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
   const origins = permutation.decipher(ranks)
-  const befores = ranks.map((rank, i) => beside({ ...rank, value: origins[i] ?? rank.value }, -1n))
+  const befores = ranks.map((rank, i) => neighbor({ ...rank, value: at(origins, i) }, -1n))
   const beforeOrigins = permutation.decipher(befores)
   return ranks.map((rank, i) => {
-    const before = befores[i] ?? rank
-    if (beforeOrigins[i] === before.value) return before.value
-    const origin = origins[i] ?? rank.value
-    return origin === rank.value ? beside(runEnd(permutation, rank, 1n), 1n).value : origin
+    const before = at(befores, i)
+    if (at(beforeOrigins, i) === before.value) return before.value
+    const origin = at(origins, i)
+    return origin === rank.value ? neighbor(runEnd(permutation, rank, 1n), 1n).value : origin
   })
 }
 
-/** The rank so far away, around the end of the domain. */
-function beside(rank: Rank, distance: bigint): Rank {
+/** Returns the rank at a distance of 1 or -1, around the end of the domain. */
+function neighbor(rank: Rank, distance: bigint): Rank {
   return { ...rank, value: (rank.value + distance + rank.domain) % rank.domain }
 }
 
-/** The last fixed point of the run this fixed point is in, going up or down. */
+/** Returns the last fixed point of the run that contains `fixed`, in one direction. */
 function runEnd(permutation: Permutation, fixed: Rank, direction: 1n | -1n): Rank {
   let end = fixed
-  for (let length = 1; length <= LONGEST_RUN; length++) {
-    const next = beside(end, direction)
+  for (let length = 1; length <= MAX_RUN_LENGTH; length++) {
+    const next = neighbor(end, direction)
     if (permutation.encipher([next])[0] !== next.value) return end
     end = next
   }
-  throw new VaultError('internal', 'The permutation for tokens leaves too many numbers in their place. Check the key engine.')
+  throw new VaultError('internal', 'The permutation for tokens has too many fixed points. Check the key ring factory.')
 }

@@ -1,4 +1,5 @@
-/** Deterministic format-preserving tokens: the value's own characters enciphered by FF1 under the scope's key. Nothing is stored. */
+/** Deterministic format-preserving tokens: the characters of the value encrypted by FF1 with the key of the scope. Nothing is stored. */
+import { at } from '../util/at.ts'
 import { decipherApart, encipherApart, type Permutation } from './derangement.ts'
 import type { Derivation, TokenKind } from './token-kind.ts'
 
@@ -15,21 +16,23 @@ export const deterministicFormatPreservingKind: TokenKind = {
   },
   derive(from, values) {
     const ranked = values.flatMap(({ shown }) => from.format?.deterministic?.rankOf(shown) ?? [])
-    const moved = encipherApart(permutationOf(from), ranked)
-    return ranked.map((value, index) => value.tokenAt(moved[index] ?? 0n))
+    const encrypted = encipherApart(permutationOf(from), ranked)
+    return ranked.map((value, index) => value.tokenAt(at(encrypted, index)))
   },
   trace(from, texts) {
     const ranked = texts.map((text) => from.format?.deterministic?.rankOfToken(text))
-    const moved = decipherApart(
+    const decrypted = decipherApart(
       permutationOf(from),
       ranked.filter((token) => token !== undefined),
     )
     let next = 0
-    return ranked.map((token) => (token === undefined ? undefined : { kind: 'text', shown: token.valueAt(moved[next++] ?? 0n) }))
+    return ranked.map((token) =>
+      token === undefined ? undefined : { kind: 'text', shown: token.valueAt(at(decrypted, next++)) },
+    )
   },
 }
 
-/** The key ring at this scope. */
+/** Returns the permutations of the key ring for this scope. */
 function permutationOf({ ring, scope }: Derivation): Permutation {
   return { encipher: (ranks) => ring.encipher(scope, ranks), decipher: (ranks) => ring.decipher(scope, ranks) }
 }

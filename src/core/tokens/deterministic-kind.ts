@@ -1,4 +1,4 @@
-/** Deterministic tokens: the digest of the value, laid out as a version 8 UUID, so that equal values of a scope have one token. */
+/** Deterministic tokens: the digest of the value as a version 8 UUID. Equal values of one scope have one token. */
 import { parse, stringify, validate, version } from 'uuid'
 import type { TokenKind } from './token-kind.ts'
 
@@ -10,7 +10,7 @@ export const deterministicKind: TokenKind = {
   hasFormat: false,
   formatFault: () => undefined,
   assertValue: () => {},
-  // A digest is stored with the six fixed bits of a version 8 UUID in place: what is looked up is the token itself.
+  // The stored digest already has the six fixed bits of a version 8 UUID: the token itself is looked up.
   derive: (_from, values) => values.map(({ digest }) => stringify(digest)),
   trace: (_from, texts) =>
     texts.map((text) => {

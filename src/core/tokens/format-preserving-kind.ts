@@ -1,4 +1,4 @@
-/** Format-preserving tokens: drawn at random in the form of the value, and remembered, for nothing in them leads back. */
+/** Format-preserving tokens: drawn at random in a format. They are stored, because nothing can be computed from them. */
 import type { TokenKind } from './token-kind.ts'
 import { NOT_DERIVED } from './token-kind.ts'
 

@@ -1,4 +1,4 @@
-/** Random tokens: pointers at a cell, new with every value, telling nothing about it. */
+/** Random tokens: pointers to a cell. Each value has a new one, which reveals nothing about the value. */
 import type { TokenKind } from './token-kind.ts'
 import { NOT_DERIVED } from './token-kind.ts'
 

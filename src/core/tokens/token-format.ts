@@ -1,53 +1,56 @@
-/** The law every token format obeys: which texts may stand in for a value, counted, so that luck or a cipher can pick one. */
+/** The contract of every token format: numbers the texts that can be the token of a value, so that a random number or a cipher selects one. */
 import type { Rank } from '../ports/keys.ts'
 
-/** Fewest texts among which a token is picked. Source: SP 800-38G revision 1, section 5.1, for the smallest domain. */
+/** Minimum number of possible tokens of a value: the smallest domain of FF1. Source: NIST SP 800-38G revision 1, section 5.1. */
 export const LEAST_POSSIBILITIES = 1_000_000n
 
 /**
- * What must hold and does not, as a clause that follows the name of a column: "must have at least 6 digits ...". Thrown for a
- * definition that cannot work and for a value that cannot have a token. Never quotes a value or a token.
+ * Thrown for an invalid definition of a format and for a value that cannot have a token. The message is a clause, "must have at
+ * least 6 digits ...", that follows the name of a column. It never quotes a value or a token.
  */
 export class TokenFault extends Error {}
 
-/** The tokens one value may have, numbered from 0: all different, none of them the value. */
+/** The possible tokens of one value, numbered from 0: all different, none equal to the value. */
 export interface TokenShape {
+  /** Number of possible tokens. */
   readonly domain: bigint
-  /** The token of a rank from 0 to `domain` - 1. */
+  /** Returns the token of a rank from 0 to `domain` - 1. */
   tokenAt(rank: bigint): string
 }
 
-/** A value as a number, ready to be enciphered, and how the number it becomes is written as its token. */
+/** A value as a rank to encrypt. */
 export interface RankedValue extends Rank {
+  /** Returns the token of the encrypted rank. */
   tokenAt(rank: bigint): string
 }
 
-/** A token as a number, ready to be deciphered, and how the number it becomes is written as its value. */
+/** A token as a rank to decrypt. */
 export interface RankedToken extends Rank {
+  /** Returns the value of the decrypted rank. */
   valueAt(rank: bigint): string
 }
 
-/** Tokens computed from values under a key and back again: between values and tokens of one shape there is a one-to-one map. */
+/** A format whose tokens are computed from values with a key, and values from tokens. Values and tokens of one template map one-to-one. */
 export interface DeterministicFormat {
-  /** Least domain any accepted value can have. */
+  /** The smallest domain of all accepted values. */
   readonly capacity: bigint
-  /** Throws `TokenFault` for a value that can have no such token. */
+  /** Returns a value as a rank. Throws `TokenFormatError` for a value that cannot have a token. */
   rankOf(value: string): RankedValue
-  /** Undefined for a text that can be no token of this format. */
+  /** Returns a token as a rank; undefined for a text that cannot be a token of this format. */
   rankOfToken(token: string): RankedToken | undefined
 }
 
-/** One format, compiled from its definition. Text in, text out; no luck and no keys. */
+/** One format, compiled from its definition. Works on text only, without randomness and without keys. */
 export interface TokenFormat {
-  /** Fewest texts, the value itself counted where it is one of them, among which the token of any accepted value is picked. */
+  /** The smallest number of possible tokens of all accepted values. The value itself counts if it has the form of a token. */
   readonly capacity: bigint
-  /** The tokens a value may have; throws `TokenFault` for a value that can have none. */
+  /** Returns the possible tokens of a value. Throws `TokenFormatError` for a value that cannot have one. */
   shapeOf(value: string): TokenShape
-  /** Absent where tokens cannot be turned back into values, so that the schema can refuse such a column by name. */
+  /** Absent if values cannot be computed from tokens. The schema check then rejects deterministic tokens of this format. */
   readonly deterministic?: DeterministicFormat
 }
 
-/** A count as people write it: 1,000,000. */
+/** Returns a count with a comma after every three digits: 1,000,000. */
 export function counted(count: bigint): string {
   return count.toString().replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ',')
 }

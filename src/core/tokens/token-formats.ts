@@ -1,4 +1,4 @@
-/** The registry of token formats: what a token may look like, as plain JSON, and how each becomes a format. */
+/** The registry of token formats: their definitions as plain JSON, and the function that compiles them. */
 import { z } from 'zod'
 import { unreachable } from '../util/unreachable.ts'
 import { type CardOptions, cardFormat } from './formats/card-format.ts'
@@ -10,10 +10,10 @@ import { type PhoneOptions, phoneFormat } from './formats/phone-format.ts'
 import { ssnFormat } from './formats/ssn-format.ts'
 import type { TokenFormat } from './token-format.ts'
 
-/** Presets by name. */
+/** Names of all presets. */
 export const TOKEN_PRESETS = ['digits', 'letters', 'phone', 'email', 'ssn', 'card', 'date'] as const
 
-/** The name of a preset; alone it is the preset with its defaults. */
+/** The name of a preset. Used alone, it means the preset with its defaults. */
 export type TokenPreset = (typeof TOKEN_PRESETS)[number]
 
 /** A preset with its options. */
@@ -23,12 +23,12 @@ type PresetDefinition =
   | ({ readonly preset: 'email' } & EmailOptions)
   | ({ readonly preset: 'phone' } & PhoneOptions)
 
-/** A token format as it stands in a schema. */
+/** A token format as a schema defines it. */
 export type TokenFormatDefinition = TokenPreset | PresetDefinition | { readonly pattern: string }
 
 const keptDigits = z.int().min(0).max(19)
 
-/** The form of a definition. Whether it has enough possibilities is for `compileFormat` to say. */
+/** The shape of a definition. `compileFormat` checks that it has enough possible tokens. */
 export const tokenFormatShape = z.union([
   z.enum(TOKEN_PRESETS),
   z.strictObject({ preset: z.enum(['digits', 'letters', 'ssn', 'date']) }),
@@ -43,7 +43,7 @@ export const tokenFormatShape = z.union([
   z.strictObject({ pattern: z.string().min(1).max(1000) }),
 ])
 
-/** The format a definition stands for. Throws `TokenFault` for one that cannot work or has too few possibilities, naming their count. */
+/** Returns the format of a definition. Throws `TokenFormatError` for a definition that is invalid or has too few possible tokens. */
 export function compileFormat(definition: TokenFormatDefinition): TokenFormat {
   if (typeof definition === 'string') return compilePreset({ preset: definition })
   return 'pattern' in definition ? patternFormat(definition.pattern) : compilePreset(definition)

@@ -1,54 +1,54 @@
-/** The law every token kind obeys: what a cell keeps for its token, and how a token that nothing is kept for is told from the value. */
+/** The contract of every token kind: what a cell stores for its token, and how tokens that are not stored are derived from values. */
 import type { KeyRing } from '../ports/keys.ts'
 import type { TokenFormat } from './token-format.ts'
 
-/** The kinds a column can name. */
+/** Names of token kinds in a schema. */
 export type TokenKindName = 'random' | 'deterministic' | 'formatPreserving' | 'deterministicFormatPreserving' | 'transient'
 
-/** Where a derived token's key and form come from. */
+/** The key and the format of derived tokens. */
 export interface Derivation {
   readonly ring: KeyRing
-  /** The column's scope: columns of one group share it. */
+  /** The digest scope of the column. Columns of one group share it. */
   readonly scope: string
   readonly format: TokenFormat | undefined
 }
 
-/** A value as a derived token is made of it. */
+/** A value from which a token is derived. */
 export interface DerivedFrom {
-  /** Digest of the value under the scope, DIGEST_BYTES. */
+  /** Digest of the value in the scope, DIGEST_BYTES long. */
   readonly digest: Uint8Array
   /** The value as text. */
   readonly shown: string
 }
 
-/** What a derived token leads back to: the digest of a value, or the value itself as text. */
+/** What is recovered from a derived token: the digest of a value, or the value itself as text. */
 export type Trace = { readonly kind: 'digest'; readonly digest: Uint8Array } | { readonly kind: 'text'; readonly shown: string }
 
-/** How the tokens of one kind come to be and die. */
+/** One token kind. */
 export interface TokenKind {
   readonly name: TokenKindName
   /**
-   * What the cell keeps: a `stamp`, when the token is a pointer at the cell; the token's own `text`, when it was drawn or
-   * brought; `nothing`, when the token can be told from the value again.
+   * What the cell stores: a token check if the token is a pointer to the cell; the `text` of the token if it was drawn or
+   * supplied; `nothing` if the token is derived from the value.
    */
   readonly keeps: 'stamp' | 'text' | 'nothing'
-  /** True when equal values of one scope have one token, and so can be asked for it. */
+  /** True if equal values of one scope have one token, so that tokenize works without a record. */
   readonly isDeterministic: boolean
-  /** True when value and token live apart from the record, until a time. */
+  /** True if value and token are stored outside the record and expire. */
   readonly expires: boolean
-  /** True when tokens have the form of values, and the column's definition must say which. */
+  /** True if the definition of the column must name a token format. */
   readonly hasFormat: boolean
-  /** Why this format will not do for this kind, as a clause; undefined when it will. */
+  /** Returns why this kind cannot use this format, as a clause; undefined if it can. */
   formatFault(format: TokenFormat): string | undefined
-  /** Throws `TokenFault` for a value that can have no token of this kind and format. */
-  assertValue(format: TokenFormat | undefined, shown: string): void
-  /** The token of each value. Only where nothing is kept. */
+  /** Throws `TokenFormatError` for a value that cannot have a token of this kind and format. `text` is the value as text. */
+  assertValue(format: TokenFormat | undefined, text: string): void
+  /** Returns the token of each value, in order. Called only if `keeps` is `nothing`. */
   derive(from: Derivation, values: readonly DerivedFrom[]): string[]
-  /** What each text would stand for if it were a token of this kind; undefined where it cannot be one. Only where nothing is kept. */
+  /** Returns what each text means as a token of this kind, in order; undefined for a text that cannot be one. Called only if `keeps` is `nothing`. */
   trace(from: Derivation, texts: readonly string[]): (Trace | undefined)[]
 }
 
-/** For kinds whose cells keep a mark: nothing is derived, and no text can be told to be theirs by itself. */
+/** Members for kinds whose cells store a token check or text: nothing is derived, and a text alone does not show its kind. */
 export const NOT_DERIVED: Pick<TokenKind, 'derive' | 'trace' | 'formatFault' | 'assertValue'> = {
   derive: (_from, values) => values.map(() => ''),
   trace: (_from, texts) => texts.map(() => undefined),

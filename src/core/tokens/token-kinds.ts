@@ -1,4 +1,4 @@
-/** The registry of token kinds: what can stand in for a value. */
+/** The registry of token kinds. */
 import { deterministicFormatPreservingKind } from './deterministic-format-preserving-kind.ts'
 import { deterministicKind } from './deterministic-kind.ts'
 import { formatPreservingKind } from './format-preserving-kind.ts'
@@ -6,7 +6,7 @@ import { randomKind } from './random-kind.ts'
 import type { TokenKind, TokenKindName } from './token-kind.ts'
 import { transientKind } from './transient-kind.ts'
 
-/** Every kind by its name in a column's definition. */
+/** Every token kind by its name in a column definition. */
 export const tokenKinds: Readonly<Record<TokenKindName, TokenKind>> = {
   random: randomKind,
   deterministic: deterministicKind,

@@ -1,4 +1,4 @@
-/** Transient tokens: pointers at a value that lives apart from its record, and only for a while. */
+/** Transient tokens: pointers to a value that is stored outside its record and expires. */
 import type { TokenKind } from './token-kind.ts'
 import { NOT_DERIVED } from './token-kind.ts'
 

@@ -1,15 +1,18 @@
-/** A growing byte buffer, and UTF-8 both ways, without any runtime's own encoder. */
+/** A growing byte buffer, and functions that read numbers and UTF-8 from bytes. Uses no encoder of the runtime. */
+import { VaultError } from '../errors.ts'
 
-/** Appends numbers, texts and byte strings to one buffer that grows as needed. */
+/** Appends numbers, texts and byte strings to one buffer, which grows as needed. */
 export class ByteWriter {
+  /** The buffer. A new one replaces it when it grows. */
   bytes: Uint8Array
+  /** Number of bytes written. */
   length = 0
 
   constructor(capacity = 1024) {
     this.bytes = new Uint8Array(capacity)
   }
 
-  /** Makes room for `more` bytes beyond `length`. */
+  /** Makes room for `more` bytes after `length`. */
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.bytes.length) return
@@ -18,12 +21,13 @@ export class ByteWriter {
     this.bytes = grown
   }
 
+  /** Writes one byte. */
   u8(value: number): void {
     this.reserve(1)
     this.bytes[this.length++] = value
   }
 
-  /** Big-endian, 32 bits. */
+  /** Writes 32 bits, big-endian. */
   u32(value: number): void {
     this.reserve(4)
     const { bytes } = this
@@ -34,7 +38,7 @@ export class ByteWriter {
     this.length += 4
   }
 
-  /** Big-endian two's complement, 64 bits, of a safe integer or a bigint. */
+  /** Writes a safe integer or a bigint as 64 bits, big-endian, two's complement. */
   i64(value: number | bigint): void {
     if (typeof value === 'number' && Number.isSafeInteger(value)) {
       this.u32(Math.floor(value / 0x1_0000_0000) >>> 0)
@@ -46,7 +50,7 @@ export class ByteWriter {
     this.u32(Number(bits & 0xffff_ffffn))
   }
 
-  /** Little groups of seven bits first, the high bit saying that more follow; up to 2^31 - 1. */
+  /** Writes a number up to 2^31 - 1 in groups of seven bits, lowest first. The high bit of a byte says that more follow. */
   varint(value: number): void {
     this.reserve(5)
     let rest = value
@@ -57,13 +61,14 @@ export class ByteWriter {
     this.bytes[this.length++] = rest
   }
 
+  /** Writes bytes unchanged. */
   raw(source: Uint8Array): void {
     this.reserve(source.length)
     this.bytes.set(source, this.length)
     this.length += source.length
   }
 
-  /** UTF-8 of well-formed text. A lone surrogate must have been refused before; here it becomes U+FFFD. */
+  /** Writes well-formed text as UTF-8. Callers reject lone surrogates before; here they become U+FFFD. */
   utf8(text: string): void {
     this.reserve(text.length * 3)
     const { bytes } = this
@@ -81,7 +86,7 @@ export class ByteWriter {
     this.length = at
   }
 
-  /** What was written so far, as a view. */
+  /** Returns the bytes written so far, as a view. */
   written(): Uint8Array {
     return this.bytes.subarray(0, this.length)
   }
@@ -104,16 +109,20 @@ function writeMultibyte(bytes: Uint8Array, start: number, point: number): number
   return at
 }
 
-/** Units handed to one `fromCharCode` call: below every engine's argument limit. */
+/** Maximum number of units for one `fromCharCode` call: below the argument limit of every JavaScript engine. */
 const CHUNK = 4096
 
-/** Text from bytes this module wrote. A plain array of units is what engines turn into text fastest; short ASCII is most of it. */
+/**
+ * Returns the text of `bytes[start .. end)`, which `ByteWriter.utf8` wrote. Throws `internal` if `end` is beyond the bytes. Short
+ * ASCII text is the common case, and an array of units the fastest way to it.
+ */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string {
+  if (end > bytes.length) throw beyond(end, bytes)
   const size = end - start
   if (size > CHUNK) return readChunks(bytes, start, end)
   const units: number[] = new Array(size)
   for (let i = 0; i < size; i++) {
-    const unit = bytes[start + i] ?? 0
+    const unit = bytes[start + i] ?? 0 // Exists: start + i < end, which is checked above.
     if (unit > 0x7f) return readChunks(bytes, start, end)
     units[i] = unit
   }
@@ -125,7 +134,7 @@ function readChunks(bytes: Uint8Array, start: number, end: number): string {
   let units: number[] = []
   let at = start
   while (at < end) {
-    const lead = bytes[at] ?? 0
+    const lead = bytes[at] ?? 0 // Exists: at < end, which `readUtf8` checks.
     if (lead < 0x80) {
       units.push(lead)
       at++
@@ -142,7 +151,7 @@ function readChunks(bytes: Uint8Array, start: number, end: number): string {
   return text + String.fromCharCode(...units)
 }
 
-/** The code point of a sequence of two to four bytes. */
+/** Returns the code point of a sequence of two to four bytes. A missing byte counts as 0: only `ByteWriter.utf8` writes the bytes. */
 function readPoint(bytes: Uint8Array, at: number, size: number): number {
   let point = (bytes[at] ?? 0) & (0xff >> (size + 1))
   for (let k = 1; k < size; k++) point = (point << 6) | ((bytes[at + k] ?? 0) & 0x3f)
@@ -154,12 +163,14 @@ function pushPoint(units: number[], point: number): void {
   else units.push(point)
 }
 
-/** A big-endian 32-bit unsigned number. */
+/** Returns the big-endian, unsigned 32-bit number at an offset. Throws `internal` if it is not inside the bytes. */
 export function readU32(bytes: Uint8Array, at: number): number {
+  if (at < 0 || at + 4 > bytes.length) throw beyond(at + 4, bytes)
+  // All four bytes exist: this is checked above.
   return (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0
 }
 
-/** A big-endian 64-bit two's complement number: a number when it is a safe integer, else a bigint. */
+/** Returns the big-endian, two's complement 64-bit number at an offset: a number if it is a safe integer, else a bigint. Throws `internal` as `readU32`. */
 export function readI64(bytes: Uint8Array, at: number): number | bigint {
   const high = readU32(bytes, at) | 0
   const low = readU32(bytes, at + 4)
@@ -167,24 +178,28 @@ export function readI64(bytes: Uint8Array, at: number): number | bigint {
   return Number.isSafeInteger(near) ? near : (BigInt(high) << 32n) | BigInt(low)
 }
 
-/** True when both hold the same bytes. Not for secrets: it stops at the first difference. */
+/** True if both have the same bytes. Not for secrets: the time depends on the first difference. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false
   for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false
   return true
 }
 
-/** A text that equal bytes share and others do not: what short byte strings are looked up by in a map. */
+/** Returns text that is equal for equal bytes only: the key of short byte strings in a map. */
 export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
 }
 
-/** Lower-case hex digits, two for each byte. */
+/** Returns lower-case hex digits, two for each byte. */
 export function toHex(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += HEX[byte]
   return text
 }
 
-/** The two digits of every byte. */
+/** The two hex digits of every byte. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+function beyond(end: number, { length }: Uint8Array): VaultError {
+  return new VaultError('internal', `Byte ${end - 1} of ${length} was read. This is a defect; please report it.`)
+}

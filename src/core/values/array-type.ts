@@ -5,7 +5,7 @@ import { isList } from './json-canonical.ts'
 import { jsonType } from './json-type.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
 
-/** Trusted form: a plain list of our own copying. Lists have no order among each other. */
+/** Trusted form: a copied, plain list. Lists cannot be ordered. */
 export const arrayType: ColumnType<readonly JsonValue[]> = {
   name: 'ARRAY',
   tag: 9,

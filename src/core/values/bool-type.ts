@@ -1,9 +1,9 @@
-/** BOOL: true and false, and nothing that merely counts as them. */
+/** BOOL: true and false. Truthy and falsy values are rejected. */
 import { numberCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueFault } from './column-type.ts'
 
-/** Trusted form: a boolean. False comes before true. */
+/** Trusted form: a boolean. False sorts before true. */
 export const boolType: ColumnType<boolean> = {
   name: 'BOOL',
   tag: 4,

@@ -1,13 +1,13 @@
 /** The calendar of dates, times and instants: years 0001 to 9999 of the Gregorian calendar, without leap seconds. */
 
-/** The first and the last day that has a text, counted from 1970-01-01. */
+/** 0001-01-01 and 9999-12-31, in days since 1970-01-01. */
 export const FIRST_DAY = -719_162
 export const LAST_DAY = 2_932_896
 
-/** Days of each month of a year that is no leap year. */
+/** Days of each month in a common year, January first. */
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
-/** Days since 1970-01-01, or undefined where the calendar has no such day. */
+/** Returns days since 1970-01-01, or undefined if the calendar has no such day. */
 export function toDays(year: number, month: number, day: number): number | undefined {
   if (year < 1 || year > 9999) return undefined
   const leapDay = month === 2 && isLeap(year) ? 1 : 0
@@ -18,7 +18,7 @@ export function toDays(year: number, month: number, day: number): number | undef
   return march * 365 + Math.floor(march / 4) - Math.floor(march / 100) + Math.floor(march / 400) + dayOfYear - 719_468
 }
 
-/** `YYYY-MM-DD` of a day between `FIRST_DAY` and `LAST_DAY`. Years are counted from March, so that a leap day comes last. */
+/** Returns a day between `FIRST_DAY` and `LAST_DAY` as `YYYY-MM-DD`. Years are counted from March, so that a leap day comes last. */
 export function dayText(days: number): string {
   const fromMarch = days + 719_468
   const era = Math.floor(fromMarch / 146_097)
@@ -33,29 +33,29 @@ export function dayText(days: number): string {
   return `${padded(year, 4)}-${padded(month, 2)}-${padded(ofYear - Math.floor((153 * shifted + 2) / 5) + 1, 2)}`
 }
 
-/** `HH:MM:SS` of a second of the day. */
+/** Returns a second of the day, from 0 to 86,399, as `HH:MM:SS`. */
 export function secondText(second: number): string {
   return `${padded(Math.floor(second / 3600), 2)}:${padded(Math.floor(second / 60) % 60, 2)}:${padded(second % 60, 2)}`
 }
 
-/** Second of the day, or undefined where a day has none: 24:00 and leap seconds are none. */
+/** Returns the second of the day from 0, or undefined for a time that is not in a day. 24:00 and leap seconds are not. */
 export function toSecond(hour: number, minute: number, second: number): number | undefined {
   return hour > 23 || minute > 59 || second > 59 ? undefined : hour * 3600 + minute * 60 + second
 }
 
-/** A fraction as canonical text: `.5` of `500`, nothing of `000`. */
+/** Returns the digits of a fraction as canonical text: `.5` for `500`, empty text for `000`. */
 export function fractionText(digits: string): string {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === 0x30) end--
   return end === 0 ? '' : `.${digits.slice(0, end)}`
 }
 
-/** Nanoseconds of one to nine digits behind the point; of none, zero. */
+/** Returns the nanoseconds of zero to nine digits after the decimal point. */
 export function toNanos(digits: string): number {
   return Number(digits.padEnd(9, '0'))
 }
 
-/** Orders two canonical texts of one kind, both ASCII and both written from the largest unit down. */
+/** Compares two canonical texts of one kind. Both are ASCII and written from the largest unit down. Returns -1, 0 or 1. */
 export function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }

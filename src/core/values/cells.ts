@@ -1,22 +1,22 @@
-/** Plain cells as storage gives them, to what a type expects of its own column. */
+/** Converts plain cells, as storage returns them, to what a column type expects. */
 import type { Cell } from '../ports/storage.ts'
 
 type Filled = Exclude<Cell, null>
 
-/** The text of a text cell. A cell of another kind means that the table was changed behind the vault. */
+/** Returns the text of a text cell. Throws if the cell is not text: the table was changed outside the vault. */
 export function textCell(cell: Filled): string {
-  if (typeof cell !== 'string') throw new Error('a text cell holds no text')
+  if (typeof cell !== 'string') throw new Error('a text cell does not hold text')
   return cell
 }
 
-/** The number of an integer or real cell: a number where it is a safe one, else as it is. */
+/** Returns the number of an integer or real cell: a number up to 2^53 - 1, else a bigint. Throws if the cell is not a number. */
 export function numberCell(cell: Filled): number | bigint {
   if (typeof cell === 'number') return cell
-  if (typeof cell !== 'bigint') throw new Error('a number cell holds no number')
+  if (typeof cell !== 'bigint') throw new Error('a number cell does not hold a number')
   return toSafeNumber(cell)
 }
 
-/** A bigint as a number where nothing is lost. */
+/** Returns a bigint as a number if no digit is lost, else unchanged. */
 export function toSafeNumber(value: bigint): number | bigint {
   const near = Number(value)
   return Number.isSafeInteger(near) ? near : value

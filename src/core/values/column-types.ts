@@ -1,4 +1,4 @@
-/** Every type a column can have, by name. */
+/** The registry of column types. */
 import { arrayType } from './array-type.ts'
 import { boolType } from './bool-type.ts'
 import type { ColumnType, ColumnTypeName } from './column-type.ts'
@@ -11,12 +11,12 @@ import { stringType } from './string-type.ts'
 import { timeType } from './time-type.ts'
 
 /**
- * A type whose values the holder does not look into. Hand a method only what the same type's `parse`, `fromText`, `read`
- * or `fromCell` answered: a column carries its type and its values together, and nothing else makes values.
+ * A column type whose `Value` the code that uses it does not know. Pass its methods only values that `parse`, `fromText`,
+ * `read` or `fromCell` of the same type returned.
  */
 export type AnyColumnType = ColumnType<unknown>
 
-/** The registry. A type stands here or no column can have it. */
+/** Every column type by its name in a schema. */
 export const columnTypes: Readonly<Record<ColumnTypeName, AnyColumnType>> = {
   STRING: stringType,
   INTEGER: integerType,

@@ -1,4 +1,5 @@
 /** DATE: a day of the calendar, years 0001 to 9999. */
+import { required } from '../util/at.ts'
 import { readUtf8 } from '../util/bytes.ts'
 import { compareTexts, toDays } from './calendar.ts'
 import { textCell } from './cells.ts'
@@ -25,7 +26,7 @@ export const dateType: ColumnType<string> = {
   },
   read: readUtf8,
   canonical(value, out) {
-    out.i64(daysOf(value) ?? 0)
+    out.i64(required(daysOf(value), 'The day of a DATE'))
   },
   compare: compareTexts,
   toCell: (value) => value,

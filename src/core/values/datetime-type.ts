@@ -1,4 +1,5 @@
-/** DATETIME: an instant to the nanosecond, given with its offset and kept in UTC. */
+/** DATETIME: an instant with nanoseconds. Input has an offset; the stored value is in UTC. */
+import { required } from '../util/at.ts'
 import { readUtf8 } from '../util/bytes.ts'
 import { compareTexts, dayText, FIRST_DAY, fractionText, LAST_DAY, secondText, toDays, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
@@ -10,7 +11,7 @@ const INSTANT =
 
 const DAY_SECONDS = 86_400
 
-const FAULT =
+const MESSAGE =
   'must be a date and time as RFC 3339 text with its offset, such as 2026-01-31T23:59:59.5+02:00, within years 0001 to 9999 UTC'
 
 /** Trusted form: `YYYY-MM-DDTHH:MM:SS`, up to nine decimals without trailing zeros, `Z`. */
@@ -23,7 +24,7 @@ export const datetimeType: ColumnType<string> = {
   },
   fromText(text) {
     const instant = readInstant(text)
-    if (instant === undefined) throw new ValueFault(FAULT)
+    if (instant === undefined) throw new ValueFault(MESSAGE)
     return instantText(instant.seconds, instant.fraction)
   },
   write(value, out) {
@@ -31,11 +32,11 @@ export const datetimeType: ColumnType<string> = {
   },
   read: readUtf8,
   canonical(value, out) {
-    const instant = readInstant(value)
-    out.i64(instant?.seconds ?? 0)
-    out.u32(toNanos(instant?.fraction ?? ''))
+    const { seconds, fraction } = required(readInstant(value), 'The instant of a DATETIME')
+    out.i64(seconds)
+    out.u32(toNanos(fraction))
   },
-  // Without the Z, which would come after the point of a longer fraction.
+  // The Z is cut off: it would sort after the decimal point of a longer fraction.
   compare: (left, right) => compareTexts(left.slice(0, -1), right.slice(0, -1)),
   toCell: (value) => value.slice(0, -1),
   fromCell: (cell) => `${textCell(cell)}Z`,
@@ -43,7 +44,7 @@ export const datetimeType: ColumnType<string> = {
   answer: (value) => value,
 }
 
-/** Seconds since 1970 and the digits behind the point. */
+/** Seconds since 1970-01-01T00:00:00Z, and the digits after the decimal point. */
 interface Instant {
   readonly seconds: number
   readonly fraction: string
@@ -60,11 +61,11 @@ function readInstant(text: string): Instant | undefined {
   return isInCalendar(seconds) ? { seconds, fraction: found[7] ?? '' } : undefined
 }
 
-/** The instant of a JavaScript date. Asks the date's own slot, so nothing that merely looks like a date gets in. */
+/** Returns the canonical text of a JavaScript `Date`. Reads its internal slot, so that objects that only look like a date are rejected. */
 function fromDate(input: unknown): string {
   const milliseconds = millisecondsOf(input)
   const seconds = Math.floor(milliseconds / 1000)
-  if (!isInCalendar(seconds)) throw new ValueFault(FAULT) // NaN, the time of an invalid date, is in no calendar either.
+  if (!isInCalendar(seconds)) throw new ValueFault(MESSAGE) // Rejects NaN too, the time of an invalid date.
   return instantText(seconds, (milliseconds - seconds * 1000).toString().padStart(3, '0'))
 }
 
@@ -72,7 +73,7 @@ function millisecondsOf(input: unknown): number {
   try {
     return Number(Date.prototype.getTime.call(input))
   } catch {
-    throw new ValueFault(FAULT)
+    throw new ValueFault(MESSAGE)
   }
 }
 

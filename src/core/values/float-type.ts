@@ -1,5 +1,4 @@
 /** FLOAT: finite double-precision numbers. */
-
 import type { ByteWriter } from '../util/bytes.ts'
 import { readU32 } from '../util/bytes.ts'
 import { numberCell } from './cells.ts'
@@ -9,7 +8,7 @@ import { ValueFault } from './column-type.ts'
 /** The grammar of a JSON number: no plus, no leading zeros, no hexadecimal, no spaces. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-/** Trusted form: a finite number. Negative zero becomes zero on the way in, so that equal values are the same value. */
+/** Trusted form: a finite number. Negative zero becomes zero, so that equal values have equal bytes. */
 export const floatType: ColumnType<number> = {
   name: 'FLOAT',
   tag: 3,
@@ -36,7 +35,7 @@ export const floatType: ColumnType<number> = {
   answer: (value) => value,
 }
 
-/** Eight bytes in which every number changes its form; nothing is kept in them. */
+/** Eight bytes for converting between numbers and their bytes. Holds nothing between calls. */
 const SCRATCH = new DataView(new ArrayBuffer(8))
 
 /** Big-endian IEEE 754, 64 bits. */

@@ -4,15 +4,15 @@ import { numberCell, toSafeNumber } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueFault } from './column-type.ts'
 
-const LOWEST = -(2n ** 63n)
-const HIGHEST = 2n ** 63n - 1n
+const MIN = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
 /** Digits and sign of the longest 64-bit integer. */
-const LONGEST = 20
+const MAX_TEXT_LENGTH = 20
 const DECIMAL = /^-?(?:0|[1-9][0-9]*)$/
 
 /**
- * Trusted form: a number up to 2^53 - 1 either way, beyond that a bigint; there is no negative zero. The sealed form is
- * always eight bytes, so that the length of a body tells nothing about the number.
+ * Trusted form: a number between -(2^53 - 1) and 2^53 - 1, else a bigint; never negative zero. The sealed form is always
+ * eight bytes, so that the length of a body does not reveal the size of the number.
  */
 export const integerType: ColumnType<number | bigint> = {
   name: 'INTEGER',
@@ -25,7 +25,8 @@ export const integerType: ColumnType<number | bigint> = {
     throw new ValueFault('must be a whole number')
   },
   fromText(text) {
-    if (text.length > LONGEST || !DECIMAL.test(text)) throw new ValueFault('must be a whole number of 64 bits in decimal digits')
+    if (text.length > MAX_TEXT_LENGTH || !DECIMAL.test(text))
+      throw new ValueFault('must be a whole number of 64 bits in decimal digits')
     const near = Number(text)
     return Number.isSafeInteger(near) ? near + 0 : parseBigint(BigInt(text))
   },
@@ -45,12 +46,11 @@ export const integerType: ColumnType<number | bigint> = {
 
 function parseNumber(input: number): number {
   if (Number.isSafeInteger(input)) return input + 0 // Adding zero makes -0 zero.
-  if (Number.isInteger(input))
-    throw new ValueFault('must be sent as text where it is beyond 2^53, as digits may be lost in a number')
+  if (Number.isInteger(input)) throw new ValueFault('must be a string beyond 2^53, because a number loses digits')
   throw new ValueFault('must be a whole number')
 }
 
 function parseBigint(input: bigint): number | bigint {
-  if (input < LOWEST || input > HIGHEST) throw new ValueFault('must be a whole number of 64 bits')
+  if (input < MIN || input > MAX) throw new ValueFault('must be a whole number of 64 bits')
   return toSafeNumber(input)
 }

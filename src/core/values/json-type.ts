@@ -1,4 +1,4 @@
-/** JSON: any JSON value but null, which means absence. */
+/** JSON: any JSON value except null, which means that there is no value. */
 import { readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType, JsonValue } from './column-type.ts'
@@ -6,7 +6,7 @@ import { ValueFault } from './column-type.ts'
 import { jsonCanonical } from './json-canonical.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
 
-/** Trusted form: plain data of our own copying. JSON values have no order; members do not count in theirs for equality. */
+/** Trusted form: copied, plain data. JSON values cannot be ordered. The order of members does not matter for equality. */
 export const jsonType: ColumnType<JsonValue> = {
   name: 'JSON',
   tag: 8,
@@ -32,7 +32,7 @@ function present(value: JsonValue): JsonValue {
   return value
 }
 
-/** JSON text that this file wrote, as the value it was written from. */
+/** Returns the value of JSON text that this file wrote. */
 export function readTrusted(text: string): JsonValue {
   return JSON.parse(text)
 }

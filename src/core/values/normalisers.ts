@@ -1,11 +1,11 @@
-/** Ways to make texts that mean the same equal before they are compared for uniqueness and look-up. */
+/** Normalizers: they make texts that mean the same equal, for uniqueness and lookup. */
 
-/** Names a column may list, applied in its order. */
+/** Names of normalizers, as a column lists them. */
 export type Normaliser = 'trim' | 'lowercase' | 'digits'
 
 /**
- * What each does. None knows a locale. `trim` takes white space off both ends; `lowercase` lowers each code point by itself,
- * so a capital sigma always becomes the same small one; `digits` keeps 0 to 9 and drops the rest.
+ * Every normalizer by name. None depends on a locale. `trim` removes white space at both ends. `lowercase` lowers each code
+ * point by itself, so that a capital sigma always becomes the same small one. `digits` keeps only 0 to 9.
  */
 export const normalisers: Readonly<Record<Normaliser, (text: string) => string>> = {
   trim: (text) => text.trim(),
@@ -13,14 +13,14 @@ export const normalisers: Readonly<Record<Normaliser, (text: string) => string>>
   digits: (text) => text.replaceAll(/[^0-9]/g, ''),
 }
 
-/** The text after the named normalisers, in order. */
+/** Returns the text after the named normalizers were applied, in order. */
 export function normalise(names: readonly Normaliser[], text: string): string {
   let normal = text
   for (const name of names) normal = normalisers[name](normal)
   return normal
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with the control characters.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
 const ASCII = /^[\x00-\x7f]*$/
 
 function lowerCodePoints(text: string): string {

@@ -1,30 +1,30 @@
-/** Untrusted input to plain JSON data: copied and checked in one walk. */
+/** Parses untrusted input to plain JSON data: copies and checks it in one pass. */
 import { JSON_DEPTH, JSON_NODES } from '../limits.ts'
 import type { JsonValue } from './column-type.ts'
 import { ValueFault } from './column-type.ts'
 import { isWellFormed } from './well-formed.ts'
 
-const FAULT = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'
+const MESSAGE = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'
 
-/** Counts values seen so far. */
-interface Walk {
+/** The number of values copied so far. */
+interface Counter {
   nodes: number
 }
 
 /**
- * A deep copy of the input's own enumerable members. `toJSON` is never called, so that nothing but data decides; a getter
- * runs once and its answer is checked like any other. Throws `ValueFault` for whatever JSON cannot hold.
+ * Returns a deep copy of the input's own enumerable members. Throws `ValueError` for anything that JSON cannot hold.
+ * `toJSON` is never called: only data decides. A getter runs once, and its result is checked like other values.
  */
 export function parseJson(input: unknown): JsonValue {
   try {
     return copy(input, 1, { nodes: 0 })
   } catch (error) {
     if (error instanceof ValueFault) throw error
-    throw new ValueFault(FAULT) // A getter or a proxy of the caller's threw; what it threw may quote the value.
+    throw new ValueFault(MESSAGE) // A getter or proxy of the caller threw. Its error may quote the value.
   }
 }
 
-/** The same from JSON text. */
+/** The same for JSON text. */
 export function parseJsonText(text: string): JsonValue {
   let read: unknown
   try {
@@ -35,43 +35,44 @@ export function parseJsonText(text: string): JsonValue {
   return parseJson(read)
 }
 
-function copy(input: unknown, depth: number, walk: Walk): JsonValue {
-  if (++walk.nodes > JSON_NODES) throw new ValueFault(`must hold at most ${JSON_NODES} JSON values`)
+function copy(input: unknown, depth: number, counter: Counter): JsonValue {
+  if (++counter.nodes > JSON_NODES) throw new ValueFault(`must hold at most ${JSON_NODES} JSON values`)
   switch (typeof input) {
     case 'string':
       return checkedText(input)
     case 'number':
-      if (!Number.isFinite(input)) throw new ValueFault(FAULT)
-      return input + 0 // Adding zero makes -0 zero: JSON text knows no other.
+      if (!Number.isFinite(input)) throw new ValueFault(MESSAGE)
+      return input + 0 // Adding zero makes -0 zero: JSON text cannot hold -0.
     case 'boolean':
       return input
     case 'object':
-      return input === null ? null : copyObject(input, depth, walk)
+      return input === null ? null : copyObject(input, depth, counter)
     default:
-      throw new ValueFault(FAULT)
+      throw new ValueFault(MESSAGE)
   }
 }
 
-function copyObject(input: object, depth: number, walk: Walk): JsonValue {
+function copyObject(input: object, depth: number, counter: Counter): JsonValue {
   if (depth > JSON_DEPTH) throw new ValueFault(`must be nested at most ${JSON_DEPTH} deep`)
-  if (Array.isArray(input)) return copyList(input, depth, walk)
-  if (!isPlain(input)) throw new ValueFault(FAULT)
+  if (Array.isArray(input)) return copyList(input, depth, counter)
+  if (!isPlain(input)) throw new ValueFault(MESSAGE)
   const copied: Record<string, JsonValue> = {}
   for (const [name, member] of Object.entries(input)) {
-    const value = copy(member, depth + 1, walk)
+    const value = copy(member, depth + 1, counter)
     if (name === '__proto__') Object.defineProperty(copied, name, { value, writable: true, enumerable: true, configurable: true })
     else copied[checkedText(name)] = value
   }
   return copied
 }
 
-function copyList(input: readonly unknown[], depth: number, walk: Walk): JsonValue[] {
+function copyList(input: readonly unknown[], depth: number, counter: Counter): JsonValue[] {
   const copied: JsonValue[] = []
-  for (let i = 0; i < input.length; i++) copied.push(copy(input[i], depth + 1, walk))
+  // By index: an iterator of the caller could return other items on each pass.
+  for (let i = 0; i < input.length; i++) copied.push(copy(input[i], depth + 1, counter))
   return copied
 }
 
-/** An object literal, of this realm or another, or one without a prototype; no instance of a class. */
+/** True for an object literal, of this realm or another, and for an object without a prototype. False for instances of a class. */
 function isPlain(input: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(input)
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null

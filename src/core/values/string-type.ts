@@ -1,4 +1,4 @@
-/** STRING: any well-formed text, NUL and emptiness included. */
+/** STRING: any well-formed Unicode text, including NUL and the empty text. */
 import type { ByteWriter } from '../util/bytes.ts'
 import { readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
@@ -6,7 +6,7 @@ import type { ColumnType } from './column-type.ts'
 import { ValueFault } from './column-type.ts'
 import { assertWellFormed } from './well-formed.ts'
 
-/** Trusted form: the text as given. Compared by code point; equal for digests when equal in Unicode NFC. */
+/** Trusted form: the text as given. Compared by code point. Digests are equal if the texts are equal in Unicode NFC. */
 export const stringType: ColumnType<string> = {
   name: 'STRING',
   tag: 1,
@@ -32,15 +32,15 @@ export const stringType: ColumnType<string> = {
   answer: (value) => value,
 }
 
-/** Text that Unicode normalisation leaves as it is: every form of it is one byte a character. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with the control characters.
+/** ASCII text. Unicode normalization does not change it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
 const ASCII = /^[\x00-\x7f]*$/
 
 function writeNfc(value: string, out: ByteWriter): void {
   out.utf8(ASCII.test(value) ? value : value.normalize('NFC'))
 }
 
-/** Negative, zero or positive, by code points: UTF-16 units alone would put U+10000 before U+E000. */
+/** Compares by code point. Returns a negative number, zero or a positive number. UTF-16 units would put U+10000 before U+E000. */
 export function compareCodePoints(left: string, right: string): number {
   if (left === right) return 0
   const shorter = Math.min(left.length, right.length)
@@ -52,7 +52,7 @@ export function compareCodePoints(left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Puts surrogates above all other units. */
+/** Returns a sort key of a UTF-16 unit that puts surrogates above all other units. */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800

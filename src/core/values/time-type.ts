@@ -1,4 +1,5 @@
-/** TIME: a time of day to the nanosecond, on no particular day and in no particular zone. */
+/** TIME: a time of day with nanoseconds, without a date and without a time zone. */
+import { required } from '../util/at.ts'
 import { readUtf8 } from '../util/bytes.ts'
 import { compareTexts, fractionText, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
@@ -8,8 +9,8 @@ import { ValueFault } from './column-type.ts'
 const TIME = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?$/
 
 /**
- * Trusted form: `HH:MM:SS`, then up to nine decimals without trailing zeros. Seconds must be given: whether `12:30` means
- * the minute or its first second is not ours to guess.
+ * Trusted form: `HH:MM:SS`, then up to nine decimals without trailing zeros. Seconds are required, because `12:30` could
+ * mean the whole minute or its first second.
  */
 export const timeType: ColumnType<string> = {
   name: 'TIME',
@@ -29,7 +30,7 @@ export const timeType: ColumnType<string> = {
   },
   read: readUtf8,
   canonical(value, out) {
-    out.i64(nanosOf(value) ?? 0)
+    out.i64(required(nanosOf(value), 'The time of a TIME'))
   },
   compare: compareTexts,
   toCell: (value) => value,
@@ -38,7 +39,7 @@ export const timeType: ColumnType<string> = {
   answer: (value) => value,
 }
 
-/** Nanoseconds since midnight: below 2^47, so a number holds them exactly. */
+/** Returns nanoseconds since midnight, or undefined for text that is not a time. They are below 2^47, so a number is exact. */
 function nanosOf(text: string): number | undefined {
   const found = TIME.exec(text)
   if (found === null) return undefined

@@ -1,29 +1,29 @@
-/** The rules a column adds to its type, compiled once when the schema is laid out. */
+/** The rules a column adds to its type, compiled when the layout is created. */
 import type { RE2JS as Pattern } from 're2js'
 import { RE2JS } from 're2js'
 import { LONGEST_UNIQUE_TEXT } from '../limits.ts'
 import { ValueFault } from './column-type.ts'
 import type { AnyColumnType } from './column-types.ts'
 
-/** The options of a column that are rules about its values. */
+/** The options of a column that restrict its values. */
 export interface RuleOptions {
-  /** RE2 pattern that the whole shown text must match, from its first character to its last. */
+  /** RE2 pattern that the whole text of the value must match. */
   readonly pattern?: string
-  /** Most code points of the shown text. */
+  /** Maximum length of the text of the value, in code points. */
   readonly maxLength?: number
-  /** The only values allowed, as shown text or as numbers. */
+  /** The allowed values, as text or as numbers. */
   readonly oneOf?: readonly (string | number)[]
-  /** Bounds the text of a value that no other record may hold. */
+  /** True for a unique column: limits the length of its text. */
   readonly unique?: boolean
 }
 
-/** Throws `ValueFault` with what must hold; the value is a trusted one of this type. */
+/** Checks a trusted value of this type. Throws `ValueError` if it breaks a rule. */
 export type ValueRule = (value: unknown, type: AnyColumnType) => void
 
-/** Checks a shown text. */
-type TextRule = (shown: string) => void
+/** Checks the text of a value. */
+type TextRule = (text: string) => void
 
-/** The rules as one check, or undefined where there are none. Throws `ValueFault` for a pattern that is none. */
+/** Returns the rules as one check, or undefined if there are none. Throws `ValueError` for a pattern that is not RE2 syntax. */
 export function compileRules({ pattern, maxLength, oneOf, unique }: RuleOptions): ValueRule | undefined {
   const rules: TextRule[] = []
   if (unique === true) rules.push(atMost(LONGEST_UNIQUE_TEXT, ' because its column is unique (token insertion error)'))
@@ -32,19 +32,19 @@ export function compileRules({ pattern, maxLength, oneOf, unique }: RuleOptions)
   if (pattern !== undefined) rules.push(matching(pattern))
   if (rules.length === 0) return undefined
   return (value, type) => {
-    const shown = type.show(value)
-    for (const rule of rules) rule(shown)
+    const text = type.show(value)
+    for (const rule of rules) rule(text)
   }
 }
 
 function atMost(count: number, reason: string): TextRule {
-  const sentence = `must have at most ${count} character${count === 1 ? '' : 's'}${reason}`
-  return (shown) => {
-    if (shown.length > count && hasMoreThan(count, shown)) throw new ValueFault(sentence)
+  const clause = `must have at most ${count} character${count === 1 ? '' : 's'}${reason}`
+  return (text) => {
+    if (text.length > count && hasMoreThan(count, text)) throw new ValueFault(clause)
   }
 }
 
-/** True when the text, already known to have more units, has more code points than this. */
+/** True if a text with more than `count` UTF-16 units has more than `count` code points. */
 function hasMoreThan(count: number, text: string): boolean {
   if (text.length > count * 2) return true
   let points = 0
@@ -54,15 +54,15 @@ function hasMoreThan(count: number, text: string): boolean {
 
 function among(allowed: readonly (string | number)[]): TextRule {
   const texts = new Set(allowed.map(String))
-  return (shown) => {
-    if (!texts.has(shown)) throw new ValueFault('must be one of the values its column allows')
+  return (text) => {
+    if (!texts.has(text)) throw new ValueFault('must be one of the values its column allows')
   }
 }
 
 function matching(source: string): TextRule {
   const pattern = compilePattern(source)
-  return (shown) => {
-    if (!pattern.testExact(shown)) throw new ValueFault('must match the pattern of its column as a whole')
+  return (text) => {
+    if (!pattern.testExact(text)) throw new ValueFault('must match the pattern of its column as a whole')
   }
 }
 
@@ -70,6 +70,6 @@ function compilePattern(source: string): Pattern {
   try {
     return RE2JS.compile(source)
   } catch {
-    throw new ValueFault('must have a pattern that is a regular expression of RE2 syntax')
+    throw new ValueFault('must have a pattern in RE2 syntax')
   }
 }

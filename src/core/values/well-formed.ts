@@ -1,15 +1,15 @@
-/** Text without lone surrogates: what UTF-8 can hold. */
+/** Checks that text has no lone surrogates, so that UTF-8 can hold it. */
 import { ValueFault } from './column-type.ts'
 
-/** Under the u flag a surrogate that is half of a pair is no match. */
+/** With the u flag, a surrogate that is part of a pair does not match. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u
 
-/** True when the text has a UTF-8 form. */
+/** True if the text has no lone surrogates. */
 export function isWellFormed(text: string): boolean {
   return !LONE_SURROGATE.test(text)
 }
 
-/** Refuses text that would not come back from its bytes as it went in. */
+/** Throws `ValueError` for text with lone surrogates: it could not be read back from its bytes. */
 export function assertWellFormed(text: string): void {
   if (!isWellFormed(text)) throw new ValueFault('must be well-formed Unicode text, without lone surrogates')
 }

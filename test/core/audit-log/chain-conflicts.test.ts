@@ -88,7 +88,7 @@ onEachStorage('a lane with', (engine) => {
       await tamper(storage)
       const done = await goOn(vault)
       expect(errors).toEqual(
-        isLogged ? [[{ lane }, 'audit chain head failed authentication; continuing in another chain']] : [],
+        isLogged ? [[{ chain: lane }, 'audit chain head failed authentication; continuing in another chain']] : [],
       )
       expect(await countOfLate(vault)).toBe(done)
       expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstBroken: { lane } })

@@ -1,14 +1,14 @@
-/** Bytes as text: as everybody writes them, and read back only as they were written. */
-import { expect, test } from 'vitest'
+/** Bytes as text: standard forms, and strict parsing. */
+import { expect, it } from 'vitest'
 import { fromBase64, fromHex, toBase64 } from '../../../src/core/audit/byte-text.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 
-test('every byte comes back from its hex digits', () => {
+it('returns every byte from its hex digits', () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
   expect(fromHex(toHex(bytes))).toEqual(bytes)
 })
 
-test('base64 is what everybody writes, and is read back only as it was written', () => {
+it('writes standard base64 and rejects other forms', () => {
   for (let length = 0; length < 100; length++) {
     const bytes = Uint8Array.from({ length }, (_, index) => (index * 89 + length) & 0xff)
     expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'))

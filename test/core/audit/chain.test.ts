@@ -1,6 +1,6 @@
-/** Chaining: every event gets the place, time and digest that follow from the one before. */
+/** Chaining: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
 import { decodeHead, encodeHead } from '../../../src/core/audit/lane-head.ts'
@@ -8,12 +8,12 @@ import { placeOfRow, rowOfPlace } from '../../../src/core/audit/place.ts'
 import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START } from '../../support/audit-samples.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
-/** The digest as RFC 9162 has it, computed another way. */
+/** Returns the leaf hash of RFC 9162, computed independently. */
 function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(Uint8Array.of(0)).update(bytes).digest('hex')
 }
 
-test('each event holds the digest of the one before, and the head that of the last', () => {
+it('stores the digest of the previous event in each event, and that of the last in the head', () => {
   const { rows, head } = chainLane(2, [DRAFT, FULL_DRAFT, FAILED_DRAFT])
   const events = rows.map(({ bytes }) => decodeEvent(bytes))
   const digests = rows.map(({ bytes }) => digestOf(bytes))
@@ -26,7 +26,7 @@ test('each event holds the digest of the one before, and the head that of the la
   expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => rowOfPlace({ lane: 2, sequence })))
 })
 
-test('a list appended at once and the same events appended one by one make one chain', () => {
+it('makes the same chain of a list and of single events', () => {
   const random = seededRandom('chain')
   const drafts = Array.from({ length: 100 }, () => [DRAFT, FULL_DRAFT, FAILED_DRAFT][Math.floor(random() * 3)] ?? DRAFT)
   const together = chainLane(1, drafts)
@@ -40,7 +40,7 @@ test('a list appended at once and the same events appended one by one make one c
   expect(head).toEqual(together.head)
 })
 
-test('time rises by a nanosecond while the clock stands still or goes back, and is the row’s own', () => {
+it('increments the time by a nanosecond if the clock stops or goes back', () => {
   const first = chainLane(1, [DRAFT, DRAFT])
   const second = chainLane(1, [DRAFT, DRAFT], { now: START - 1_000_000_000n, head: first.head })
   const third = chainLane(1, [DRAFT], { now: START + 5n, head: second.head })
@@ -49,21 +49,26 @@ test('time rises by a nanosecond while the clock stands still or goes back, and 
   expect(rows.map(({ bytes }) => decodeEvent(bytes).timestamp.slice(-5))).toEqual(['0000Z', '0001Z', '0002Z', '0003Z', '0005Z'])
 })
 
-test('the bytes of an event stay as they are while later ones are written', () => {
+it('does not change the bytes of earlier events', () => {
   const drafts = Array.from({ length: 50 }, (_, index) => ({ ...DRAFT, content: 'x'.repeat(index * 200) }))
   const { rows } = chainLane(1, drafts)
   expect(rows.map(({ bytes }) => decodeEvent(bytes).content?.length)).toEqual(drafts.map(({ content }) => content.length))
 })
 
-test('rows order as lanes and places do, within 48 bits', () => {
+it('orders rows as chains and sequence numbers, within 48 bits', () => {
   expect(rowOfPlace({ lane: 65_535, sequence: 0xffff_ffff })).toBe(2 ** 48 - 1)
   expect(placeOfRow(2 ** 48 - 1)).toEqual({ lane: 65_535, sequence: 0xffff_ffff })
   for (const row of [0, 5, 2 ** 32, 3 * 2 ** 32, 2 ** 48]) expect(placeOfRow(row)).toBeUndefined()
-  expect(() => rowOfPlace({ lane: 1, sequence: 2 ** 32 })).toThrow('Lane 1 of the audit trail is full.')
+  expect(() => rowOfPlace({ lane: 1, sequence: 2 ** 32 })).toThrow(
+    expect.objectContaining({ code: 'storage_full', message: 'Audit chain 1 is full.' }),
+  )
 })
 
-test('a head that was cut, grown or is of another version is refused', () => {
+it('rejects a head that is truncated, extended or of another version', () => {
   const bytes = encodeHead(chainLane(1, [DRAFT, DRAFT, DRAFT]).head)
   const changed = [bytes.subarray(0, -1), Uint8Array.of(...bytes, 0), Uint8Array.of(2, ...bytes.subarray(1)), new Uint8Array(0)]
-  for (const one of changed) expect(() => decodeHead(one)).toThrow('not in a known format')
+  for (const one of changed)
+    expect(() => decodeHead(one)).toThrow(
+      expect.objectContaining({ code: 'data_loss', message: expect.stringContaining('unknown format') }),
+    )
 })

@@ -1,6 +1,6 @@
-/** Checkpoints: what is signed, what is read back, and which trails agree with one. */
+/** Checkpoints: the signed bytes, parsing, and the comparison of trails with them. */
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { ChainCheck } from '../../../src/core/audit/chain-check.ts'
 import type { Checkpoint } from '../../../src/core/audit/checkpoint.ts'
@@ -16,7 +16,7 @@ import type { Trail } from '../../support/audit-samples.ts'
 import { marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../../support/audit-samples.ts'
 
 const EARLY = writeTrail([2, 3])
-/** The same trail later: samples write the same events in the same places. */
+/** The same trail later: the samples write the same events at the same positions. */
 const LATER = writeTrail([4, 3, 2])
 const SIGNED = await signCheckpoint(marksOf(EARLY), START)
 
@@ -27,7 +27,7 @@ function departure(checkpoint: Checkpoint, { rows }: Trail, heads = marksOf(LATE
 }
 
 describe('a checkpoint', () => {
-  test('counts all events and names lanes from the lowest, in whatever order their heads came', () => {
+  it('counts all events and lists chains in rising order, for heads in any order', () => {
     const { checkpoint } = SIGNED
     expect(checkpoint).toMatchObject({
       v: 1,
@@ -44,18 +44,18 @@ describe('a checkpoint', () => {
     expect(createCheckpoint(marksOf(EARLY).reverse(), of)).toEqual(checkpoint)
   })
 
-  test('has the root of the tree over the roots of its lanes', () => {
+  it('has the root of the tree over the roots of its chains', () => {
     const sha = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
     const [one, two] = marksOf(EARLY).map(({ root }) => sha(Uint8Array.of(0), Buffer.from(root, 'hex')))
     expect(SIGNED.checkpoint.root).toBe(sha(Uint8Array.of(1), one ?? Buffer.of(), two ?? Buffer.of()).toString('hex'))
   })
 
-  test('of a trail without events has the root of nothing', () => {
+  it('has the root of the empty tree for a trail without events', () => {
     const empty = createCheckpoint([], { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash })
     expect(empty.root).toBe(createHash('sha256').digest('hex'))
   })
 
-  test('is signed behind words of its own, so that no other signature of the key will do', () => {
+  it('is signed with a prefix of its own, so that other signatures of the key are invalid', () => {
     const bytes = checkpointBytes(SIGNED.checkpoint)
     expect(Buffer.from(bytes).toString()).toMatch(
       /^strongroom\/checkpoint\/v1\n\{"accountID":"acme","events":5,"lanes":\[\{"digest":"/,
@@ -64,7 +64,7 @@ describe('a checkpoint', () => {
     expect(verify(null, bytes, key, signatureBytes(SIGNED) ?? Buffer.of())).toBe(true)
   })
 
-  test('comes back from its JSON text, and nothing else does', () => {
+  it('is parsed from its JSON text, and other data is rejected', () => {
     expect(parseCheckpoint(JSON.parse(JSON.stringify(SIGNED)))).toEqual(SIGNED)
     const { checkpoint } = SIGNED
     const broken = [
@@ -82,22 +82,22 @@ describe('a checkpoint', () => {
   })
 })
 
-describe('a trail', () => {
-  test('agrees with a checkpoint it has gone on from', () => {
+describe('findDivergence', () => {
+  it('finds nothing in a trail that continues a checkpoint', () => {
     expect(departure(SIGNED.checkpoint, LATER)).toBeUndefined()
   })
 
-  test('departs from a checkpoint where it was cut before it', () => {
+  it('finds the position of a trail that was truncated before a checkpoint', () => {
     const cut = writeTrail([1, 3])
     expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ lane: 1, sequence: 2 })
   })
 
-  test('departs from a checkpoint whose lane it does not have', () => {
+  it('finds a chain that the trail does not have', () => {
     const cut = writeTrail([2])
     expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ lane: 2, sequence: 3 })
   })
 
-  test('departs from a checkpoint with another digest, or another root', () => {
+  it('finds another digest, and another root', () => {
     const { checkpoint } = SIGNED
     const lanes = checkpoint.lanes.map((lane) => ({ ...lane, digest: '00'.repeat(32) }))
     expect(departure({ ...checkpoint, lanes }, LATER)).toMatchObject({ lane: 1, sequence: 2 })

@@ -1,5 +1,5 @@
-/** The one text of an event: canonical, whole, and read back strictly. */
-import { expect, test } from 'vitest'
+/** The canonical text of an event, and its strict decoding. */
+import { expect, it } from 'vitest'
 import { decodeEvent, encodeEvent, eventText } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
@@ -15,35 +15,37 @@ const CHAINED = {
 } as const
 const EVENTS: ChainedEvent[] = [DRAFT, FULL_DRAFT, FAILED_DRAFT].map((draft) => ({ ...draft, ...CHAINED }))
 
-test('an event is written as RFC 8785 says, whatever members it has', () => {
+it('writes every event in the form of RFC 8785', () => {
   for (const event of EVENTS) expect(eventText(event)).toBe(jsonCanonical(JSON.parse(JSON.stringify(event))))
 })
 
-test('an event comes back as it was written', () => {
+it('returns the event that was encoded', () => {
   for (const event of EVENTS) expect(decodeEvent(encodeEvent(event))).toEqual(event)
 })
 
-test('the bytes are UTF-8', () => {
+it('writes UTF-8', () => {
   for (const event of EVENTS) expect(Buffer.from(encodeEvent(event)).toString('utf8')).toBe(eventText(event))
 })
 
-test('members in another order give the same bytes', () => {
+it('writes the same bytes for members in another order', () => {
   const [event = { ...DRAFT, ...CHAINED }] = EVENTS
   const turned = Object.fromEntries(Object.entries(event).reverse())
   expect(encodeEvent({ ...event, ...turned })).toEqual(encodeEvent(event))
 })
 
-test.each([
-  ['no text', '\u00ff'],
-  ['no JSON', '{'],
-  ['no object', '[]'],
+it.each([
+  ['invalid UTF-8', '\u00ff'],
+  ['invalid JSON', '{'],
+  ['a JSON array', '[]'],
   ['another version', JSON.stringify({ ...EVENTS[0], v: 2 })],
   ['an unknown member', JSON.stringify({ ...EVENTS[0], more: 1 })],
-  ['an unknown member inside', JSON.stringify({ ...EVENTS[0], context: { ...DRAFT.context, more: 1 } })],
-  ['a member missing', JSON.stringify({ ...EVENTS[0], code: undefined })],
+  ['an unknown member of the context', JSON.stringify({ ...EVENTS[0], context: { ...DRAFT.context, more: 1 } })],
+  ['a missing member', JSON.stringify({ ...EVENTS[0], code: undefined })],
   ['an unknown action', JSON.stringify({ ...EVENTS[0], action: 'SHRED' })],
-  ['a place that is none', JSON.stringify({ ...EVENTS[0], place: { lane: 0, sequence: 1, previous: '' } })],
-  ['a digest that is none', JSON.stringify({ ...EVENTS[0], place: { lane: 1, sequence: 1, previous: 'AB'.repeat(32) } })],
-])('bytes with %s are refused without being quoted', (_what, text) => {
-  expect(() => decodeEvent(Buffer.from(text, 'latin1'))).toThrow('An audit event cannot be read: it is not in a known format.')
+  ['an invalid position', JSON.stringify({ ...EVENTS[0], place: { lane: 0, sequence: 1, previous: '' } })],
+  ['an invalid digest', JSON.stringify({ ...EVENTS[0], place: { lane: 1, sequence: 1, previous: 'AB'.repeat(32) } })],
+])('rejects bytes with %s and does not quote them', (_what, text) => {
+  expect(() => decodeEvent(Buffer.from(text, 'latin1'))).toThrow(
+    expect.objectContaining({ code: 'data_loss', message: 'An audit event has an unknown format. Run vault.verifyAudit().' }),
+  )
 })

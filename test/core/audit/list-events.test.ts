@@ -1,5 +1,5 @@
-/** Listing: which events match, in which order and in which pages, and how they are shown. */
-import { describe, expect, test } from 'vitest'
+/** Listing of events: filters, order, pages, and the form of the result. */
+import { describe, expect, it } from 'vitest'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
 import type { EventQueryInput } from '../../../src/core/audit/event-query.ts'
@@ -13,7 +13,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 /** One event of each sample: an insert of people 1 to 1000, a batch with people 1, 2 and 9, a query that failed. */
 const EVENTS = chainLane(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
 
-/** Record ids of this test: the table and the row. */
+/** Record ids in this test are the table and the row. */
 const rowOf = (id: string) => {
   const [table = '', row] = id.split('#')
   return row === undefined ? undefined : { table, row: Number(row) }
@@ -30,7 +30,7 @@ function matches(filterOps: Filter): number[] {
 
 describe('a filter', () => {
   const time = (nanoseconds: number) => `2027-01-15T08:00:00.00000000${nanoseconds}Z`
-  test.each<[string, Filter, number[]]>([
+  it.each<[string, Filter, number[]]>([
     ['of the account alone finds all', {}, [0, 1, 2]],
     ['of another account finds none', { accountID: 'other' }, []],
     ['of an account above finds none', { parentAccountID: 'acme' }, []],
@@ -73,7 +73,7 @@ describe('pages', () => {
     return pager.page()
   }
 
-  test('one after the other hold every event once, newest first, in whatever order they were found', () => {
+  it('return every event once, newest first, for events found in any order', () => {
     const random = seededRandom('pages')
     const shuffled = [...all].map((event) => [random(), event] as const).sort(([left], [right]) => left - right)
     const found: ChainedEvent[] = []
@@ -89,32 +89,35 @@ describe('pages', () => {
     expect(found.map(({ changeID }) => changeID)).toEqual(newest.map(({ changeID }) => changeID))
   })
 
-  test('by offset hold the same events, and lead nowhere', () => {
+  it('by offset return the same events, without a next page', () => {
     const pages = Array.from({ length: 14 }, (_, index) => page({ limit: 7, offset: index * 7 }))
     expect(pages.flatMap(({ events }) => events)).toEqual(newest)
     expect(pages.slice(1).map(({ next }) => next)).toEqual(Array(13).fill(undefined))
   })
 
-  test('sorted by a member hold equal ones newest first', () => {
+  it('sorted by a member return events with equal keys newest first', () => {
     const { events, next } = page({ sortOps: { sortBy: 'actionType', orderBy: 'ASCENDING' }, limit: 100 })
     const expected = [...newest].sort((left, right) => compare(left.action, right.action))
     expect(events).toEqual(expected)
     expect(next).toBeUndefined()
   })
 
-  test.each(['timestamp', 'changeID', 'requestID', 'actor', 'code'] as const)('sorted by %s turn around', (sortBy) => {
-    const up = page({ sortOps: { sortBy, orderBy: 'ASCENDING' }, limit: 100 }).events
-    const down = page({ sortOps: { sortBy, orderBy: 'DESCENDING' }, limit: 100 }).events
-    expect(up).toHaveLength(95)
-    if (sortBy === 'timestamp' || sortBy === 'changeID') expect(up).toEqual([...down].reverse())
-    else expect(new Set(up)).toEqual(new Set(down))
-  })
+  it.each(['timestamp', 'changeID', 'requestID', 'actor', 'code'] as const)(
+    'sorted by %s are reversed by the direction',
+    (sortBy) => {
+      const up = page({ sortOps: { sortBy, orderBy: 'ASCENDING' }, limit: 100 }).events
+      const down = page({ sortOps: { sortBy, orderBy: 'DESCENDING' }, limit: 100 }).events
+      expect(up).toHaveLength(95)
+      if (sortBy === 'timestamp' || sortBy === 'changeID') expect(up).toEqual([...down].reverse())
+      else expect(new Set(up)).toEqual(new Set(down))
+    },
+  )
 
-  test('of nothing are empty', () => {
+  it('are empty without events', () => {
     expect(page({}, [])).toEqual({ events: [] })
   })
 
-  test('go on from an event that is no more', () => {
+  it('continue after an event that no longer exists', () => {
     const gone = newest[3] ?? newest[0]
     const afterOps = { timestamp: gone?.timestamp ?? '', changeID: gone?.changeID ?? '' }
     expect(
@@ -126,8 +129,8 @@ describe('pages', () => {
   })
 })
 
-describe('an event is shown', () => {
-  test('with its rows as record ids, and all else as the interface says', () => {
+describe('toAuditEvent', () => {
+  it('returns rows as record ids, and the other members as specified', () => {
     const [, full] = EVENTS
     expect(full && toAuditEvent(full, idsOf)).toEqual({
       context: { ...withoutEmail(FULL_DRAFT), changeID: full?.changeID },
@@ -151,18 +154,18 @@ describe('an event is shown', () => {
     })
   })
 
-  test('as about the vault where it was about nothing closer', () => {
+  it('returns the vault for an event without table and rows', () => {
     const [, , failed] = EVENTS
     expect(failed && toAuditEvent(failed, idsOf).request.resources).toEqual(['VAULT/v1'])
   })
 
-  test('without ids of a table that is no more', () => {
+  it('returns no ids of a table that does not exist', () => {
     const [insert] = EVENTS
     const rows = [{ table: 'gone', runs: [[1, 2] as const] }]
     expect(insert && toAuditEvent({ ...insert, table: 'gone', rows }, idsOf).request.resources).toEqual(['TABLE/gone'])
   })
 
-  test('at the time it was given', () => {
+  it('returns the time of the event', () => {
     const [insert] = chainLane(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
     expect(insert && toAuditEvent(insert, idsOf).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
   })

@@ -1,6 +1,6 @@
-/** Merkle trees: the roots everybody else computes, grown or kept and gone on with. */
+/** Merkle trees: published roots, for trees that grow in one go and for stored ones. */
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { hashLeaf, MerkleBuilder, peakBytes } from '../../../src/core/audit/merkle.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
@@ -19,7 +19,7 @@ const ROOTS = [
   '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
 ]
 
-/** MTH of RFC 9162, section 2.1.1, word for word. */
+/** MTH as RFC 9162, section 2.1.1 defines it. */
 function recursiveRoot(leaves: readonly Uint8Array[]): Buffer {
   const [only] = leaves
   if (only === undefined) return createHash('sha256').digest()
@@ -31,7 +31,7 @@ function recursiveRoot(leaves: readonly Uint8Array[]): Buffer {
 }
 
 describe('a tree', () => {
-  test('has the published roots', () => {
+  it('has the published roots', () => {
     const tree = new MerkleBuilder(systemHash)
     const roots = [toHex(tree.root())]
     for (const leaf of LEAVES) {
@@ -41,7 +41,7 @@ describe('a tree', () => {
     expect(roots).toEqual(ROOTS)
   })
 
-  test('has the roots of the recursive definition for every size up to 130, also when it was kept in between', () => {
+  it('has the roots of the recursive definition for every size up to 130, also if it was stored in between', () => {
     const leaves = Array.from({ length: 130 }, (_, index) => Uint8Array.of(index))
     let tree = new MerkleBuilder(systemHash)
     for (const [index, leaf] of leaves.entries()) {
@@ -53,7 +53,7 @@ describe('a tree', () => {
     }
   })
 
-  test('counts its peaks beyond 31 bits', () => {
+  it('counts its peaks beyond 31 bits', () => {
     expect(peakBytes(2 ** 32 - 1)).toBe(32 * 32)
     expect(peakBytes(2 ** 31)).toBe(32)
   })

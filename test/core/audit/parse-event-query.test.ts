@@ -1,23 +1,23 @@
-/** What may be asked of the audit trail, and what is refused by name. */
-import { describe, expect, test } from 'vitest'
+/** Parsing of audit queries: accepted inputs, and errors that name the member. */
+import { describe, expect, it } from 'vitest'
 import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
-import { isVaultError } from '../../../src/core/errors.ts'
+import { type ErrorCode, isVaultError, type VaultError } from '../../../src/core/errors.ts'
 
 const filterOps = { accountID: 'acme' }
 
-/** Message and gRPC code of the refusal. */
-function refusal(input: unknown): { message: string; grpcCode: number } {
+/** Returns the error of an invalid query. */
+function errorOf(input: unknown): VaultError {
   try {
     parseEventQuery(input)
   } catch (error) {
-    if (isVaultError(error, 'invalid_request')) return { message: error.message, grpcCode: error.grpcCode }
+    if (isVaultError(error)) return error
     throw error
   }
-  throw new Error('was taken')
+  throw new Error('was accepted')
 }
 
-describe('a query is taken', () => {
-  test('with nothing but the account: the newest 25', () => {
+describe('parseEventQuery accepts', () => {
+  it('a query with only an account, with default limit and offset', () => {
     expect(parseEventQuery({ filterOps })).toEqual({
       filter: { accountID: 'acme', isElsewhere: false, context: {} },
       limit: 25,
@@ -25,7 +25,7 @@ describe('a query is taken', () => {
     })
   })
 
-  test('with every member of the filter', () => {
+  it('every member of the filter', () => {
     const { filter } = parseEventQuery({
       filterOps: {
         accountID: 'acme',
@@ -72,7 +72,7 @@ describe('a query is taken', () => {
     })
   })
 
-  test('with empty texts and NONE asking for nothing', () => {
+  it('empty texts and NONE as members that are not set', () => {
     const context = { changeID: '', actorType: 'NONE', accessType: 'ACCESS_NONE', authMode: 'AUTH_NONE', actor: '' }
     const empty = { vaultID: '', parentAccountID: '', resourceIDs: '', startTime: '', actionType: '', context }
     const query = {
@@ -83,7 +83,7 @@ describe('a query is taken', () => {
     expect(parseEventQuery(query)).toEqual(parseEventQuery({ filterOps }))
   })
 
-  test('with a page to go on from, whatever its time zone', () => {
+  it('afterOps with any time zone', () => {
     const afterOps = { timestamp: '2026-01-31T01:00:00.5+01:00', changeID: 'c' }
     expect(parseEventQuery({ filterOps, afterOps, sortOps: { orderBy: 'NONE' } }).after).toEqual({
       timestamp: '2026-01-31T00:00:00.500000000Z',
@@ -91,7 +91,7 @@ describe('a query is taken', () => {
     })
   })
 
-  test('with a direction alone, which is of the time', () => {
+  it('a direction without a member, which sorts by time', () => {
     expect(parseEventQuery({ filterOps, sortOps: { orderBy: 'ASCENDING' } }).sort).toEqual({
       by: 'timestamp',
       order: 'ASCENDING',
@@ -99,54 +99,99 @@ describe('a query is taken', () => {
     expect(parseEventQuery({ filterOps, sortOps: { sortBy: 'code' } }).sort).toEqual({ by: 'code', order: 'DESCENDING' })
   })
 
-  test('with an account or workspace above the vault, of which there is none', () => {
+  it('a parent account or workspace, which no event matches', () => {
     for (const above of ['parentAccountID', 'workspaceID']) {
       expect(parseEventQuery({ filterOps: { ...filterOps, [above]: 'x' } }).filter.isElsewhere).toBe(true)
     }
   })
 })
 
-describe('a query is refused', () => {
+describe('parseEventQuery rejects', () => {
   const afterOps = { timestamp: '2026-01-31T00:00:00Z', changeID: 'c' }
-  const goingOn = (more: object) => ({ filterOps, afterOps, ...more })
-  test.each<[string, unknown, string, number]>([
-    ['that is none', undefined, 'the query', 3],
-    ['without an account', { filterOps: {} }, 'filterOps.accountID', 3],
-    ['with an empty account', { filterOps: { accountID: '' } }, 'filterOps.accountID', 3],
-    ['with an unknown member', { filterOps, secret: 1 }, 'a member of the query that nobody knows', 3],
-    ['with an unknown member inside', { filterOps: { ...filterOps, secret: 1 } }, 'a member of filterOps that nobody knows', 3],
-    ['with an unknown word', { filterOps: { ...filterOps, context: { actorType: 'secret' } } }, 'filterOps.context.actorType', 3],
-    ['with a word in another case', { filterOps: { ...filterOps, actionType: 'insert' } }, 'filterOps.actionType', 3],
+  const continued = (more: object) => ({ filterOps, afterOps, ...more })
+  it.each<[string, unknown, string, ErrorCode]>([
+    ['undefined', undefined, 'The query has an invalid value.', 'invalid_request'],
+    ['a query without an account', { filterOps: {} }, 'filterOps.accountID', 'invalid_request'],
+    ['an empty account', { filterOps: { accountID: '' } }, 'filterOps.accountID', 'invalid_request'],
+    ['an unknown member', { filterOps, secret: 1 }, 'The query has an unknown member.', 'invalid_request'],
     [
-      'with a client trace that is too long',
+      'an unknown member of the filter',
+      { filterOps: { ...filterOps, secret: 1 } },
+      'filterOps has an unknown member.',
+      'invalid_request',
+    ],
+    [
+      'an unknown actorType',
+      { filterOps: { ...filterOps, context: { actorType: 'secret' } } },
+      'filterOps.context.actorType',
+      'invalid_request',
+    ],
+    [
+      'an action type in lower case',
+      { filterOps: { ...filterOps, actionType: 'insert' } },
+      'filterOps.actionType',
+      'invalid_request',
+    ],
+    [
+      'a clientTraceID of 129 characters',
       { filterOps: { ...filterOps, context: { clientTraceID: 'x'.repeat(129) } } },
       'filterOps.context.clientTraceID',
-      3,
+      'invalid_request',
     ],
-    ['with a time that is none', { filterOps: { ...filterOps, startTime: 'secret' } }, 'filterOps.startTime', 3],
-    ['with a time without offset', { filterOps: { ...filterOps, endTime: '2026-01-31T00:00:00' } }, 'filterOps.endTime', 3],
-    ['with a resource without type', { filterOps: { ...filterOps, resourceIDs: 'secret' } }, 'filterOps.resourceIDs', 3],
-    ['with a resource without id', { filterOps: { ...filterOps, resourceIDs: ['RECORD/'] } }, 'filterOps.resourceIDs', 3],
+    ['text that is not a time', { filterOps: { ...filterOps, startTime: 'secret' } }, 'filterOps.startTime', 'invalid_request'],
     [
-      'with too many resources',
-      { filterOps: { ...filterOps, resourceIDs: Array(101).fill('TABLE/a') } },
-      'filterOps.resourceIDs',
-      8,
+      'a time without an offset',
+      { filterOps: { ...filterOps, endTime: '2026-01-31T00:00:00' } },
+      'filterOps.endTime',
+      'invalid_request',
     ],
-    ['that goes on and sorts', goingOn({ sortOps: { sortBy: 'actor' } }), 'afterOps does not go together with sortOps', 3],
-    ['that goes on and orders', goingOn({ sortOps: { orderBy: 'ASCENDING' } }), 'afterOps does not go together with sortOps', 3],
-    ['that goes on and skips', goingOn({ offset: 0 }), 'afterOps does not go together with offset', 3],
-    ['that goes on from half a place', { filterOps, afterOps: { changeID: 'c' } }, 'afterOps needs both', 3],
-    ['that goes on from no time', { filterOps, afterOps: { timestamp: 'secret', changeID: 'c' } }, 'afterOps.timestamp', 3],
-    ['with no page', { filterOps, limit: 0 }, 'limit must be a whole number from 1 to 100', 11],
-    ['with too long a page', { filterOps, limit: 101 }, 'limit must be', 11],
-    ['with a page in words', { filterOps, limit: '25' }, 'limit must be', 11],
-    ['with half an offset', { filterOps, offset: 0.5 }, 'offset must be', 11],
-    ['with an offset below zero', { filterOps, offset: -1 }, 'offset must be', 11],
-  ])('%s', (_how, input, place, grpcCode) => {
-    const refused = refusal(input)
-    expect(refused.message).toContain(place)
-    expect(refused.message).not.toContain('secret')
-    expect(refused.grpcCode).toBe(grpcCode)
+    [
+      'a resource without a type',
+      { filterOps: { ...filterOps, resourceIDs: 'secret' } },
+      'filterOps.resourceIDs',
+      'invalid_request',
+    ],
+    [
+      'a resource without an id',
+      { filterOps: { ...filterOps, resourceIDs: ['RECORD/'] } },
+      'filterOps.resourceIDs',
+      'invalid_request',
+    ],
+    [
+      '101 resources',
+      { filterOps: { ...filterOps, resourceIDs: Array(101).fill('TABLE/a') } },
+      'filterOps.resourceIDs names more than 100 resources.',
+      'limit_exceeded',
+    ],
+    [
+      'afterOps with sortBy',
+      continued({ sortOps: { sortBy: 'actor' } }),
+      'afterOps cannot be combined with sortOps',
+      'invalid_request',
+    ],
+    [
+      'afterOps with orderBy',
+      continued({ sortOps: { orderBy: 'ASCENDING' } }),
+      'afterOps cannot be combined with sortOps',
+      'invalid_request',
+    ],
+    ['afterOps with offset', continued({ offset: 0 }), 'afterOps cannot be combined with offset', 'invalid_request'],
+    ['afterOps without a timestamp', { filterOps, afterOps: { changeID: 'c' } }, 'afterOps must have both', 'invalid_request'],
+    [
+      'afterOps with text that is not a time',
+      { filterOps, afterOps: { timestamp: 'secret', changeID: 'c' } },
+      'afterOps.timestamp',
+      'invalid_request',
+    ],
+    ['a limit of 0', { filterOps, limit: 0 }, 'limit must be an integer from 1 to 100', 'out_of_range'],
+    ['a limit of 101', { filterOps, limit: 101 }, 'limit must be', 'out_of_range'],
+    ['a limit as text', { filterOps, limit: '25' }, 'limit must be', 'out_of_range'],
+    ['an offset of 0.5', { filterOps, offset: 0.5 }, 'offset must be', 'out_of_range'],
+    ['a negative offset', { filterOps, offset: -1 }, 'offset must be', 'out_of_range'],
+  ])('%s', (_how, input, text, code) => {
+    const error = errorOf(input)
+    expect(error.message).toContain(text)
+    expect(error.message).not.toContain('secret')
+    expect(error.code).toBe(code)
   })
 })

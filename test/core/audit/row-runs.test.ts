@@ -1,13 +1,13 @@
-/** Rows as runs: short for neighbours, and the same rows again. */
-import { expect, test } from 'vitest'
+/** Rows as runs of neighbors, and back. */
+import { expect, it } from 'vitest'
 import { fromRuns, toRuns } from '../../../src/core/audit/row-runs.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
-test('a thousand neighbours are one run', () => {
+it('makes one run of a thousand neighbors', () => {
   expect(toRuns(Array.from({ length: 1000 }, (_, index) => 5 + index))).toEqual([[5, 1000]])
 })
 
-test('any rows come back in their order, also twice the same and backwards', () => {
+it('returns any rows in their order, also repeated and falling ones', () => {
   const random = seededRandom('runs')
   for (let round = 0; round < 300; round++) {
     const rows = Array.from({ length: Math.floor(random() * 40) }, () => 1 + Math.floor(random() * 20))

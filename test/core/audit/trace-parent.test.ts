@@ -1,18 +1,18 @@
-/** Trace ids out of headers that came from anywhere. */
-import { expect, test } from 'vitest'
+/** Trace ids of untrusted headers. */
+import { expect, it } from 'vitest'
 import { traceIdOf } from '../../../src/core/audit/trace-parent.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 
-test.each([
+it.each([
   ['of version 00', `00-${TRACE}-00f067aa0ba902b7-01`],
   ['of a later version', `01-${TRACE}-00f067aa0ba902b7-01`],
   ['of a later version with more behind', `cc-${TRACE}-00f067aa0ba902b7-01-what-the-future-will-be-like`],
-])('a header %s names its trace', (_what, header) => {
+])('returns the trace id of a header %s', (_what, header) => {
   expect(traceIdOf(header)).toBe(TRACE)
 })
 
-test.each([
+it.each([
   ['that is not there', undefined],
   ['that is empty', ''],
   ['of version ff', `ff-${TRACE}-00f067aa0ba902b7-01`],
@@ -23,6 +23,6 @@ test.each([
   ['in capitals', `00-${TRACE.toUpperCase()}-00f067aa0ba902b7-01`],
   ['that is too short', `00-${TRACE.slice(1)}-00f067aa0ba902b7-01`],
   ['with a line more', `00-${TRACE}-00f067aa0ba902b7-01\n`],
-])('a header %s names none', (_what, header) => {
+])('returns undefined for a header %s', (_what, header) => {
   expect(traceIdOf(header)).toBeUndefined()
 })

@@ -247,7 +247,10 @@ onEachStorage('records', (engine) => {
     expect((await people.get('people')).records.length).toBe(2)
     expect(await people.deleteOne('people', b)).toEqual({ id: b, deleted: true })
     expect(await people.delete('people', '*')).toEqual({ ids: ['*'] })
-    await expect(people.getOne('people', c)).rejects.toMatchObject({ code: 'not_found', details: [{ table: 'people', index: 0, id: c }] })
+    await expect(people.getOne('people', c)).rejects.toMatchObject({
+      code: 'not_found',
+      details: [{ table: 'people', index: 0, id: c }],
+    })
   })
 
   test('an id of another table, of another vault, made up or malformed is simply not found', async () => {

@@ -102,7 +102,13 @@ describe('brought tokens are refused', () => {
       { code: 'invalid_request', column: 'pointer' },
       'string',
     ],
-    ['when they are null', { fields: { pointer: 'a' }, tokens: { pointer: null } }, ENABLE, { code: 'invalid_request' }, 'string'],
+    [
+      'when they are null',
+      { fields: { pointer: 'a' }, tokens: { pointer: null } },
+      ENABLE,
+      { code: 'invalid_request' },
+      'string',
+    ],
     ['as a list', { fields: { pointer: 'a' }, tokens: ['x'] }, ENABLE, { code: 'invalid_request' }, 'object'],
     ['as null', { fields: { pointer: 'a' }, tokens: null }, ENABLE, { code: 'invalid_request' }, 'object'],
     [

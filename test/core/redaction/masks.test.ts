@@ -1,6 +1,6 @@
-/** Masks: what each shows, and the law that none reveals more than it states. */
+/** Masks: the masked form of each, and the property that none reveals more than it states. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { MaskDefinition } from '../../../src/core/redaction/masks.ts'
 import { compileMask, MASK_REVEALS, mask } from '../../../src/core/redaction/masks.ts'
 import { MaskFault } from '../../../src/core/redaction/replacement.ts'
@@ -10,7 +10,7 @@ const RUNS = { seed: 20_260_131, numRuns: 1000 }
 const replace = (find: string, replacement: string): MaskDefinition => mask.replace({ find, replace: replacement })
 
 describe('a mask', () => {
-  test.each<[definition: MaskDefinition, text: string, shown: string]>([
+  it.each<[definition: MaskDefinition, text: string, shown: string]>([
     [mask.keepFirst(1), 'Ada Lovelace', 'A***********'],
     [mask.keepFirst(3), 'Ada', '***'],
     [mask.keepFirst(2), '😀é𝒳a', '😀é**'],
@@ -43,17 +43,17 @@ describe('a mask', () => {
     [replace('.', '*'), '😀é', '**'],
     [replace('a', '$ $x {1}'), 'a', '$ $x {1}'],
     [replace('^[0-9]{3}-[0-9]{2}-', '***-**-'), '123456789', '*REDACTED*'],
-  ])('%j shows %s as %s', (definition, text, shown) => {
+  ])('%j masks %s as %s', (definition, text, shown) => {
     expect(compileMask(definition)(text)).toBe(shown)
   })
 
-  test('is plain JSON', () => {
+  it('is plain JSON', () => {
     for (const definition of [mask.keepFirst(1), mask.email, replace('a', 'b')]) {
       expect(JSON.parse(JSON.stringify(definition))).toEqual(definition)
     }
   })
 
-  test.each<[definition: MaskDefinition, fault: string]>([
+  it.each<[definition: MaskDefinition, fault: string]>([
     [replace('(', ''), 'RE2'],
     [replace('(a)\\1', ''), 'RE2'],
     [replace('a(?=b)', ''), 'RE2'],
@@ -64,25 +64,25 @@ describe('a mask', () => {
     [{ preset: 'keepFirst', count: 0 }, '1 to 1000'],
     [{ preset: 'keepLast', count: 1.5 }, '1 to 1000'],
     [{ preset: 'keepLast', count: Number.NaN }, '1 to 1000'],
-  ])('%j is refused when it is defined', (definition, fault) => {
+  ])('rejects %j at definition', (definition, fault) => {
     expect(() => compileMask(definition)).toThrow(MaskFault)
     expect(() => compileMask(definition)).toThrow(fault)
   })
 })
 
 describe('a replacing mask', () => {
-  test('takes time linear in the text for the classic runaway pattern', () => {
+  it('takes time linear in the text for a pattern with catastrophic backtracking', () => {
     const text = 'a'.repeat(50_000)
     expect(compileMask(replace('(a+)+$', 'x'))(text)).toBe('x')
     expect(compileMask(replace('(a+)+$', 'x'))(`${text}!`)).toBe('*REDACTED*')
   }, 2000)
 
-  test('stops a pattern that searches the rest of the text again at every match, and hides the text', () => {
+  it('stops a pattern that searches the rest of the text at every match, and redacts the text', () => {
     expect(compileMask(replace('(a.*b)|a', 'x'))('a'.repeat(50_000))).toBe('*REDACTED*')
     expect(compileMask(replace('(a.*b)|a', 'x'))('a'.repeat(1000))).toBe('x'.repeat(1000))
   }, 20_000)
 
-  test('masks long texts whole where its pattern looks no further than its own length', () => {
+  it('masks long texts if the length of its matches is bounded', () => {
     expect(compileMask(replace('[0-9]', '*'))('1'.repeat(50_000))).toBe('*'.repeat(50_000))
   }, 5000)
 })
@@ -94,7 +94,7 @@ const text = fc.oneof(
   fc.emailAddress(),
 )
 
-/** What `MASK_REVEALS` states, computed apart from the masks: the facts two texts must share to be shown alike. */
+/** What `MASK_REVEALS` states, computed independently: two texts that share these facts have the same masked form. */
 const FACTS: Readonly<Record<keyof typeof MASK_REVEALS, readonly [MaskDefinition, (text: string) => unknown]>> = {
   keepFirst: [mask.keepFirst(2), (given) => lengthAnd([...given], (points) => points.slice(0, 2))],
   keepLast: [mask.keepLast(2), (given) => lengthAnd([...given], (points) => points.slice(-2))],
@@ -107,7 +107,7 @@ const FACTS: Readonly<Record<keyof typeof MASK_REVEALS, readonly [MaskDefinition
 describe.each(Object.entries(FACTS))('the mask %s', (name, [definition, factsOf]) => {
   const show = compileMask(definition)
 
-  test('shows alike all texts that are alike in what it states', () => {
+  it('gives equal results for texts that agree in what it states', () => {
     const shownByFacts = new Map<string, string>()
     fc.assert(
       fc.property(text, (given) => {
@@ -121,12 +121,12 @@ describe.each(Object.entries(FACTS))('the mask %s', (name, [definition, factsOf]
     expect(shownByFacts.size).toBeGreaterThan(1)
   })
 
-  test('shows no change of what it hides, which a mask that hides nothing would', () => {
+  it('does not show changes of hidden characters, unlike a mask that hides nothing', () => {
     assertHides(show, factsOf)
     expect(() => assertHides((given) => given, factsOf)).toThrow()
   })
 
-  test('says in words what it reveals', () => {
+  it('states what it reveals', () => {
     expect(MASK_REVEALS).toHaveProperty(name)
   })
 })

@@ -1,9 +1,9 @@
-/** Levels and what they show. */
-import { describe, expect, test } from 'vitest'
+/** Redaction levels and their results. */
+import { describe, expect, it } from 'vitest'
 import { isAskedLevel, isLevel, LEVELS, lowerLevel } from '../../../src/core/redaction/levels.ts'
 import { REDACTED_TEXT, redact } from '../../../src/core/redaction/redact.ts'
 
-test('the lower of two levels is the one that shows less, in either order', () => {
+it('returns the level that reveals less, in either order', () => {
   LEVELS.forEach((one, i) => {
     LEVELS.forEach((other, k) => {
       expect(lowerLevel(one, other)).toBe(LEVELS[Math.max(i, k)])
@@ -11,7 +11,7 @@ test('the lower of two levels is the one that shows less, in either order', () =
   })
 })
 
-test('a level is one of three names, and what may be asked is one more', () => {
+it('accepts three levels, and DEFAULT in requests', () => {
   expect([...LEVELS, 'DEFAULT', 'masked', '', 'toString', '__proto__', 1, null, undefined, ['MASKED']].filter(isLevel)).toEqual(
     LEVELS,
   )
@@ -21,7 +21,7 @@ test('a level is one of three names, and what may be asked is one more', () => {
 describe('redact', () => {
   const shout = (text: string): string => text.toUpperCase()
 
-  test('shows plain text as it is, a mask’s view where masked, and one constant otherwise', () => {
+  it('returns plain text unchanged, the masked form if masked, and a constant otherwise', () => {
     expect(redact('PLAIN_TEXT', 'secret', shout)).toBe('secret')
     expect(redact('MASKED', 'secret', shout)).toBe('SECRET')
     expect(redact('MASKED', 'secret')).toBe(REDACTED_TEXT)

@@ -1,43 +1,47 @@
-/** Every definition error is named, by table, column and option; what is right is frozen and the same from JSON as from builders. */
-import { expect, test } from 'vitest'
+/** Schema definitions: errors name table, column and option; valid schemas are frozen and equal for builders and JSON. */
+import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
 import { column, defineSchema, mask } from '../../../src/index.ts'
 
-/** What a JavaScript caller, or a file, may hand over. */
+/** Accepts any input, as from JavaScript or from a file. */
 const define: (tables: unknown) => unknown = defineSchema as never
 
 const named: readonly [why: string, tables: unknown, says: readonly string[]][] = [
-  ['nothing', undefined, ['tables']],
+  ['undefined', undefined, ['at least one table']],
   ['no tables', {}, ['at least one']],
-  ['a list of tables', [], ['tables']],
-  ['no columns', { t: {} }, ['t', 'at least one']],
-  ['columns that are no object', { t: 'text' }, ['t', 'columns']],
+  ['an array of tables', [], ['at least one table']],
+  ['a table without columns', { t: {} }, ['table "t"', 'at least one column']],
+  ['a table that is not an object', { t: 'text' }, ['table "t"', 'at least one column']],
   ['a table name in capitals', { People: { a: column.string() } }, ['People', 'lower-case']],
   ['a table name of 64 characters', { ['a'.repeat(64)]: { a: column.string() } }, ['63']],
   ['a reserved word as a table', { select: { a: column.string() } }, ['select', 'reserved']],
   ['a reserved word as a column', { t: { where: column.string() } }, ['where', 'reserved', 't']],
-  ['a name that objects answer to', { t: { constructor: column.string() } }, ['constructor']],
+  ['a name that every object has', { t: { constructor: column.string() } }, ['constructor']],
   ['__proto__ as a column', { t: JSON.parse('{"__proto__":{"type":"STRING"}}') }, ['__proto__']],
   ['a column that is null', { t: { a: null } }, ['a', 't']],
   ['an unknown type', { t: { a: { type: 'TEXT' } } }, ['a', 't', 'type']],
   ['an unknown option', { t: { a: { type: 'STRING', uniqe: true } } }, ['a', 't', 'uniqe']],
   ['an option of another type', { t: { a: { type: 'INTEGER', pattern: 'x' } } }, ['a', 'pattern']],
-  ['an option of another kind', { t: { a: { type: 'STRING', unique: 'yes' } } }, ['a', 'unique']],
+  ['an option with a value of another type', { t: { a: { type: 'STRING', unique: 'yes' } } }, ['a', 'unique']],
   ['an unknown level', { t: { a: column.string({ redaction: 'HIDDEN' as never }) } }, ['redaction']],
   ['an unknown token kind', { t: { a: column.string({ token: 'magic' as never }) } }, ['token']],
   ['an unknown mask', { t: { a: { type: 'STRING', mask: { preset: 'blur' } } } }, ['mask']],
-  ['a mask that is no pattern', { t: { a: column.string({ mask: mask.replace({ find: '(', replace: '' }) }) } }, ['a', 'RE2']],
-  ['a pattern that is none', { t: { a: column.string({ pattern: '[' }) } }, ['a', 'RE2']],
+  [
+    'a mask with an invalid pattern',
+    { t: { a: column.string({ mask: mask.replace({ find: '(', replace: '' }) }) } },
+    ['a', 'RE2'],
+  ],
+  ['an invalid pattern', { t: { a: column.string({ pattern: '[' }) } }, ['a', 'RE2']],
   ['a pattern with a back-reference', { t: { a: column.string({ pattern: '(a)\\1' }) } }, ['a', 'RE2']],
-  ['a length of nothing', { t: { a: column.string({ maxLength: 0 }) } }, ['maxLength']],
+  ['a maximum length of 0', { t: { a: column.string({ maxLength: 0 }) } }, ['maxLength']],
   ['an empty list of values', { t: { a: column.string({ oneOf: [] }) } }, ['oneOf']],
   ['a searchable plain column', { t: { a: column.string({ encrypted: false, searchable: true }) } }, ['a', 'index: true']],
-  ['an indexed sealed column', { t: { a: column.string({ index: true }) } }, ['a', 'searchable: true']],
+  ['an indexed encrypted column', { t: { a: column.string({ index: true }) } }, ['a', 'searchable: true']],
   ['a plain unique list', { t: { a: column.array({ encrypted: false, unique: true }) } }, ['a', 'encrypt']],
-  ['a normalised plain column', { t: { a: column.string({ encrypted: false, normalise: ['trim'] }) } }, ['a', 'normalise']],
+  ['a normalized plain column', { t: { a: column.string({ encrypted: false, normalise: ['trim'] }) } }, ['a', 'normalise']],
 ]
 
-test.each(named)('%s is refused by name', (_why, tables, says) => {
+it.each(named)('rejects %s and names it', (_why, tables, says) => {
   let caught: unknown
   try {
     define(tables)
@@ -45,11 +49,11 @@ test.each(named)('%s is refused by name', (_why, tables, says) => {
     caught = error
   }
   expect(caught).toBeInstanceOf(VaultError)
-  expect(caught).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('Schema refused') })
+  expect(caught).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/^Invalid schema: .*\.$/) })
   for (const part of says) expect(String(caught)).toContain(part)
 })
 
-test('builders and plain JSON make one and the same schema', () => {
+it('returns the same schema for builders and plain JSON', () => {
   const built = defineSchema({
     t: { a: column.string({ unique: true, mask: mask.keepLast(4) }), b: column.integer({ encrypted: false }) },
   })
@@ -60,7 +64,7 @@ test('builders and plain JSON make one and the same schema', () => {
   })
 })
 
-test('a schema is frozen through and through, and no longer the object it was made of', () => {
+it('returns a deeply frozen copy', () => {
   const tables = { t: { a: column.string({ oneOf: ['x', 'y'] }) } }
   const schema = defineSchema(tables)
   Object.assign(tables.t, { b: column.string() })
@@ -69,7 +73,7 @@ test('a schema is frozen through and through, and no longer the object it was ma
   expect(Object.isFrozen(Reflect.get(schema.tables.t.a, 'oneOf'))).toBe(true)
 })
 
-test('every type has a builder, and every builder makes its type', () => {
+it('has one builder for each type', () => {
   const made = [
     column.string(),
     column.integer(),

@@ -1,5 +1,5 @@
-/** Sealed entries of the audit trail: each opens in its own row, part and vault, and nowhere else. */
-import { expect, test } from 'vitest'
+/** Sealed entries of the audit trail: each opens only in its own row, kind and vault. */
+import { expect, it } from 'vitest'
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
 import type { AuditAddress } from '../../../src/core/sealing/audit-entry.ts'
 import { openEntries, sealEntries } from '../../../src/core/sealing/audit-entry.ts'
@@ -15,24 +15,24 @@ function sealed(address = EVENTS): Uint8Array[] {
   return IDS.map((_, index) => slabItem(slab, index).slice())
 }
 
-test('a list opens to what was sealed, in its order', () => {
+it('opens a list to what was sealed, in order', () => {
   const { plaintexts, opened } = openEntries(EVENTS, IDS, sealed())
   expect([...opened]).toEqual([1, 1, 1])
   expect(IDS.map((_, index) => slabItem(plaintexts, index))).toEqual(PLAIN)
 })
 
-test('an entry moved to another row does not open, and its neighbours do', () => {
+it('does not open an entry moved to another row, but its neighbors', () => {
   const [one, two, three] = sealed()
   const moved = [two, one, three].flatMap((entry) => entry ?? [])
   expect([...openEntries(EVENTS, IDS, moved).opened]).toEqual([0, 0, 1])
 })
 
-test('an entry of another part or another vault does not open', () => {
+it('does not open an entry of another kind or another vault', () => {
   expect([...openEntries({ ...EVENTS, space: 'head' }, IDS, sealed()).opened]).toEqual([0, 0, 0])
   expect([...openEntries({ ...EVENTS, vault: new Uint8Array(16) }, IDS, sealed()).opened]).toEqual([0, 0, 0])
 })
 
-test('an entry that was cut, emptied or changed anywhere does not open', () => {
+it('does not open an entry that is truncated, empty or changed', () => {
   const entry = sealed()[1] ?? Uint8Array.of()
   const id = IDS[1] ?? 0
   const changed = Array.from(entry.keys(), (at) => entry.map((byte, index) => (index === at ? byte ^ 1 : byte)))

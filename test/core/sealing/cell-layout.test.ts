@@ -1,5 +1,5 @@
-/** The run of cells inside a body: what was written is found, what is no such run is noticed, and replacing cells keeps the rest. */
-import { expect, test } from 'vitest'
+/** The cells of a body: written cells are found, invalid bytes are detected, and replacing cells keeps the others. */
+import { expect, it } from 'vitest'
 import {
   beginValue,
   copyCells,
@@ -53,7 +53,7 @@ function read(bytes: Uint8Array, ordinals: number) {
   })
 }
 
-test('cells of every size and stamp are found where they were written, 300 random bodies', () => {
+it('finds cells of every size and token check where they were written, for 300 random bodies', () => {
   const random = seededRandom('cells')
   const sizes = [0, 1, 127, 128, 129, 16_383, 16_384, 20_000]
   for (let round = 0; round < 300; round++) {
@@ -68,13 +68,13 @@ test('cells of every size and stamp are found where they were written, 300 rando
   }
 })
 
-test('a body cut anywhere inside a value is no run of cells', () => {
+it('returns false for a body truncated inside a value', () => {
   const bytes = write([{ ordinal: 0, stamp: 'none', value: new Uint8Array(50) }])
   const map = createCellMap(1)
   for (let end = 10; end < bytes.length; end++) expect(mapCells(bytes, 0, end, map)).toBe(false)
 })
 
-test('copying passes over what is replaced and keeps the record stamp and columns nobody here knows', () => {
+it('copies the token check of the record and unknown columns, and skips replaced cells', () => {
   const bytes = write([
     { ordinal: 0, stamp: 'shared', value: Uint8Array.of(1) },
     { ordinal: 1, stamp: 'own', value: Uint8Array.of(2) },

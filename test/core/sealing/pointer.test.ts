@@ -1,5 +1,5 @@
-/** Pointers and contexts: every number that fits comes back, and every part of an address makes another context. */
-import { expect, test } from 'vitest'
+/** Pointers and associated data: every number that fits is read back, and every part of an address changes the associated data. */
+import { expect, it } from 'vitest'
 import { MOST_SPACES } from '../../../src/core/limits.ts'
 import { CONTEXT_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
 import { HIGHEST_ROW_ID } from '../../../src/core/ports/storage.ts'
@@ -7,7 +7,7 @@ import { writeContexts } from '../../../src/core/sealing/context.ts'
 import { FORMAT, HEADER_BYTES, readVersion, writeHeader } from '../../../src/core/sealing/envelope.ts'
 import { readPointer, writePointer } from '../../../src/core/sealing/pointer.ts'
 
-test('a pointer comes back with every space, row and check', () => {
+it('reads back a pointer with every object id, row and token check', () => {
   const pointers = [0, 1, MOST_SPACES].flatMap((space) =>
     [0, 1, 2 ** 32 - 1, 2 ** 32, HIGHEST_ROW_ID].flatMap((row) =>
       [0, 0x03ff_ffff].map((checkHigh) => ({ space, row, checkHigh, checkLow: 0xffff_ffff })),
@@ -18,7 +18,7 @@ test('a pointer comes back with every space, row and check', () => {
   expect(pointers.map((_, index) => readPointer(words, index))).toEqual(pointers)
 })
 
-test('a context changes with vault, table, row and key version, and with nothing else', () => {
+it('changes associated data with vault, table, row and key version only', () => {
   const base = { vault: new Uint8Array(16).fill(1), space: 7 }
   const one = (address: typeof base, id: number, version: number) =>
     Buffer.from(writeContexts(address, [id], () => version)).toString('hex')
@@ -35,7 +35,7 @@ test('a context changes with vault, table, row and key version, and with nothing
   expect(contexts.every((context) => context.length === CONTEXT_BYTES * 2)).toBe(true)
 })
 
-test('a header names its version, and anything else names none', () => {
+it('returns the version of a header, and 0 for other bytes', () => {
   for (const version of [1, 255, 256, 65_535]) expect(readVersion(writeHeader(version), 0, HEADER_BYTES)).toBe(version)
   expect(readVersion(Uint8Array.of(FORMAT + 1, 0, 1), 0, 3)).toBe(0)
   expect(readVersion(Uint8Array.of(FORMAT, 0), 0, 2)).toBe(0)

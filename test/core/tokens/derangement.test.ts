@@ -1,5 +1,5 @@
-/** The permutation without fixed points: tried on whole small permutations, those with fixed points in every arrangement among them. */
-import { expect, test } from 'vitest'
+/** Derangements: tested on all small permutations, with fixed points in every arrangement. */
+import { expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Rank } from '../../../src/core/ports/keys.ts'
 import { decipherApart, encipherApart, type Permutation } from '../../../src/core/tokens/derangement.ts'
@@ -27,7 +27,7 @@ function ranksBelow(domain: number): Rank[] {
   return Array.from({ length: domain }, (_, i) => ({ value: BigInt(i), domain: BigInt(domain) }))
 }
 
-/** Throws unless the images are those of a permutation without fixed points that leads back. */
+/** Throws unless the images are a permutation without fixed points whose inverse is right. */
 function assertDerangement(permutation: Permutation, domain: number, where: string): void {
   const ranks = ranksBelow(domain)
   const images = encipherApart(permutation, ranks)
@@ -51,7 +51,7 @@ function allPermutations(count: number): number[][] {
   )
 }
 
-test('every permutation of two to seven numbers but the one that moves nothing becomes one without fixed points', () => {
+it('makes a derangement of every permutation of two to seven numbers except the identity', () => {
   for (let count = 2; count <= 7; count++) {
     for (const images of allPermutations(count)) {
       if (images.every((image, i) => image === i)) continue
@@ -60,7 +60,7 @@ test('every permutation of two to seven numbers but the one that moves nothing b
   }
 })
 
-test('runs of fixed points at the beginning, in the middle, at the end and around it are led through', () => {
+it('handles runs of fixed points at the start, in the middle, at the end and around it', () => {
   const random = seededRandom(SEED)
   for (let round = 0; round < 200; round++) {
     const domain = 40
@@ -75,7 +75,7 @@ test('runs of fixed points at the beginning, in the middle, at the end and aroun
   }
 })
 
-test('a permutation without fixed points is left as it is, by one call there and two back', () => {
+it('keeps a permutation without fixed points, with one call to encrypt and two to decrypt', () => {
   const images = Array.from({ length: 30 }, (_, i) => (i + 7) % 30)
   const permutation = listed(images)
   expect(encipherApart(permutation, ranksBelow(30))).toEqual(images.map(BigInt))
@@ -84,7 +84,7 @@ test('a permutation without fixed points is left as it is, by one call there and
   expect(permutation.calls()).toBe(3)
 })
 
-test('negative control: the rule without its second half, and the permutation itself, are seen to break the law', () => {
+it('negative control: detects the rule without its second half, and the permutation itself', () => {
   const images = [1, 0, 2, 3, 5, 4]
   const naive: Permutation = {
     encipher: (ranks) => ranks.map(({ value }) => BigInt(images[Number(value)] ?? 0)),
@@ -96,7 +96,7 @@ test('negative control: the rule without its second half, and the permutation it
   assertDerangement(naive, 6, 'the same permutation, rightly treated')
 })
 
-test('a permutation that moves nothing is refused instead of searched for ever', () => {
+it('throws internal for the identity instead of searching without end', () => {
   const still: Permutation = {
     encipher: (ranks) => ranks.map(({ value }) => value),
     decipher: (ranks) => ranks.map(({ value }) => value),
@@ -119,11 +119,11 @@ test('a permutation that moves nothing is refused instead of searched for ever',
       thrown = error
     }
     expect(isVaultError(thrown, 'internal')).toBe(true)
-    expect(String(thrown)).toContain('leaves too many numbers in their place')
+    expect(String(thrown)).toContain('has too many fixed points')
   }
 })
 
-test('context and domain go along with every number that is asked for', () => {
+it('passes tweak text and domain with every number', () => {
   const seen: Rank[] = []
   const permutation: Permutation = {
     encipher(ranks) {

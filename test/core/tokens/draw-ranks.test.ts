@@ -1,5 +1,5 @@
-/** Random ranks: below their domain, without bias, and drawn again where the last multiple of the domain is incomplete. */
-import { expect, test } from 'vitest'
+/** Random ranks: below their domain, without bias, and redrawn in the incomplete last multiple of the domain. */
+import { expect, it } from 'vitest'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import { drawRanks } from '../../../src/core/tokens/draw-ranks.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -11,7 +11,7 @@ function seededEntropy(): Entropy {
   return { bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(random() * 256)) }
 }
 
-/** Luck that gives these bytes, one list after the other, whatever is asked for. */
+/** A source of random bytes that returns these lists, one after the other. */
 function listedEntropy(...fills: readonly number[]): Entropy & { readonly asked: readonly number[] } {
   const asked: number[] = []
   return {
@@ -23,7 +23,7 @@ function listedEntropy(...fills: readonly number[]): Entropy & { readonly asked:
   }
 }
 
-test('ranks lie below their domain and reach both ends, whatever its size', () => {
+it('returns ranks below their domain that reach both ends, for every size', () => {
   const domains = [1n, 2n, 3n, 255n, 256n, 257n, 2n ** 32n, 2n ** 32n + 1n, 10n ** 6n, 90_000_000n, 36n ** 13n, 26n ** 256n]
   const entropy = seededEntropy()
   for (const domain of domains) {
@@ -35,7 +35,7 @@ test('ranks lie below their domain and reach both ends, whatever its size', () =
   expect(drawRanks(entropy, [])).toEqual([])
 })
 
-test('every rank of a small domain comes up as often as every other', () => {
+it('returns every rank of a small domain equally often', () => {
   const domain = 7
   const counts = new Array<number>(domain).fill(0)
   for (const rank of drawRanks(seededEntropy(), new Array<bigint>(70_000).fill(BigInt(domain)))) {
@@ -45,7 +45,7 @@ test('every rank of a small domain comes up as often as every other', () => {
   for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(6 * Math.sqrt(10_000))
 })
 
-test('a number in the incomplete last multiple is drawn again, and the draws of the others stay as they were', () => {
+it('redraws a number in the incomplete last multiple, and keeps the other draws', () => {
   const domain = 1_000_003n
   const all = 2n ** 96n
   const entropy = listedEntropy(0xff, 0x01)
@@ -59,7 +59,7 @@ test('a number in the incomplete last multiple is drawn again, and the draws of 
   expect(whole.asked).toEqual([12])
 })
 
-test('a list costs one call of luck, and its ranks are read side by side', () => {
+it('draws the bytes of a list in one call', () => {
   const entropy = listedEntropy(0x02)
   const two = BigInt(`0x${'02'.repeat(12)}`)
   expect(drawRanks(entropy, [10n ** 6n, 10n ** 7n, 10n ** 6n])).toEqual([two % 10n ** 6n, two % 10n ** 7n, two % 10n ** 6n])

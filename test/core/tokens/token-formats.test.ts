@@ -1,9 +1,9 @@
-/** Definitions of token formats: short and long forms, what their shape refuses, what they cannot do. */
-import { expect, test } from 'vitest'
+/** Definitions of token formats: short and long forms, rejected shapes, and limits. */
+import { expect, it } from 'vitest'
 import { counted, TokenFault } from '../../../src/core/tokens/token-format.ts'
 import { compileFormat, TOKEN_PRESETS, tokenFormatShape } from '../../../src/core/tokens/token-formats.ts'
 
-test('a preset by its name alone is the preset with its defaults', () => {
+it('takes the name of a preset as the preset with its defaults', () => {
   const values = {
     digits: '123456',
     letters: 'abcdef',
@@ -21,7 +21,7 @@ test('a preset by its name alone is the preset with its defaults', () => {
   }
 })
 
-test('options do what they say', () => {
+it('applies options', () => {
   const card = '4111111111111111'
   expect(compileFormat('card').shapeOf(card).tokenAt(0n)).toMatch(/1111$/)
   expect(compileFormat({ preset: 'card', keepFirst: 4, keepLast: 0 }).shapeOf(card).tokenAt(0n)).toMatch(/^4111/)
@@ -30,20 +30,20 @@ test('options do what they say', () => {
   expect(compileFormat({ pattern: '\\d{6}' }).capacity).toBe(10n ** 6n)
 })
 
-test('formats that cannot be deterministic are those without a way back', () => {
+it('has no deterministic form for formats that cannot be inverted', () => {
   const kinds = [...TOKEN_PRESETS.filter((preset) => compileFormat(preset).deterministic === undefined)]
   expect(kinds).toEqual(['ssn'])
   expect(compileFormat({ preset: 'email', keepDomain: false }).deterministic).toBeUndefined()
 })
 
-test('a definition with too few possibilities is refused when it is compiled, as a clause about the column', () => {
+it('rejects a definition with too few possible tokens, with a clause about the column', () => {
   for (const definition of [{ preset: 'card', keepFirst: 6, keepLast: 4 } as const, { pattern: 'x\\d{5}' }]) {
     expect(() => compileFormat(definition)).toThrow(TokenFault)
     expect(() => compileFormat(definition)).toThrow(/^has a token (format|pattern) with [0-9,]+ possibilities/)
   }
 })
 
-test.each([
+it.each([
   'iban',
   '',
   null,
@@ -61,11 +61,11 @@ test.each([
   { pattern: '' },
   { pattern: 'x'.repeat(1001) },
   { pattern: '\\d{6}', preset: 'digits' },
-])('the shape refuses %j', (definition) => {
+])('rejects the shape %j', (definition) => {
   expect(tokenFormatShape.safeParse(definition).success).toBe(false)
 })
 
-test('counts are written in threes', () => {
+it('writes a comma after every three digits', () => {
   expect([0n, 12n, 999n, 1000n, 900_000n, 10n ** 9n].map(counted)).toEqual([
     '0',
     '12',

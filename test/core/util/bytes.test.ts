@@ -1,12 +1,12 @@
-/** The byte buffer and UTF-8 both ways, held against the runtime's own. */
+/** The byte buffer and UTF-8 in both directions, compared with the runtime. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ByteWriter, readI64, readU32, readUtf8, sameBytes } from '../../../src/core/util/bytes.ts'
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
 
 describe('UTF-8', () => {
-  test('is written and read as the runtime does, for any well-formed text', () => {
+  it('is written and read as the runtime does, for any well-formed text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         const out = new ByteWriter(1)
@@ -18,7 +18,7 @@ describe('UTF-8', () => {
     )
   })
 
-  test.each([
+  it.each([
     ['every code point up to U+FFFF', 0, 0xffff],
     ['code points beyond it', 0x10000, 0x10fff],
     ['the last code points', 0x10ff00, 0x10ffff],
@@ -31,7 +31,7 @@ describe('UTF-8', () => {
     expect(readUtf8(out.bytes, 0, out.length)).toBe(text)
   })
 
-  test.each([4095, 4096, 4097, 8192, 100_001])('reads %i bytes whole, across the pieces it is read in', (size) => {
+  it.each([4095, 4096, 4097, 8192, 100_001])('reads %i bytes across chunks', (size) => {
     for (const text of ['a'.repeat(size), `${'a'.repeat(size - 1)}é`, '𝒳'.repeat(Math.ceil(size / 4))]) {
       const out = new ByteWriter()
       out.utf8(text)
@@ -39,7 +39,7 @@ describe('UTF-8', () => {
     }
   })
 
-  test('puts U+FFFD for a lone surrogate, as the runtime does', () => {
+  it('writes U+FFFD for a lone surrogate, as the runtime does', () => {
     for (const text of ['a\ud800', '\udc00b', '\ud800\ud800\udc00', '\udc00\ud800']) {
       const out = new ByteWriter()
       out.utf8(text)
@@ -47,7 +47,7 @@ describe('UTF-8', () => {
     }
   })
 
-  test('reads only what stands between start and end', () => {
+  it('reads only the bytes between start and end', () => {
     const out = new ByteWriter()
     out.utf8('beforeéhéafter')
     expect(readUtf8(out.bytes, 6, 11)).toBe('éhé')
@@ -56,7 +56,7 @@ describe('UTF-8', () => {
 })
 
 describe('64-bit integers', () => {
-  test('come back exactly and stand as big-endian two’s complement', () => {
+  it('are read back exactly and written as big-endian two’s complement', () => {
     const edges = fc.constantFrom(0n, -1n, 2n ** 53n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 2n ** 32n, -(2n ** 32n))
     fc.assert(
       fc.property(
@@ -76,7 +76,7 @@ describe('64-bit integers', () => {
 })
 
 describe('a byte writer', () => {
-  test('grows from nothing and keeps what it held', () => {
+  it('grows from capacity 0 and keeps its content', () => {
     const out = new ByteWriter(0)
     for (let i = 0; i < 1000; i++) out.u8(i & 0xff)
     out.raw(Uint8Array.of(1, 2, 3))
@@ -87,7 +87,7 @@ describe('a byte writer', () => {
     expect(readU32(out.bytes, 1003)).toBe(0xdead_beef)
   })
 
-  test.each([
+  it.each([
     [0, [0]],
     [127, [127]],
     [128, [0x80, 1]],
@@ -100,7 +100,7 @@ describe('a byte writer', () => {
   })
 })
 
-test('bytes are the same only when all of them are', () => {
+it('returns true only if all bytes are equal', () => {
   expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true)
   expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 3))).toBe(false)
   expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2, 0))).toBe(false)

@@ -49,7 +49,7 @@ describe('retry', () => {
   })
 })
 
-it('a pause is a random part of a bound that doubles up to its limit', () => {
+it('returns a random part of a bound that doubles up to its limit', () => {
   const bounds = { firstMs: 4, maxMs: 20 }
   expect([1, 2, 3, 4, 5].map((attempt) => jitteredMs(attempt, bounds, 1))).toEqual([4, 8, 16, 20, 20])
   expect(jitteredMs(3, bounds, 0)).toBe(0)

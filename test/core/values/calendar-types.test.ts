@@ -1,6 +1,6 @@
-/** DATE, TIME and DATETIME, held against the runtime's own calendar. */
+/** DATE, TIME and DATETIME, compared with the calendar of the runtime. */
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { dayText, FIRST_DAY, LAST_DAY, toDays } from '../../../src/core/values/calendar.ts'
 import { dateType } from '../../../src/core/values/date-type.ts'
 import { datetimeType } from '../../../src/core/values/datetime-type.ts'
@@ -8,7 +8,7 @@ import { timeType } from '../../../src/core/values/time-type.ts'
 import { readableOf, takenOf } from '../../support/column-type-cases.ts'
 
 describe('the calendar', () => {
-  test('agrees with the runtime on days of all its years, both ways', () => {
+  it('agrees with the runtime on days of all years, in both directions', () => {
     const wrong: number[] = []
     for (let day = FIRST_DAY; day <= LAST_DAY; day += day < FIRST_DAY + 800 || day > LAST_DAY - 800 ? 1 : 17) {
       const text = new Date(day * 86_400_000).toISOString().slice(0, 10)
@@ -18,7 +18,7 @@ describe('the calendar', () => {
     expect(wrong).toEqual([])
   })
 
-  test('knows every day of a leap year, a common year and both kinds of century', () => {
+  it('has every day of a leap year, a common year and both kinds of century', () => {
     for (const year of [1900, 2000, 2023, 2024]) {
       for (let month = 0; month <= 13; month++) {
         for (let day = 0; day <= 32; day++) {
@@ -31,7 +31,7 @@ describe('the calendar', () => {
   })
 })
 
-test('DATE refuses days that are none and every other spelling', () => {
+it('DATE rejects days that do not exist and other spellings', () => {
   const right = ['0001-01-01', '2024-02-29', '2000-02-29', '9999-12-31']
   const wrong = [
     '2026-02-30',
@@ -59,7 +59,7 @@ test('DATE refuses days that are none and every other spelling', () => {
   expect(takenOf(dateType, [new Date(0), 20260131, ['2026-01-31']])).toEqual([])
 })
 
-test('TIME needs its seconds, knows no 24:00, no leap second and no offset', () => {
+it('TIME requires seconds, and rejects 24:00, leap seconds and offsets', () => {
   const right = ['00:00:00', '23:59:59.999999999', '12:30:00.5']
   const wrong = [
     '24:00:00',
@@ -80,7 +80,7 @@ test('TIME needs its seconds, knows no 24:00, no leap second and no offset', () 
 })
 
 describe('DATETIME', () => {
-  test.each([
+  it.each([
     ['2026-01-31T23:59:59Z', '2026-01-31T23:59:59Z'],
     ['2026-01-31t23:59:59z', '2026-01-31T23:59:59Z'],
     ['2026-01-31T23:59:59-00:00', '2026-01-31T23:59:59Z'],
@@ -95,7 +95,7 @@ describe('DATETIME', () => {
     expect(datetimeType.parse(text)).toBe(value)
   })
 
-  test('refuses what lacks an offset, is no instant, or leaves the calendar', () => {
+  it('rejects text without an offset, invalid instants and years outside the calendar', () => {
     const wrong = [
       '2026-01-31T23:59:59',
       '2026-01-31',
@@ -115,7 +115,7 @@ describe('DATETIME', () => {
     expect(readableOf(datetimeType, [...wrong, ...offsets, ...outside])).toEqual([])
   })
 
-  test('takes JavaScript dates, of another realm too, and nothing that only looks like one', () => {
+  it('accepts JavaScript dates, also of another realm, and rejects objects that only look like one', () => {
     expect(datetimeType.parse(new Date(-1))).toBe('1969-12-31T23:59:59.999Z')
     expect(datetimeType.parse(runInNewContext('new Date(1500)'))).toBe('1970-01-01T00:00:01.5Z')
     expect(
@@ -123,7 +123,7 @@ describe('DATETIME', () => {
     ).toEqual([])
   })
 
-  test('orders fractions of one second, which their text with a Z would not', () => {
+  it('orders fractions of a second, unlike text with a Z', () => {
     const ordered = ['2026-01-31T00:00:00Z', '2026-01-31T00:00:00.25Z', '2026-01-31T00:00:00.5Z', '2026-01-31T00:00:01Z']
     expect([...ordered].reverse().sort((left, right) => datetimeType.compare(left, right) ?? 0)).toEqual(ordered)
   })

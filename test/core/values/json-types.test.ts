@@ -1,6 +1,6 @@
-/** JSON and ARRAY: what is data and what is not, and the one text of each value. */
+/** JSON and ARRAY: accepted data, and the canonical text of values. */
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { arrayType } from '../../../src/core/values/array-type.ts'
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
@@ -8,24 +8,24 @@ import { jsonType } from '../../../src/core/values/json-type.ts'
 import { outcomeOf, readableOf, takenOf } from '../../support/column-type-cases.ts'
 
 describe('JSON', () => {
-  test('is copied, so that later changes of the caller do not reach it', () => {
+  it('is copied, so that later changes of the input have no effect', () => {
     const given = { list: [1, { a: 'x' }] }
     const value = jsonType.parse(given)
     given.list.push(2)
     expect(value).toStrictEqual({ list: [1, { a: 'x' }] })
   })
 
-  test('takes text, numbers, booleans, null inside, objects without a prototype and of another realm', () => {
+  it('accepts text, numbers, booleans, inner nulls, objects without a prototype and of another realm', () => {
     const values = ['', 0, false, [null], {}, Object.assign(Object.create(null), { a: 1 }), runInNewContext('({ a: [1] })')]
     expect(takenOf(jsonType, values)).toHaveLength(values.length)
   })
 
-  test('refuses null at the top, which would mean absence', () => {
+  it('rejects null as the whole value', () => {
     expect(outcomeOf(() => jsonType.parse(null))).toContain('other than null')
     expect(outcomeOf(() => jsonType.fromText('null'))).toContain('other than null')
   })
 
-  test('keeps a member named __proto__ as data and pollutes nothing', () => {
+  it('keeps a member named __proto__ as data and pollutes no prototype', () => {
     const value = jsonType.parse(JSON.parse('{"__proto__":{"polluted":true}}'))
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(Object.keys(value as object)).toEqual(['__proto__']) // A JSON object by construction.
@@ -33,12 +33,12 @@ describe('JSON', () => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  test('does not ask toJSON', () => {
+  it('does not call toJSON', () => {
     expect(takenOf(jsonType, [{ toJSON: () => 'x' }, new Date(0)])).toEqual([])
     expect(jsonType.parse({ toJSON: 'a member like any other' })).toEqual({ toJSON: 'a member like any other' })
   })
 
-  test('ends at 64 levels and 100,000 values', () => {
+  it('rejects more than 64 levels and more than 100,000 values', () => {
     const nested = (levels: number): unknown => Array.from({ length: levels }).reduce((inner: unknown) => [inner], 1)
     expect(outcomeOf(() => jsonType.parse(nested(64)))).not.toContain('fault')
     expect(outcomeOf(() => jsonType.parse(nested(65)))).toBe('fault: must be nested at most 64 deep')
@@ -46,12 +46,12 @@ describe('JSON', () => {
     expect(outcomeOf(() => jsonType.parse(new Array(100_000).fill(0)))).toBe('fault: must hold at most 100000 JSON values')
   })
 
-  test('refuses numbers JSON has no text for, in text too', () => {
+  it('rejects numbers that JSON cannot hold, in text too', () => {
     expect(readableOf(jsonType, ['1e400', '[-1e400]', '{"a":1', '', 'x', "{'a':1}", '"\\ud800"', '1'])).toEqual(['1'])
   })
 })
 
-test('ARRAY takes lists only, null and lists inside them', () => {
+it('ARRAY accepts only lists, with nulls and lists inside', () => {
   expect(takenOf(arrayType, [[], [null], [[1], 'a'], {}, 'a', 1, null, new Set(), new Uint8Array(1)])).toEqual([
     [],
     [null],
@@ -62,7 +62,7 @@ test('ARRAY takes lists only, null and lists inside them', () => {
 
 describe('canonical JSON', () => {
   // The worked examples of RFC 8785, section 3.2 and appendix B.
-  test.each<[given: string, text: string]>([
+  it.each<[given: string, text: string]>([
     [
       '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}',
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',

@@ -1,12 +1,12 @@
-/** INTEGER, FLOAT and BOOL: the edges of what they take. */
-import { describe, expect, test } from 'vitest'
+/** INTEGER, FLOAT and BOOL: the bounds of accepted values. */
+import { describe, expect, it } from 'vitest'
 import { boolType } from '../../../src/core/values/bool-type.ts'
 import { floatType } from '../../../src/core/values/float-type.ts'
 import { integerType } from '../../../src/core/values/integer-type.ts'
 import { outcomeOf, readableOf, takenOf } from '../../support/column-type-cases.ts'
 
 describe('INTEGER', () => {
-  test.each([
+  it.each([
     [0, 0],
     [-0, 0],
     ['-0', 0],
@@ -18,11 +18,11 @@ describe('INTEGER', () => {
     ['9223372036854775807', 9223372036854775807n],
     ['-9223372036854775808', -9223372036854775808n],
     [9007199254740992n, 9007199254740992n],
-  ])('takes %s without losing a digit', (input, value) => {
+  ])('accepts %s without losing a digit', (input, value) => {
     expect(integerType.parse(input)).toBe(value)
   })
 
-  test('refuses fractions, numbers past 2^53, texts past 64 bits and every other spelling', () => {
+  it('rejects fractions, numbers beyond 2^53, text beyond 64 bits and other spellings', () => {
     const wrong = [
       1.5,
       2 ** 53,
@@ -40,27 +40,27 @@ describe('INTEGER', () => {
     expect(takenOf(integerType, [...wrong, ...spellings])).toEqual([])
   })
 
-  test('tells who sends a number past 2^53 to send text', () => {
-    expect(outcomeOf(() => integerType.parse(2 ** 53))).toContain('must be sent as text')
+  it('rejects a number beyond 2^53 and asks for a string', () => {
+    expect(outcomeOf(() => integerType.parse(2 ** 53))).toContain('must be a string beyond 2^53, because a number loses digits')
   })
 
-  test('answers a number where it is exact and decimal text beyond', () => {
+  it('returns a number if it is exact, else decimal text', () => {
     expect(integerType.answer(7)).toBe(7)
     expect(integerType.answer(2n ** 53n)).toBe('9007199254740992')
   })
 
-  test('compares numbers and bigints with each other', () => {
+  it('compares numbers and bigints with each other', () => {
     const ordered = [-(2n ** 63n), -1, 0, 9007199254740991, 2n ** 53n, 2n ** 53n + 1n]
     expect([...ordered].reverse().sort((left, right) => integerType.compare(left, right) ?? 0)).toEqual(ordered)
   })
 
-  test('gives back a cell that the engine answers as a bigint though it is small', () => {
+  it('returns a number for a small cell that the engine returns as a bigint', () => {
     expect(integerType.fromCell(5n)).toBe(5)
   })
 })
 
 describe('FLOAT', () => {
-  test('takes finite numbers and makes minus zero zero', () => {
+  it('accepts finite numbers and makes minus zero zero', () => {
     expect(Object.is(floatType.parse(-0), 0)).toBe(true)
     expect(Object.is(floatType.fromText('-0.0e3'), 0)).toBe(true)
     expect([5e-324, 1.7976931348623157e308, 0.1].map((value) => floatType.parse(value))).toEqual([
@@ -69,7 +69,7 @@ describe('FLOAT', () => {
     expect(takenOf(floatType, [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, '1', 1n, true, [1]])).toEqual([])
   })
 
-  test('reads text by the grammar of JSON numbers and nothing else', () => {
+  it('parses text only by the grammar of JSON numbers', () => {
     const right = ['0', '-1', '1.50', '1e3', '1E+3', '1e-400', '12345678901234567890']
     const wrong = ['', ' 1', '+1', '.5', '5.', '01', '0x10', 'Infinity', 'NaN', '1e', '1e400', '1_0', '1,5']
     expect(readableOf(floatType, [...right, ...wrong])).toEqual(right)
@@ -77,7 +77,7 @@ describe('FLOAT', () => {
 })
 
 describe('BOOL', () => {
-  test('takes true and false, and as text only their two names', () => {
+  it('accepts true and false, and as text only their names', () => {
     expect(takenOf(boolType, [true, false, 1, 0, 'true', 'false', new Boolean(true)])).toEqual([true, false])
     expect(readableOf(boolType, ['true', 'false', 'TRUE', '1', 'yes', ' true'])).toEqual(['true', 'false'])
   })

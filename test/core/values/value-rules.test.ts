@@ -1,5 +1,5 @@
 /** The rules a column adds to its type. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import type { RuleOptions } from '../../../src/core/values/value-rules.ts'
 import { compileRules } from '../../../src/core/values/value-rules.ts'
@@ -8,13 +8,13 @@ import { outcomeOf } from '../../support/column-type-cases.ts'
 const check = (options: RuleOptions, value: unknown, type = columnTypes.STRING): unknown =>
   outcomeOf(() => compileRules(options)?.(value, type))
 
-test('a column without rules has no check at all', () => {
+it('returns undefined for a column without rules', () => {
   expect(compileRules({})).toBeUndefined()
   expect(compileRules({ unique: false })).toBeUndefined()
 })
 
 describe('maxLength', () => {
-  test('counts code points', () => {
+  it('counts code points', () => {
     expect(check({ maxLength: 3 }, '😀😀😀')).toBeUndefined()
     expect(check({ maxLength: 3 }, '😀😀😀a')).toBe('fault: must have at most 3 characters')
     expect(check({ maxLength: 1 }, 'ab')).toBe('fault: must have at most 1 character')
@@ -22,14 +22,14 @@ describe('maxLength', () => {
 })
 
 describe('unique', () => {
-  test('bounds the text at 2,500 code points and says which error that is', () => {
+  it('rejects text above 2,500 code points and names the error', () => {
     expect(check({ unique: true }, '😀'.repeat(2500))).toBeUndefined()
     expect(check({ unique: true }, 'a'.repeat(2501))).toContain('token insertion error')
   })
 })
 
 describe('oneOf', () => {
-  test('allows exactly the values named, text or number', () => {
+  it('accepts exactly the listed values, text or number', () => {
     expect(check({ oneOf: ['SE', 'NO'] }, 'NO')).toBeUndefined()
     expect(check({ oneOf: ['SE', 'NO'] }, 'no')).toBe('fault: must be one of the values its column allows')
     expect(check({ oneOf: [1, 2] }, 2, columnTypes.INTEGER)).toBeUndefined()
@@ -38,19 +38,19 @@ describe('oneOf', () => {
 })
 
 describe('pattern', () => {
-  test('must match the whole text, alternatives and lines included', () => {
+  it('must match the whole text, including alternatives and lines', () => {
     expect(check({ pattern: 'a|ab' }, 'ab')).toBeUndefined()
     expect(check({ pattern: 'a|b' }, 'ab')).toBe('fault: must match the pattern of its column as a whole')
     expect(check({ pattern: '[0-9]+' }, '12\n')).toContain('fault')
     expect(check({ pattern: '(?m)^[0-9]+$' }, '12\nDROP')).toContain('fault')
   })
 
-  test('takes time linear in the text', () => {
+  it('takes time linear in the text', () => {
     expect(check({ pattern: '(a+)+' }, `${'a'.repeat(50_000)}!`)).toContain('fault')
     expect(check({ pattern: '(a|aa)+' }, 'a'.repeat(50_000))).toBeUndefined()
   }, 5000)
 
-  test('that is none is refused when the rules are compiled', () => {
+  it('is rejected if it is invalid, when the rules are compiled', () => {
     expect(outcomeOf(() => compileRules({ pattern: '(' }))).toContain('RE2')
     expect(outcomeOf(() => compileRules({ pattern: '(a)\\1' }))).toContain('RE2')
   })

@@ -1,4 +1,5 @@
-/** The preset `card`: a card number in its own punctuation that keeps chosen digits and, unless asked, can never be charged. */
+/** The preset `card`: a token keeps the punctuation and chosen digits of a card number. By default it fails the Luhn check, so it cannot be charged. */
+import { at } from '../../util/at.ts'
 import { counted, type DeterministicFormat, LEAST_POSSIBILITIES, TokenFault, type TokenFormat } from '../token-format.ts'
 import { DIGITS } from './layout-format.ts'
 import { luhnDigit, luhnSum } from './luhn.ts'
@@ -6,24 +7,25 @@ import { apartFrom, slotSpace, type TextSpace } from './text-space.ts'
 
 /** Options of a card format. */
 export interface CardOptions {
-  /** Digits that stay in clear. Default 0 and 4. */
+  /** Number of leading digits that a token keeps. Default 0. */
   readonly keepFirst?: number | undefined
+  /** Number of trailing digits that a token keeps. Default 4. */
   readonly keepLast?: number | undefined
-  /** Whether tokens pass the Luhn check. Default invalid. */
+  /** Whether tokens pass the Luhn check. Default `'invalid'`. */
   readonly luhn?: 'invalid' | 'valid' | undefined
 }
 
 const CARD = /^[0-9]+(?:[ -][0-9]+)*$/
-/** Digits of a card number. Source: ISO/IEC 7812-1, section 4. */
-const FEWEST_DIGITS = 12
-const MOST_DIGITS = 19
-/** Most cards have so many: a format that has no room for their tokens is refused. */
+/** Number of digits of a card number. Source: ISO/IEC 7812-1, section 4. */
+const MIN_DIGITS = 12
+const MAX_DIGITS = 19
+/** Number of digits of most cards. A format with too few possible tokens for them is rejected. */
 const USUAL_DIGITS = 16
 
-/** Luhn sums of a deterministic token. All tokens that fail the check share one sum, for there must be as many as cards that pass. */
+/** Luhn sum of a deterministic token that fails the check. One sum only: there must be as many tokens as valid cards. */
 const FAILING_SUM = 5
 
-/** A format for card numbers. Throws `TokenFault` when so many digits are kept that cards of 16 digits have too few tokens. */
+/** Returns a format for card numbers. Throws `TokenFormatError` if so many digits are kept that cards of 16 digits have too few possible tokens. */
 export function cardFormat({ keepFirst = 0, keepLast = 4, luhn = 'invalid' }: CardOptions = {}): TokenFormat {
   const kept = { first: keepFirst, last: keepLast }
   const sums = luhn === 'valid' ? [0] : [1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -34,11 +36,11 @@ export function cardFormat({ keepFirst = 0, keepLast = 4, luhn = 'invalid' }: Ca
         `keep fewer digits, so that there are at least ${counted(LEAST_POSSIBILITIES)}`,
     )
   }
-  const lengths = Array.from({ length: MOST_DIGITS - FEWEST_DIGITS + 1 }, (_, i) => FEWEST_DIGITS + i)
+  const lengths = Array.from({ length: MAX_DIGITS - MIN_DIGITS + 1 }, (_, i) => MIN_DIGITS + i)
   const fewest = lengths.find((digits) => possibilities(digits - keepFirst - keepLast, 1) >= LEAST_POSSIBILITIES) ?? USUAL_DIGITS
   const assertCard = (value: string): void => {
     if (!isCard(value, fewest)) {
-      throw new TokenFault(`must be a card number of ${fewest} to ${MOST_DIGITS} digits to have a token of this kind`)
+      throw new TokenFault(`must be a card number of ${fewest} to ${MAX_DIGITS} digits to have a token of this kind`)
     }
   }
   return {
@@ -51,30 +53,40 @@ export function cardFormat({ keepFirst = 0, keepLast = 4, luhn = 'invalid' }: Ca
   }
 }
 
-/** Digits that stay, at either end. */
+/** Number of kept digits at each end. */
 interface Kept {
   readonly first: number
   readonly last: number
 }
 
-/** Between cards that pass the check and tokens of one other sum (or, by choice, cards that pass) that keep the same digits. */
+/** Maps valid cards one-to-one to tokens of one Luhn sum that keep the same digits. */
 function deterministicCard(kept: Kept, sum: number, fewest: number, assertCard: (value: string) => void): DeterministicFormat {
   return {
     capacity: possibilities(fewest - kept.first - kept.last, 1),
     rankOf(value) {
       assertCard(value)
-      const place = cardSpace(value, kept, [0]).rankOf(value)
-      if (place === undefined)
+      const rankOfValue = cardSpace(value, kept, [0]).rankOf(value)
+      if (rankOfValue === undefined)
         throw new TokenFault('must be a card number with a correct check digit to have a token of this kind')
       const tokens = cardSpace(value, kept, [sum])
-      return { value: place, domain: tokens.domain, context: contextOf(value, kept), tokenAt: (rank) => tokens.textAt(rank) }
+      return {
+        value: rankOfValue,
+        domain: tokens.domain,
+        context: contextOf(value, kept),
+        tokenAt: (rank) => tokens.textAt(rank),
+      }
     },
     rankOfToken(token) {
       const tokens = isCard(token, fewest) ? cardSpace(token, kept, [sum]) : undefined
-      const place = tokens?.rankOf(token)
-      if (tokens === undefined || place === undefined) return undefined
+      const rankOfToken = tokens?.rankOf(token)
+      if (tokens === undefined || rankOfToken === undefined) return undefined
       const values = cardSpace(token, kept, [0])
-      return { value: place, domain: values.domain, context: contextOf(token, kept), valueAt: (rank) => values.textAt(rank) }
+      return {
+        value: rankOfToken,
+        domain: values.domain,
+        context: contextOf(token, kept),
+        valueAt: (rank) => values.textAt(rank),
+      }
     },
   }
 }
@@ -84,21 +96,21 @@ function possibilities(freeDigits: number, sums: number): bigint {
 }
 
 function isCard(text: string, fewest: number): boolean {
-  if (text.length > 2 * MOST_DIGITS || !CARD.test(text)) return false
+  if (text.length > 2 * MAX_DIGITS || !CARD.test(text)) return false
   const digits = text.replaceAll(/[ -]/g, '').length
-  return digits >= fewest && digits <= MOST_DIGITS
+  return digits >= fewest && digits <= MAX_DIGITS
 }
 
 /**
- * Numbers with the digits that this one keeps, and its punctuation, whose Luhn sum is one of these: all free digits but the last may be
- * any, and the last one is what the sum asks for.
+ * Returns all card numbers with the kept digits and the punctuation of this one whose Luhn sum is in `sums`. All free digits
+ * except the last are arbitrary; the last one is computed from the sum. `card` must have at least one free digit.
  */
 export function cardSpace(card: string, kept: Kept, sums: readonly number[]): TextSpace {
-  const free = freePlaces(card, kept)
-  const solved = free.at(-1) ?? 0
+  const free = freeIndexes(card, kept)
+  const solved = at(free, free.length - 1)
   const slots = card.split('')
-  for (const at of free) slots[at] = DIGITS
-  // The solved digit stands at 0, where it adds nothing, until it is known.
+  for (const index of free) slots[index] = DIGITS
+  // The computed digit is 0 at first, where it adds nothing to the sum.
   slots[solved] = '0'
   const space = slotSpace(slots)
   const count = BigInt(sums.length)
@@ -107,32 +119,32 @@ export function cardSpace(card: string, kept: Kept, sums: readonly number[]): Te
     domain: space.domain * count,
     textAt(rank) {
       const text = space.textAt(rank / count)
-      const missing = ((sums[Number(rank % count)] ?? 0) - luhnSum(text) + 10) % 10
+      const missing = (at(sums, Number(rank % count)) - luhnSum(text) + 10) % 10
       return put(text, luhnDigit(missing, kept.last))
     },
     rankOf(text) {
       const sum = sums.indexOf(luhnSum(text))
-      const place = isDigit(text, solved) ? space.rankOf(put(text, 0)) : undefined
-      return sum < 0 || place === undefined ? undefined : place * count + BigInt(sum)
+      const rank = isDigit(text, solved) ? space.rankOf(put(text, 0)) : undefined
+      return sum < 0 || rank === undefined ? undefined : rank * count + BigInt(sum)
     },
   }
 }
 
-/** Where the digits that may change stand in the text. */
-function freePlaces(card: string, kept: Kept): number[] {
-  const places: number[] = []
-  for (let at = 0; at < card.length; at++) if (isDigit(card, at)) places.push(at)
-  return places.slice(kept.first, places.length - kept.last)
+/** Returns the indexes of the digits that a token does not keep. */
+function freeIndexes(card: string, kept: Kept): number[] {
+  const indexes: number[] = []
+  for (let i = 0; i < card.length; i++) if (isDigit(card, i)) indexes.push(i)
+  return indexes.slice(kept.first, indexes.length - kept.last)
 }
 
-function isDigit(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at)
+function isDigit(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index)
   return unit >= 0x30 && unit <= 0x39
 }
 
-/** What stays in clear, with a mark in the place of every other digit. */
+/** Returns the tweak text: the card number with `*` for every digit that is not kept. */
 function contextOf(card: string, kept: Kept): string {
-  const marks = card.split('')
-  for (const at of freePlaces(card, kept)) marks[at] = '*'
-  return marks.join('')
+  const characters = card.split('')
+  for (const index of freeIndexes(card, kept)) characters[index] = '*'
+  return characters.join('')
 }

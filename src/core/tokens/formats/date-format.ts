@@ -1,14 +1,15 @@
 /** The preset `date`: any day of the calendar from year 0001 to 9999, as YYYY-MM-DD. */
+import { required } from '../../util/at.ts'
 import { TokenFault, type TokenFormat } from '../token-format.ts'
 import { deterministicLayout, type Layout } from './layout-format.ts'
 import { apartFrom, type TextSpace } from './text-space.ts'
 
 const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
 const DAY_MILLIS = 86_400_000
-const FIRST_DAY = dayOf('0001-01-01') ?? 0
-const LAST_DAY = dayOf('9999-12-31') ?? 0
+const FIRST_DAY = required(dayOf('0001-01-01'), 'The first day')
+const LAST_DAY = required(dayOf('9999-12-31'), 'The last day')
 
-/** Nothing short of the whole calendar has a million days. */
+/** All days of the calendar. A smaller set of days would have fewer than a million possible tokens. */
 const days: TextSpace = {
   domain: BigInt(LAST_DAY - FIRST_DAY + 1),
   textAt: (rank) => textOf(FIRST_DAY + Number(rank)),
@@ -18,7 +19,7 @@ const days: TextSpace = {
   },
 }
 
-/** A format for dates; nothing of the date stays. */
+/** A format for dates. A token keeps no part of the date. */
 export const dateFormat: TokenFormat = {
   capacity: days.domain,
   shapeOf: (value) => apartFrom(readLayout(value).space, value),
@@ -36,7 +37,7 @@ function textOf(day: number): string {
   return new Date(day * DAY_MILLIS).toISOString().slice(0, 10)
 }
 
-/** Days since 1970-01-01, or undefined where the calendar has no such day: a day that is none is not written back as it was read. */
+/** Returns days since 1970-01-01, or undefined if the calendar has no such day: `Date` then writes another text than it read. */
 function dayOf(text: string): number | undefined {
   if (!DATE.test(text) || text.startsWith('0000')) return undefined
   const day = Date.parse(`${text}T00:00:00Z`) / DAY_MILLIS

@@ -1,29 +1,29 @@
-/** The preset `email`: a local part that tells nothing, or is exchanged within its classes; the domain stays or gives way. */
+/** The preset `email`: the local part is random, or its characters are replaced within their classes. The domain is kept or replaced. */
 import { TokenFault, type TokenFormat } from '../token-format.ts'
 import { classOf, DIGITS, deterministicLayout, type Layout, LOWER, slotLayout } from './layout-format.ts'
 import { apartFrom, type Slot, slotSpace } from './text-space.ts'
 
 /** Options of an email format. */
 export interface EmailOptions {
-  /** Whether the domain stays in clear. Default true; false puts example.com, to which no mail goes. */
+  /** Whether a token keeps the domain. Default true; false replaces it by example.com, which receives no mail. */
   readonly keepDomain?: boolean | undefined
 }
 
-/** Reserved for documents and owned by nobody. Source: RFC 2606, section 3. */
+/** Reserved for documentation. Source: RFC 2606, section 3. */
 const RESERVED_DOMAIN = 'example.com'
-/** Longest local part. Source: RFC 5321, section 4.5.3.1. */
-const LONGEST_LOCAL = 64
-/** Longest domain that leaves room for a token's local part within a token's 256 characters. */
-const LONGEST_DOMAIN = 190
-/** A local part without quotation marks. Source: RFC 5322, section 3.2.3. */
+/** Maximum length of a local part, in UTF-16 units. Source: RFC 5321, section 4.5.3.1. */
+const MAX_LOCAL_LENGTH = 64
+/** Maximum length of a domain, in UTF-16 units. Leaves room for the local part within the 256 characters of a token. */
+const MAX_DOMAIN_LENGTH = 190
+/** A local part that needs no quotation marks. Source: RFC 5322, section 3.2.3. */
 const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+$/
 const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u
 
-/** Every random token has a local part of this length, so that it tells nothing of the value's own. */
+/** Local part of every random token. Its length is fixed, so that it reveals nothing about the local part of the value. */
 const RANDOM_LOCAL: readonly Slot[] = [LOWER, ...new Array<Slot>(11).fill(LOWER + DIGITS)]
 const RANDOM_POSSIBILITIES = slotSpace(RANDOM_LOCAL).domain
 
-/** A format for mail addresses. A deterministic token keeps length and classes of the local part, and needs the kept domain. */
+/** Returns a format for email addresses. A deterministic token keeps the length and the character classes of the local part, and requires `keepDomain`. */
 export function emailFormat({ keepDomain = true }: EmailOptions = {}): TokenFormat {
   return {
     capacity: RANDOM_POSSIBILITIES,
@@ -49,10 +49,13 @@ function split(text: string): { readonly local: string; readonly domain: string 
   const local = text.slice(0, Math.max(at, 0))
   const domain = text.slice(at + 1)
   const isAddress =
-    local.length <= LONGEST_LOCAL && LOCAL.test(local) && domain.length <= LONGEST_DOMAIN && domain.split('.').every(isLabel)
+    local.length <= MAX_LOCAL_LENGTH &&
+    LOCAL.test(local) &&
+    domain.length <= MAX_DOMAIN_LENGTH &&
+    domain.split('.').every(isLabel)
   if (!isAddress)
     throw new TokenFault(
-      `must be an email address with at most ${LONGEST_DOMAIN} characters behind the @ to have a token of this kind`,
+      `must be an email address with at most ${MAX_DOMAIN_LENGTH} characters after the @ to have a token of this kind`,
     )
   return { local, domain }
 }

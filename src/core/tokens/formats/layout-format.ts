@@ -1,24 +1,24 @@
-/** Formats that read a layout off the value: which of its characters are exchanged within their class, and which stay in clear. */
+/** Formats with a template read from the value: some characters are replaced within their class, the others are kept. */
 import { LONGEST_TOKEN } from '../../limits.ts'
 import { type DeterministicFormat, LEAST_POSSIBILITIES, TokenFault, type TokenFormat } from '../token-format.ts'
 import { apartFrom, type Slot, slotSpace, type TextSpace } from './text-space.ts'
 
 export const DIGITS = '0123456789'
-/** The first digit of a number that does not begin with zero. */
+/** Digits that a number without leading zeros can begin with. */
 export const LEADING_DIGITS = '123456789'
 export const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 export const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
-/** The texts that share a layout, and the layout itself as text: characters that stay, and marks for the classes of the others. */
+/** The texts that share a template, and the template itself as tweak text: kept characters, and a sign for the class of each replaced one. */
 export interface Layout {
   readonly space: TextSpace
   readonly context: string
 }
 
-/** Reads the layout off a text; throws `TokenFault` where it has none. Every text of the space has the same layout. */
+/** Returns the template of a text. Throws `TokenFormatError` if it has none. Every text of the domain has the same template. */
 export type LayoutReader = (text: string) => Layout
 
-/** A format whose tokens have the layout of their value, both ways. */
+/** Returns a format, with a deterministic form, whose tokens have the template of their value. */
 export function layoutFormat(read: LayoutReader): TokenFormat {
   return {
     capacity: LEAST_POSSIBILITIES,
@@ -27,7 +27,7 @@ export function layoutFormat(read: LayoutReader): TokenFormat {
   }
 }
 
-/** Values and tokens of one layout, mapped onto each other. */
+/** Returns a deterministic format: values and tokens of one template map one-to-one. */
 export function deterministicLayout(read: LayoutReader): DeterministicFormat {
   return {
     capacity: LEAST_POSSIBILITIES,
@@ -44,22 +44,22 @@ export function deterministicLayout(read: LayoutReader): DeterministicFormat {
   }
 }
 
-/** The layout of these slots; `tooFew` is the clause for a text with fewer possibilities than a token needs. */
+/** Returns the template of these slots. Throws `TokenFormatError` with the clause `tooFew` if there are fewer possible tokens than required. */
 export function slotLayout(slots: readonly Slot[], tooFew: string): Layout {
   const space = slotSpace(slots)
   if (space.domain < LEAST_POSSIBILITIES) throw new TokenFault(tooFew)
-  // A mark begins with NUL, which no slot holds, and goes on with the first character of its class.
+  // The sign of a class is NUL, which no slot holds, and the first character of the class.
   return { space, context: slots.map((slot) => (slot.length === 1 ? slot : `\0${slot.charAt(0)}`)).join('') }
 }
 
-/** The class a letter or digit is exchanged in; undefined for every other character. */
+/** Returns the class within which a letter or digit is replaced; undefined for other characters. */
 export function classOf(character: string): Slot | undefined {
   if (character >= '0' && character <= '9') return DIGITS
   if (character >= 'a' && character <= 'z') return LOWER
   return character >= 'A' && character <= 'Z' ? UPPER : undefined
 }
 
-/** Refuses a value whose token would be longer than a token may be, before anything is computed. */
+/** Throws `TokenFormatError` for a value longer than a token can be, before anything is computed. */
 function readShort(read: LayoutReader, value: string): Layout {
   if (value.length > LONGEST_TOKEN)
     throw new TokenFault(`must have at most ${LONGEST_TOKEN} characters to have a token of this kind`)
@@ -70,7 +70,7 @@ function layoutOrNone(read: LayoutReader, token: string): Layout | undefined {
   try {
     return readShort(read, token)
   } catch (error) {
-    // A text without a layout is no token: an answer, not a failure.
+    // Text without a template is not a token of this format.
     if (error instanceof TokenFault) return undefined
     throw error
   }
@@ -78,6 +78,6 @@ function layoutOrNone(read: LayoutReader, token: string): Layout | undefined {
 
 function rankIn(space: TextSpace, text: string): bigint {
   const rank = space.rankOf(text)
-  if (rank === undefined) throw new Error('a text is outside the layout that was read off it')
+  if (rank === undefined) throw new Error('a text is outside the domain of its own template')
   return rank
 }

@@ -1,4 +1,5 @@
-/** The preset `ssn`: a number written like a US social security number that never was one and never will be. */
+/** The preset `ssn`: tokens look like US social security numbers that were never assigned and never will be. */
+import { at } from '../../util/at.ts'
 import { TokenFault, type TokenFormat } from '../token-format.ts'
 import { DIGITS } from './layout-format.ts'
 import { apartFrom, slotSpace, type TextSpace } from './text-space.ts'
@@ -6,28 +7,28 @@ import { apartFrom, slotSpace, type TextSpace } from './text-space.ts'
 const SSN = /^[0-9]{3}([- ]?)[0-9]{2}\1[0-9]{4}$/
 
 /**
- * Area and group, the first five digits, of the tokens: areas 000 and 666 with every group, and areas 900 to 999 with the groups that no
- * taxpayer's number (ITIN 50 to 65, 70 to 88, 90 to 92, 94 to 99; ATIN 93) has. None of these areas is ever assigned.
+ * Area and group, the first five digits, of all tokens. None of these areas is ever assigned: 000 and 666 with every group, and
+ * 900 to 999 with the groups that no taxpayer number (ITIN 50 to 65, 70 to 88, 90 to 92, 94 to 99; ATIN 93) has.
  * Source: Social Security Administration, POMS RM 10201.035; Internal Revenue Service, Publication 1915.
  */
 const BEGINNINGS: readonly string[] = [
   ...['000', '666'].flatMap((area) => range(0, 99).map((group) => area + twoDigits(group))),
   ...range(900, 999).flatMap((area) => [...range(0, 49), ...range(66, 69), 89].map((group) => area + twoDigits(group))),
 ]
-const PLACES: ReadonlyMap<string, number> = new Map(BEGINNINGS.map((beginning, place) => [beginning, place]))
+const INDEXES: ReadonlyMap<string, number> = new Map(BEGINNINGS.map((beginning, index) => [beginning, index]))
 const SERIALS = slotSpace([DIGITS, DIGITS, DIGITS, DIGITS])
 const POSSIBILITIES = BigInt(BEGINNINGS.length) * SERIALS.domain
 
 /**
- * A format for social security numbers, with hyphens, with spaces or without. There are fewer numbers that were never assigned than
- * numbers that were, so no token can be turned back into its value: there is no deterministic form.
+ * A format for social security numbers, with hyphens, with spaces or without. There are fewer numbers that cannot be assigned
+ * than numbers that can. So values cannot map one-to-one to tokens, and there is no deterministic form.
  */
 export const ssnFormat: TokenFormat = {
   capacity: POSSIBILITIES,
   shapeOf(value) {
     const found = SSN.exec(value)
     if (found === null) throw new TokenFault('must be a number of nine digits, such as 123-45-6789, to have a token of this kind')
-    return apartFrom(ssnSpace(found[1] ?? ''), value)
+    return apartFrom(ssnSpace(at(found, 1)), value)
   },
 }
 
@@ -35,14 +36,14 @@ function ssnSpace(separator: string): TextSpace {
   return {
     domain: POSSIBILITIES,
     textAt(rank) {
-      const beginning = BEGINNINGS[Number(rank / SERIALS.domain)] ?? ''
+      const beginning = at(BEGINNINGS, Number(rank / SERIALS.domain))
       return [beginning.slice(0, 3), beginning.slice(3), SERIALS.textAt(rank % SERIALS.domain)].join(separator)
     },
     rankOf(text) {
       const digits = text.replaceAll(/[- ]/g, '')
-      const place = PLACES.get(digits.slice(0, 5))
+      const index = INDEXES.get(digits.slice(0, 5))
       const serial = SERIALS.rankOf(digits.slice(5))
-      return place === undefined || serial === undefined ? undefined : BigInt(place) * SERIALS.domain + serial
+      return index === undefined || serial === undefined ? undefined : BigInt(index) * SERIALS.domain + serial
     },
   }
 }

@@ -1,9 +1,9 @@
-/** Card tokens: which sums they have, how many there are by enumeration, and which cards are refused. */
-import { expect, test } from 'vitest'
+/** Card tokens: their Luhn sums, their enumerated number, and rejected cards. */
+import { expect, it } from 'vitest'
 import { cardFormat, cardSpace } from '../../../../src/core/tokens/formats/card-format.ts'
 import { luhnDigit, luhnSum } from '../../../../src/core/tokens/formats/luhn.ts'
 
-/** The Luhn check written from its description: from the right, double every second digit, take 9 off what exceeds it. */
+/** The Luhn check from its description: double every second digit from the right and subtract 9 from what exceeds 9. */
 function passes(text: string): boolean {
   const digits = [...text].filter((character) => /[0-9]/.test(character)).map(Number)
   let sum = 0
@@ -16,7 +16,7 @@ function passes(text: string): boolean {
 
 const NON_ZERO = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-test('the Luhn sum is that of published test cards, and one digit can always make up what is missing', () => {
+it('returns the Luhn sum of published test cards, and a digit for every amount', () => {
   for (const card of ['4111 1111 1111 1111', '5500-0000-0000-0004', '340000000000009', '6011000000000004', '79927398713']) {
     expect(luhnSum(card), card).toBe(0)
     expect(passes(card)).toBe(true)
@@ -27,7 +27,7 @@ test('the Luhn sum is that of published test cards, and one digit can always mak
   }
 })
 
-test('a space of few free digits holds exactly the numbers of its sums, each once', () => {
+it('enumerates exactly the numbers of its sums for few free digits, each once', () => {
   const card = '12-345'
   for (const kept of [
     { first: 0, last: 0 },
@@ -56,7 +56,7 @@ test('a space of few free digits holds exactly the numbers of its sums, each onc
   }
 })
 
-test('formats that leave a card of 16 digits fewer than a million tokens are refused, naming how many there would be', () => {
+it('rejects formats with fewer than a million tokens for a card of 16 digits, and names their number', () => {
   expect(() => cardFormat({ keepFirst: 6, keepLast: 4 })).toThrow('900,000 possibilities for a card of 16 digits')
   expect(() => cardFormat({ keepFirst: 6, keepLast: 4, luhn: 'valid' })).toThrow('100,000 possibilities')
   expect(() => cardFormat({ keepFirst: 12, keepLast: 4 })).toThrow('has a token format with 0 possibilities')
@@ -66,20 +66,20 @@ test('formats that leave a card of 16 digits fewer than a million tokens are ref
   expect(cardFormat({ luhn: 'valid' }).deterministic?.capacity).toBe(10_000_000n)
 })
 
-test('a card too short for the digits that are kept is refused with the length it must have', () => {
+it('rejects a card too short for the kept digits, and names the length', () => {
   const format = cardFormat({ keepFirst: 6, keepLast: 3 })
   expect(() => format.shapeOf('340000000000009')).toThrow('must be a card number of 16 to 19 digits')
   expect(format.shapeOf('4111111111111111').domain).toBe(9_000_000n)
   expect(format.shapeOf('4111111111111111110').domain).toBe(9_000_000_000n)
 })
 
-test('a value that is itself among its tokens, because it fails the check, is left out', () => {
+it('excludes a value that fails the check from its own tokens', () => {
   const format = cardFormat()
   expect(format.shapeOf('4111111111111112').domain).toBe(9n * 10n ** 11n - 1n)
   expect(format.shapeOf('4111111111111111').domain).toBe(9n * 10n ** 11n)
 })
 
-test('deterministic tokens share one sum and lead back; a card that fails the check has none, and no such text is a token', () => {
+it('inverts deterministic tokens, which share one sum, and rejects a card that fails the check', () => {
   const format = cardFormat({ keepFirst: 4 }).deterministic
   const ranked = format?.rankOf('4111-1111-1111-1111')
   expect(ranked?.domain).toBe(10n ** 7n)

@@ -1,5 +1,5 @@
-/** Odd cases of the presets: what stays in clear, where the first digit stands, which numbers were never assigned. */
-import { expect, test } from 'vitest'
+/** Edge cases of the presets: kept characters, the first digit, and numbers that were never assigned. */
+import { expect, it } from 'vitest'
 import { digitsFormat, lettersFormat } from '../../../../src/core/tokens/formats/character-format.ts'
 import { dateFormat } from '../../../../src/core/tokens/formats/date-format.ts'
 import { emailFormat } from '../../../../src/core/tokens/formats/email-format.ts'
@@ -11,13 +11,13 @@ function firstToken(format: TokenFormat, value: string): string {
   return format.shapeOf(value).tokenAt(0n)
 }
 
-test('the first token of a value shows what stays: separators, case, and nothing else', () => {
+it('keeps only separators and case', () => {
   expect(firstToken(digitsFormat, '(12) 34-56/78')).toBe('(00) 00-00/00')
   expect(firstToken(lettersFormat, "Ada O'Hara, 7")).toBe("Aaa A'Aaaa, 0")
   expect(digitsFormat.shapeOf('000000').tokenAt(0n)).toBe('000001')
 })
 
-test('the number of letters and digits decides whether there are enough tokens', () => {
+it('rejects values with too few letters and digits', () => {
   expect(lettersFormat.shapeOf('abcde').domain).toBe(26n ** 5n - 1n)
   expect(lettersFormat.shapeOf('abc12').domain).toBe(26n ** 3n * 100n - 1n)
   expect(() => lettersFormat.shapeOf('abcd')).toThrow('must have at least 5 letters or 6 digits')
@@ -27,7 +27,7 @@ test('the number of letters and digits decides whether there are enough tokens',
   expect(digitsFormat.shapeOf('1'.repeat(256)).domain).toBe(10n ** 256n - 1n)
 })
 
-test('two values of other punctuation, case or country have permutations of their own', () => {
+it('has separate permutations for other punctuation, case and country', () => {
   const contexts = ['12-34567', '123-4567', '1234567'].map((value) => digitsFormat.deterministic?.rankOf(value).context)
   expect(new Set(contexts).size).toBe(3)
   expect(lettersFormat.deterministic?.rankOf('Abcdef').context).not.toBe(lettersFormat.deterministic?.rankOf('aBcdef').context)
@@ -38,7 +38,7 @@ test('two values of other punctuation, case or country have permutations of thei
   expect(email?.rankOf('ada.love@a.example').context).not.toBe(email?.rankOf('ada.love@b.example').context)
 })
 
-test.each([
+it.each([
   ['+1 212 555 0100', '+1 100 000 0000'],
   ['+7 921 000 00 00', '+7 100 000 00 00'],
   ['+46 8-123 45 67', '+46 1-000 00 00'],
@@ -46,25 +46,25 @@ test.each([
   ['+39 06 1234567', '+39 00 0000000'],
   ['08-123 45 67', '00-000 00 00'],
   ['(212) 555-0100', '(100) 000-0000'],
-])('the telephone number %s keeps its country code, and a zero in front', (value, first) => {
+])('keeps the country code of %s, and a leading zero', (value, first) => {
   expect(firstToken(phoneFormat(), value)).toBe(first)
 })
 
-test('without its country code every digit of a telephone number is exchanged, and none begins with zero', () => {
+it('replaces every digit of a telephone number without keepCountry, and makes no leading zero', () => {
   expect(firstToken(phoneFormat({ keepCountry: false }), '+46 8-123 45 67')).toBe('+10 0-000 00 00')
   const { domain, tokenAt } = phoneFormat({ keepCountry: false }).shapeOf('+46 8-123 45 67')
   expect(domain).toBe(9n * 10n ** 9n - 1n)
   expect(tokenAt(domain - 1n)).toBe('+99 9-999 99 99')
 })
 
-test('a telephone number with too few digits behind its country code is refused, with enough it is not', () => {
-  expect(() => phoneFormat().shapeOf('+358123456')).toThrow('must have at least 7 digits behind its country code')
+it('rejects a telephone number with too few digits after its country code', () => {
+  expect(() => phoneFormat().shapeOf('+358123456')).toThrow('must have at least 7 digits after its country code')
   expect(phoneFormat().shapeOf('+3581234567').domain).toBe(9_000_000n - 1n)
   expect(phoneFormat().shapeOf('+358 0123456').domain).toBe(1_000_000n - 1n)
   expect(() => phoneFormat().shapeOf('911')).toThrow('must be a telephone number of 7 to 15 digits')
 })
 
-test('a random email token tells neither length nor form of the local part, and a short one has as many as a long one', () => {
+it('makes random email tokens that reveal neither length nor form of the local part', () => {
   const short = emailFormat().shapeOf('a@acme.example')
   const long = emailFormat().shapeOf('ada.lovelace+news@acme.example')
   expect([short.domain, short.tokenAt(5n)]).toEqual([long.domain, long.tokenAt(5n)])
@@ -73,7 +73,7 @@ test('a random email token tells neither length nor form of the local part, and 
   expect(emailFormat().shapeOf('aaaaaaaaaaaa@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaab@acme.example')
 })
 
-test('a deterministic email token keeps length, classes and signs of the local part, and needs enough of them', () => {
+it('keeps length, classes and punctuation of the local part in deterministic email tokens', () => {
   const { deterministic } = emailFormat()
   expect(deterministic?.rankOf('Ada.l-9+x@acme.example').tokenAt(0n)).toBe('Aaa.a-0+a@acme.example')
   expect(() => deterministic?.rankOf('bob@acme.example')).toThrow('must have at least 5 letters or 6 digits')
@@ -81,7 +81,7 @@ test('a deterministic email token keeps length, classes and signs of the local p
   expect(emailFormat({ keepDomain: false }).deterministic).toBeUndefined()
 })
 
-test('the tokens of a social security number are the 57 million numbers no person and no taxpayer has, each once', () => {
+it('uses each of the 57 million social security numbers that are never assigned once', () => {
   const { domain, tokenAt } = ssnFormat.shapeOf('123-45-6789')
   expect(domain).toBe(57_000_000n)
   const beginnings = new Set<string>()
@@ -95,14 +95,14 @@ test('the tokens of a social security number are the 57 million numbers no perso
   expect([groups('000'), groups('666'), groups('9'), groups('900'), groups('999')]).toEqual([100, 100, 5500, 55, 55])
 })
 
-test('a value that is itself a number never assigned is left out, in its own punctuation', () => {
+it('excludes a value that is itself a number never assigned', () => {
   expect(ssnFormat.shapeOf('000-00-0000').domain).toBe(57_000_000n - 1n)
   expect(ssnFormat.shapeOf('000000000').tokenAt(0n)).toBe('000000001')
   expect(ssnFormat.shapeOf('000 00 0000').tokenAt(0n)).toBe('000 00 0001')
   expect(ssnFormat.deterministic).toBeUndefined()
 })
 
-test('dates run from the first to the last day of the calendar, leap days among them', () => {
+it('covers all dates of the calendar, including leap days', () => {
   const { domain, tokenAt } = dateFormat.shapeOf('2000-02-29')
   expect(domain).toBe(3_652_059n - 1n)
   expect([tokenAt(0n), tokenAt(domain - 1n)]).toEqual(['0001-01-01', '9999-12-31'])

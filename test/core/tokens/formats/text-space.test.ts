@@ -1,8 +1,8 @@
-/** Numbered texts: each text once, in order, and back, also where a text has more places than a plain number can count. */
-import { expect, test } from 'vitest'
+/** Numbered texts: each text once, in order, and back, also beyond safe integers. */
+import { expect, it } from 'vitest'
 import { apartFrom, slotSpace } from '../../../../src/core/tokens/formats/text-space.ts'
 
-test('a small space lists each of its texts once, in dictionary order, and numbers them back', () => {
+it('lists each text of a small domain once, in dictionary order, and returns its number', () => {
   const space = slotSpace(['ab', '-', '012', 'xyz'])
   const texts = Array.from({ length: Number(space.domain) }, (_, rank) => space.textAt(BigInt(rank)))
   expect(texts.length).toBe(18)
@@ -10,7 +10,7 @@ test('a small space lists each of its texts once, in dictionary order, and numbe
   expect(texts.map((text) => space.rankOf(text))).toEqual(texts.map((_, rank) => BigInt(rank)))
 })
 
-test('a space of hundreds of places counts exactly at both ends and in between', () => {
+it('counts exactly in a domain of hundreds of slots', () => {
   const slots = Array.from({ length: 200 }, (_, i) =>
     i % 3 === 0 ? '0123456789' : i % 3 === 1 ? 'abcdefghijklmnopqrstuvwxyz' : '-',
   )
@@ -23,14 +23,14 @@ test('a space of hundreds of places counts exactly at both ends and in between',
   expect(space.textAt(space.domain - 1n)).toBe(slots.map((slot) => slot.at(-1)).join(''))
 })
 
-test('a text of another length, or with a character its slot does not hold, is not in the space', () => {
+it('returns undefined for a text of another length or with a character outside its slot', () => {
   const space = slotSpace(['01', '01', '-'])
   for (const text of ['', '0', '00', '00--', '02-', 'o0-', '00_', '😀-']) expect(space.rankOf(text)).toBeUndefined()
   expect(slotSpace([]).domain).toBe(1n)
   expect(slotSpace([]).textAt(0n)).toBe('')
 })
 
-test('a shape leaves the value out and nothing else, wherever it stands', () => {
+it('excludes only the value, at any position', () => {
   const space = slotSpace(['abc', '01'])
   const all = Array.from({ length: 6 }, (_, rank) => space.textAt(BigInt(rank)))
   for (const value of all) {
