@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { builtName, DOORS } from '../scripts/doors.ts'
-import { HOUSE_RULES, inspectHouse } from './support/architecture.ts'
+import { HOUSE_RULES, inspectHouse } from './support/architecture/inspect-modules.ts'
 
 const TOP = new URL('..', import.meta.url)
 

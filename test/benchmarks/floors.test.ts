@@ -14,7 +14,7 @@ import { openSqlitePlaintext } from '../../benchmarks/floors/sqlite-plaintext.ts
 import { openSqliteTokenColumn } from '../../benchmarks/floors/sqlite-token-column.ts'
 import { openSqliteUuidUnique } from '../../benchmarks/floors/sqlite-uuid-unique.ts'
 import { COLUMNS, createPeople } from '../../benchmarks/people.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const SEED = 11
 

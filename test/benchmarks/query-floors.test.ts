@@ -11,7 +11,7 @@ import { openPostgresCustomers } from '../../benchmarks/floors/postgres-customer
 import { openSqliteCustomers } from '../../benchmarks/floors/sqlite-customers.ts'
 import { openSqliteEventLog } from '../../benchmarks/floors/sqlite-event-log.ts'
 import { createPeople, MOST_SPENT } from '../../benchmarks/people.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const SEED = 13
 let folder = ''

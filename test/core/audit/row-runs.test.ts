@@ -1,7 +1,7 @@
 /** Rows as runs: short for neighbours, and the same rows again. */
 import { expect, test } from 'vitest'
 import { fromRuns, toRuns } from '../../../src/core/audit/row-runs.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 test('a thousand neighbours are one run', () => {
   expect(toRuns(Array.from({ length: 1000 }, (_, index) => 5 + index))).toEqual([[5, 1000]])

@@ -1,9 +1,9 @@
 /** LIKE and ILIKE: the cases of other engines, and the same answers as a plain definition of matching. */
 import { describe, expect, it } from 'vitest'
 import { createMatcher, endsInLoneEscape, PatternFault } from '../../../src/core/expressions/like.ts'
-import { sqlVectors } from '../../support/ndjson.ts'
-import { pick, type Random } from '../../support/random-selects.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
+import { sqlVectors } from '../../support/sql/ndjson.ts'
+import { pick, type Random } from '../../support/sql/random-selects.ts'
 
 interface LikeCase {
   readonly value: string | null

@@ -1,8 +1,8 @@
 /** Random rows, and random conditions about them in two spellings: ours, and SQLite's of the same meaning. */
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
-import type { Luck } from '../../support/sql-luck.ts'
-import { below, chance, pick } from '../../support/sql-luck.ts'
+import type { Luck } from '../../support/random/draws.ts'
+import { below, chance, pick } from '../../support/random/draws.ts'
 import { COLUMN_TYPES } from './sample-table.ts'
 
 /** What a vault takes as a value. */

@@ -8,8 +8,8 @@ import type { Lanes } from '../../../src/core/journal/lanes.ts'
 import { createLanes } from '../../../src/core/journal/lanes.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_LANES } from '../../../src/core/schema/side-tables.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
-import { SYSTEM_PORTS } from '../../support/system-ports.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler, entropy } = SYSTEM_PORTS
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { QueryContext } from '../../../src/core/operations/query-records.ts'
 import { answerQuery } from '../../../src/core/operations/query-records.ts'
-import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { crowd, PEOPLE, PETS } from '../../support/query-crowd.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { crowd, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
 
 describe('what a query may take', () => {
   const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }

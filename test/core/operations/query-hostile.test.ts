@@ -1,8 +1,8 @@
 /** Queries of callers who mean no good: budgets, damage and faults tell them nothing of rows that are not there for them. */
 import { expect, test } from 'vitest'
 import { column } from '../../../src/index.ts'
-import { openLoose } from '../../support/open-loose.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 
 const TABLES = {
   t: {

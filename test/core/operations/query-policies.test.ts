@@ -1,9 +1,9 @@
 /** Queries under policies with conditions: rows and cells a caller is not shown are not there for him, in any way. */
 import { describe, expect, it } from 'vitest'
-import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/query-crowd.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 describe('a policy with conditions', () => {
   const policy = {

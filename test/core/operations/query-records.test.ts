@@ -1,9 +1,9 @@
 /** Queries end to end: what is answered, and what is read and opened for it. */
 import { describe, expect, it } from 'vitest'
-import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/query-crowd.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
 
 onEachStorage('queries', ({ fresh }) => {
   it('answer in order of insertion, 25 records at most, whichever way they are found', async () => {

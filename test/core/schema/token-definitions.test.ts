@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column, defineSchema } from '../../../src/index.ts'
-import { openLoose } from '../../support/open-loose.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 
 /** What a JavaScript caller, or a file, may hand over. */
 const define: (tables: unknown) => unknown = defineSchema as never

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { compareCodePoints, stringType } from '../../../src/core/values/string-type.ts'
-import { takenOf } from '../../support/column-type-cases.ts'
+import { takenOf } from '../../support/column-types/cases.ts'
 
 test('any well-formed text is taken as it is, empty, with NUL and beyond the first plane too', () => {
   const texts = ['', ' ', '\u0000', 'a\u0000b', '𝒳', '\ufeff', '\uffff', 'é', 'é']

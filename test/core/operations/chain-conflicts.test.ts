@@ -1,0 +1,149 @@
+/** Lanes that somebody tampered with are left: the vault goes on in another, says so, and verifying finds it. */
+import { expect, test } from 'vitest'
+import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
+import { column } from '../../../src/index.ts'
+import type { Clients } from '../../support/audit/audited-clients.ts'
+import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
+
+const EVENTS = 'audit_events'
+const HEADS = 'audit_lanes'
+const LATE = { ...OWNER, actor: 'late@acme.example' }
+const GETS = 20
+
+async function lastOf(storage: StorageHandle, table: string): Promise<Row> {
+  const [row] = await storage.find(table, { kind: 'every' }, { order: 'down', limit: 1 })
+  if (row === undefined) throw new Error(`table ${table} is empty`)
+  return row
+}
+
+/** What is done to the one lane there is, and whether the head's own bytes tell of it when it is to be moved. */
+interface Tampering {
+  readonly isLogged: boolean
+  tamper(storage: StorageHandle): Promise<unknown>
+}
+
+const TAMPERINGS: Readonly<Record<string, Tampering>> = {
+  'a head with a flipped bit': {
+    isLogged: true,
+    async tamper(storage) {
+      const { id, version, body } = await lastOf(storage, HEADS)
+      const bytes = body instanceof Uint8Array ? body : new Uint8Array(1)
+      const flipped = bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte))
+      await storage.update(HEADS, [{ id, version, set: { body: flipped } }])
+    },
+  },
+  'a head that is deleted': {
+    isLogged: false,
+    tamper: async (storage) => storage.delete(HEADS, { ids: [(await lastOf(storage, HEADS)).id] }),
+  },
+  'junk where the next event belongs': {
+    isLogged: false,
+    async tamper(storage) {
+      const { id, at = null } = await lastOf(storage, EVENTS)
+      await storage.insert(EVENTS, [{ id: id + 1, at, body: new Uint8Array(90) }])
+    },
+  },
+}
+
+/** One call of most verbs, some in a transaction and some at once; answers how many there were. */
+async function goOn(vault: Vault<Clients>): Promise<number> {
+  const session = vault.as(LATE)
+  const { records } = await session.insert('clients', [{ fields: { name: 'New' } }])
+  const id = records[0]?.id ?? ''
+  await session.update('clients', id, { fields: { country: 'SE' } })
+  await session.query('SELECT name FROM clients')
+  const memos = await vault.transaction(async (inside) => {
+    await inside.as(LATE).insert('orders', [{ fields: { memo: 'one' } }])
+    await inside.as(LATE).insert('orders', [{ fields: { memo: 'two' } }])
+    return inside.as(LATE).get('orders', { redaction: 'PLAIN_TEXT' })
+  })
+  expect(memos.records.map(({ fields }) => fields.memo)).toEqual(['one', 'two'])
+  await Promise.all(Array.from({ length: GETS }, () => session.getOne('clients', id)))
+  await session.deleteOne('clients', id)
+  await session.delete('orders', '*')
+  return 8 + GETS
+}
+
+async function countOfLate(vault: Vault<Clients>): Promise<number> {
+  const { events } = await vault.as(OWNER).listEvents({
+    filterOps: { accountID: 'v1', context: { actor: LATE.actor } },
+    limit: 100,
+  })
+  return events.length
+}
+
+onEachStorage('a lane with', (engine) => {
+  for (const [what, { tamper, isLogged }] of Object.entries(TAMPERINGS)) {
+    test(`${what} is left: every operation goes on, with its one event, in another`, async () => {
+      const errors: (readonly [object, string])[] = []
+      const log: Log = { info() {}, warn() {}, error: (facts, message) => void errors.push([facts, message]) }
+      const storage = engine.fresh().open()
+      const vault = await openClients(storage, { log })
+      for (const name of ['a', 'b', 'c']) await vault.as(OWNER).insert('clients', [{ fields: { name } }])
+      const { id: lane } = await lastOf(storage, HEADS)
+      expect(await vault.verifyAudit()).toMatchObject({ ok: true, events: 3 })
+      await tamper(storage)
+      const done = await goOn(vault)
+      expect(errors).toEqual(
+        isLogged ? [[{ lane }, 'the head of a lane of the audit trail cannot be authenticated; its chain is left']] : [],
+      )
+      expect(await countOfLate(vault)).toBe(done)
+      expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstBroken: { lane } })
+    })
+
+    test(`${what} is left by a vault that is opened afterwards, too`, async () => {
+      const storage = engine.fresh().open()
+      await (await openClients(storage)).as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
+      await tamper(storage)
+      const vault = await openClients(storage)
+      expect(await goOn(vault)).toBe(await countOfLate(vault))
+      expect(await vault.verifyAudit()).toMatchObject({ ok: false })
+    })
+  }
+})
+
+onEachStorage('tables called as those of the trail', (engine) => {
+  test.each([EVENTS, HEADS])('%s: a taken value in a transaction is a conflict, heard once and told once', async (table) => {
+    const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
+    const taken = [{ fields: { email: 'ann@acme.example' } }]
+    await session.insert(table, taken)
+    let runs = 0
+    const failing = (): Promise<unknown> =>
+      vault.transaction(async (inside) => {
+        runs++
+        const within = asLoose(inside.as(OWNER))
+        await within.insert(table, [{ fields: { email: 'bo@acme.example' } }])
+        return within.insert(table, taken)
+      })
+    const { error, events } = await eventsBy(vault, failing)
+    expect(error).toMatchObject({ code: 'conflict', details: [{ table, column: 'email' }] })
+    expect(runs).toBe(1)
+    expect(events.map(({ action, code }) => [action, code])).toEqual([
+      ['INSERT', 500],
+      ['INSERT', 422],
+    ])
+    expect(events[0]?.message).toContain('rolled back')
+    const alone = await eventsBy(vault, () => session.insert(table, taken))
+    expect(alone.error).toMatchObject({ code: 'conflict' })
+    expect(alone.events.map(({ code }) => code)).toEqual([422])
+    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 4 })
+  })
+
+  test.each([EVENTS, HEADS])('%s: one that is caught undoes itself alone', async (table) => {
+    const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
+    const taken = [{ fields: { email: 'ann@acme.example' } }]
+    await session.insert(table, taken)
+    const { events } = await eventsBy(vault, () =>
+      vault.transaction(async (inside) => {
+        const within = asLoose(inside.as(OWNER))
+        await expect(within.insert(table, taken)).rejects.toMatchObject({ code: 'conflict' })
+        await within.insert(table, [{ fields: { email: 'bo@acme.example' } }])
+      }),
+    )
+    expect(events.map(({ code }) => code)).toEqual([422, 200])
+    expect((await session.get(table)).records).toHaveLength(2)
+  })
+})

@@ -1,0 +1,109 @@
+/** Law: whatever list of operations is replayed, memory, SQLite and PostgreSQL give equal answers and keep equal rows. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
+import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
+import type { StorageHandle } from '../../src/core/ports/storage.ts'
+import { brokenStorage, type FaultName } from '../adapters/memory/broken-storages.ts'
+import { freshDatabase } from '../support/postgres/fresh-database.ts'
+import { operationLists, PLAYGROUND, replay } from '../support/storages/random-operations.ts'
+
+/** Most operations of one list, half of it on average; those inside transactions come on top. */
+const LENGTH = 40
+const isSoak = process.env.SOAK === '1'
+const LISTS = isSoak ? 55_000 : 120
+const SEED = Number(process.env.SEED ?? (isSoak ? Date.now() % 2 ** 31 : 20_250_101))
+const SOAK_HOURS = 4 * 3_600_000
+
+interface Contestant {
+  readonly name: string
+  readonly storage: StorageHandle
+}
+
+/** Replays random lists on all contestants; rejects with the seed and the shortest list on which they disagree. */
+async function assertAgree(contestants: readonly Contestant[], lists: number): Promise<number> {
+  let operations = 0
+  for (const { storage } of contestants) await storage.prepare([PLAYGROUND])
+  const property = fc.asyncProperty(operationLists(LENGTH), async (list) => {
+    operations += list.length
+    const [first, ...others] = await Promise.all(contestants.map(({ storage }) => replay(storage, list)))
+    for (const [at, answers] of others.entries()) {
+      const place = answers.findIndex((answer, position) => answer !== first?.[position])
+      if (place === -1) continue
+      const names = `${contestants[0]?.name} and ${contestants[at + 1]?.name}`
+      throw new Error(`operation ${place}: ${names} disagree\n  ${first?.[place]}\n  ${answers[place]}`)
+    }
+  })
+  // The time limit ends the search for a shorter list in good time; a search cut short is a failure all the same.
+  const limit = isSoak ? {} : { interruptAfterTimeLimit: 40_000, markInterruptAsFailure: true }
+  await fc.assert(property, { seed: SEED, numRuns: lists, includeErrorInReport: true, ...limit })
+  return operations
+}
+
+describe('the storages', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'storages-agree-'))
+  const contestants: Contestant[] = []
+  let drop = async (): Promise<void> => {}
+
+  beforeAll(async () => {
+    const database = await freshDatabase(inject('postgresUrl'))
+    drop = database.drop
+    contestants.push(
+      { name: 'memory', storage: memoryStorage() },
+      { name: 'sqlite', storage: sqliteStorage({ filename: join(directory, 'law.db') }) },
+      { name: 'postgres', storage: postgresStorage({ connectionString: database.url }) },
+    )
+  })
+
+  afterAll(async () => {
+    for (const { storage } of contestants) await storage.close()
+    await drop()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  it(
+    'agree on random operation lists',
+    async () => {
+      const begun = performance.now()
+      const operations = await assertAgree(contestants, LISTS)
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+      console.log(`storages agree on ${operations} operations in ${LISTS} lists, seed ${SEED}, ${seconds} s`)
+    },
+    isSoak ? SOAK_HOURS : 60_000,
+  )
+})
+
+describe('the law that storages agree', () => {
+  const CAUGHT: readonly FaultName[] = [
+    'get loses the order asked',
+    'an insert that fails keeps its first rows',
+    'bytes come out as Buffer',
+    'patches forget to compare the version',
+    'NUL is dropped from text',
+    'a transaction undoes nothing',
+    'big integers pass through floating point',
+    'not forgets the unknown',
+    'a page down forgets where it begins',
+    'sums are cut to 64 bits',
+  ]
+
+  it('holds between memory and memory', async () => {
+    const pair = ['one', 'two'].map((name) => ({ name, storage: memoryStorage() }))
+    await assertAgree(pair, 50)
+  })
+
+  for (const fault of CAUGHT) {
+    it(`is broken when ${fault}`, async () => {
+      const pair = [
+        { name: 'memory', storage: memoryStorage() },
+        { name: 'broken', storage: brokenStorage(fault) },
+      ]
+      await expect(assertAgree(pair, 300)).rejects.toThrow(/memory and broken disagree/)
+    })
+  }
+})

@@ -1,0 +1,187 @@
+/** Ways to tamper with an exported audit trail, from clumsy to careful: the careful ones make the export agree with itself again. */
+import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import type { ChainedRow } from '../../../src/core/audit/chain.ts'
+import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
+import type { EventDraft } from '../../../src/core/audit/event.ts'
+import { eventLine } from '../../../src/core/audit/export-lines.ts'
+import type { Trail } from './sample-trails.ts'
+import { chainLane, exportLines, writeTrail } from './sample-trails.ts'
+
+/** One export to tamper with: the trail, its lines, and luck. */
+export interface Target {
+  readonly trail: Trail
+  readonly lines: readonly string[]
+  /** A whole number from 0, below the one given. */
+  pick(below: number): number
+}
+
+/** A way to tamper; answers other lines. */
+export type Tampering = (target: Target) => readonly string[]
+
+const LENGTHS = [6, 1, 5]
+/** Characters put in place of others: what JSON, digits and names are made of. */
+const CHARACTERS = '{}[]",:0123456789abcdefABCDEF xyz-*\\\u0000é'
+
+/** A trail like the one tampered with, from another time. */
+const OTHER = exportLines(writeTrail([6, 2, 5, 1]))
+
+/** Whoever does these leaves a trace inside the export. */
+export const CLUMSY: Readonly<Record<string, Tampering>> = {
+  'changes a character': ({ lines, pick }) => {
+    const at = pick(lines.length)
+    const line = lines[at] ?? ''
+    const where = pick(line.length)
+    const other = [...CHARACTERS].filter((character) => character !== line[where])[pick(CHARACTERS.length - 1)] ?? '_'
+    return lines.with(at, line.slice(0, where) + other + line.slice(where + 1))
+  },
+  'adds or removes a character': ({ lines, pick }) => {
+    const at = pick(lines.length)
+    const line = lines[at] ?? ''
+    const where = pick(line.length)
+    const other = pick(2) === 0 ? '' : `${line[where]}${CHARACTERS[pick(CHARACTERS.length)]}`
+    return lines.with(at, line.slice(0, where) + other + line.slice(where + 1))
+  },
+  'removes a line': ({ lines, pick }) => lines.toSpliced(pick(lines.length), 1),
+  'removes neighbours': ({ lines, pick }) => lines.toSpliced(pick(lines.length), 1 + pick(4)),
+  'copies a line': ({ lines, pick }) => lines.toSpliced(pick(lines.length + 1), 0, lines[pick(lines.length)] ?? ''),
+  'swaps two lines': ({ lines, pick }) => {
+    const [one, other] = twoOf(lines.length, pick)
+    return lines.with(one, lines[other] ?? '').with(other, lines[one] ?? '')
+  },
+  'moves a line': ({ lines, pick }) => {
+    const [from, to] = twoOf(lines.length, pick)
+    return lines.toSpliced(from, 1).toSpliced(to, 0, lines[from] ?? '')
+  },
+  'turns a part around': ({ lines, pick }) => {
+    const [one, other] = twoOf(lines.length, pick)
+    const [start, end] = [Math.min(one, other), Math.max(one, other) + 1]
+    return [...lines.slice(0, start), ...lines.slice(start, end).reverse(), ...lines.slice(end)]
+  },
+  'cuts the file': ({ lines, pick }) => lines.slice(0, pick(lines.length)),
+  'goes on behind the end': ({ lines, pick }) => [...lines, lines[pick(lines.length)] ?? ''],
+  'edits an event and its digest': (target) => withEvent(target, (row, { pick }) => eventLine(systemHash, edited(row, pick))),
+  'puts in an event of its own': ({ trail, lines, pick }) => {
+    const draft: EventDraft = { ...someDraft(trail, pick), message: 'forged' }
+    const [row] = chainLane(1 + pick(LENGTHS.length + 1), [draft]).rows
+    return lines.toSpliced(1 + pick(lines.length - 1), 0, eventLine(systemHash, row?.bytes ?? Uint8Array.of()))
+  },
+  'takes a line of another export': ({ lines, pick }) => {
+    const foreign = OTHER.filter((line) => !lines.includes(line))
+    return lines.with(pick(lines.length), foreign[pick(foreign.length)] ?? '')
+  },
+}
+
+/** Whoever does these writes heads, counts and all later digests anew: only what was kept elsewhere tells. */
+export const CAREFUL: Readonly<Record<string, Tampering>> = {
+  'cuts the end of a lane': ({ pick }) => {
+    const lane = pick(LENGTHS.length)
+    const length = LENGTHS[lane] ?? 1
+    return exportLines(rewritten(LENGTHS.with(lane, length - 1 - pick(length))))
+  },
+  'cuts whole lanes': ({ pick }) => exportLines(rewritten(LENGTHS.slice(0, pick(LENGTHS.length)))),
+  'edits an event and chains the rest to it': ({ pick }) => {
+    const lane = pick(LENGTHS.length)
+    const sequence = pick(LENGTHS[lane] ?? 1)
+    return exportLines(
+      rewritten(LENGTHS, (draft, at) => (at.lane === lane && at.place === sequence ? changedDraft(draft, pick) : draft)),
+    )
+  },
+  'puts in an event and chains the rest to it': ({ trail, pick }) => {
+    const lane = pick(LENGTHS.length)
+    const drafts = draftsOf(trail, lane + 1)
+    const put = drafts.toSpliced(pick(drafts.length), 0, { ...someDraft(trail, pick), message: 'forged' })
+    return exportLines(replacedLane(trail, lane + 1, put))
+  },
+  'takes out an event and chains the rest together': ({ trail, pick }) => {
+    // A lane of one event would be gone altogether, which is the cut above.
+    const lane = pick(2) === 0 ? 1 : 3
+    const drafts = draftsOf(trail, lane)
+    return exportLines(replacedLane(trail, lane, drafts.toSpliced(pick(drafts.length), 1)))
+  },
+}
+
+/** The trail all of them work on. */
+export function tamperedTrail(): Trail {
+  return writeTrail(LENGTHS)
+}
+
+/** The trail written anew with these lengths; lanes left empty are not there. */
+function rewritten(
+  lengths: readonly number[],
+  change?: (draft: EventDraft, at: { lane: number; place: number }) => EventDraft,
+): Trail {
+  const whole = writeTrail(LENGTHS)
+  const lanes = lengths.flatMap((length, lane) => {
+    const drafts = draftsOf(whole, lane + 1).slice(0, length)
+    const changed = change === undefined ? drafts : drafts.map((draft, place) => change(draft, { lane, place }))
+    return changed.length === 0 ? [] : chainLane(lane + 1, changed)
+  })
+  return { rows: lanes.flatMap(({ rows }) => rows), heads: lanes.map(({ head }) => head) }
+}
+
+function replacedLane({ rows, heads }: Trail, lane: number, drafts: readonly EventDraft[]): Trail {
+  const anew = chainLane(lane, drafts)
+  const others = rows.filter(({ bytes }) => decodeEvent(bytes).place.lane !== lane)
+  return {
+    rows: [...others, ...anew.rows].sort((left, right) => left.id - right.id),
+    heads: heads.map((head) => (head.lane === lane ? anew.head : head)),
+  }
+}
+
+/** What the events of a lane were made from. */
+function draftsOf({ rows }: Trail, lane: number): EventDraft[] {
+  return rows
+    .map(({ bytes }) => decodeEvent(bytes))
+    .filter(({ place }) => place.lane === lane)
+    .map(
+      ({
+        v: _v,
+        place: _place,
+        changeID: _changeID,
+        timestamp: _timestamp,
+        vaultID: _vaultID,
+        accountID: _accountID,
+        ...draft
+      }) => draft,
+    )
+}
+
+function someDraft(trail: Trail, pick: Target['pick']): EventDraft {
+  const drafts = draftsOf(trail, 1)
+  const draft = drafts[pick(drafts.length)]
+  if (draft === undefined) throw new Error('the trail has no lane 1')
+  return draft
+}
+
+/** An event's draft with one member changed. */
+function changedDraft(draft: EventDraft, pick: Target['pick']): EventDraft {
+  const changes: EventDraft[] = [
+    { ...draft, code: draft.code + 1 },
+    { ...draft, message: `${draft.message}.` },
+    { ...draft, content: `${draft.content ?? ''} ` },
+    { ...draft, context: { ...draft.context, actor: 'mallory' } },
+    { ...draft, rows: [{ table: 'people', runs: [[77, 1]] }] },
+  ]
+  return changes[pick(changes.length)] ?? draft
+}
+
+/** An event's bytes with one member changed. */
+function edited({ bytes }: ChainedRow, pick: Target['pick']): Uint8Array {
+  const event = decodeEvent(bytes)
+  const whole = { ...event, ...changedDraft(event, pick) }
+  const elsewhere = [whole, { ...event, changeID: `${event.changeID}.` }, { ...event, accountID: 'other' }]
+  return encodeEvent(elsewhere[pick(elsewhere.length)] ?? whole)
+}
+
+function withEvent(target: Target, change: (row: ChainedRow, target: Target) => string): readonly string[] {
+  const { trail, lines, pick } = target
+  const index = pick(trail.rows.length)
+  const row = trail.rows[index]
+  // Events stand right before the end.
+  return row === undefined ? lines : lines.with(lines.length - 1 - trail.rows.length + index, change(row, target))
+}
+
+function twoOf(count: number, pick: Target['pick']): [number, number] {
+  const one = pick(count)
+  return [one, (one + 1 + pick(count - 1)) % count]
+}

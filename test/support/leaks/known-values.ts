@@ -1,0 +1,55 @@
+/** What random requests are made of, and how they lean towards what the caller may do. */
+import type { Action } from '../../../src/core/policy/actions.ts'
+import type { Luck } from '../random/draws.ts'
+import { chance, pick } from '../random/draws.ts'
+import type { CanaryForm } from './canaries.ts'
+import type { Oracle } from './oracle.ts'
+import type { LeakColumn, LeakTable } from './schemas.ts'
+import { GRADES, REGIONS } from './schemas.ts'
+
+/** A call of a session's method, or of the vault's `explain`. */
+export interface LeakRequest {
+  readonly method: string
+  readonly args: readonly unknown[]
+}
+
+/** What requests are made of. */
+export interface Knowledge {
+  readonly tables: readonly LeakTable[]
+  /** Requests lean towards what the caller may do, else nearly all would be refused. */
+  readonly oracle: Oracle
+  idsOf(table: LeakTable): readonly string[]
+  tokens(): readonly string[]
+  /** Values that stand in the column, his to see or not: a caller may guess anything. */
+  guessesFor(table: LeakTable, column: LeakColumn): readonly unknown[]
+  fresh(form: CanaryForm): unknown
+}
+
+/** A table in which the caller may sometimes do this, if there is one. */
+export function tableFor(luck: Luck, { tables, oracle }: Knowledge, action: Action): LeakTable {
+  const apt = tables.filter((table) => table.columns.some((column) => oracle.couldEver(action, table, column)))
+  return pick(luck, apt.length > 0 && chance(luck, 0.9) ? apt : tables)
+}
+
+/** Columns with which the caller may sometimes do this, or now and then any. */
+export function columnsFor(luck: Luck, { oracle }: Knowledge, table: LeakTable, action: Action): readonly LeakColumn[] {
+  const apt = table.columns.filter((column) => oracle.couldEver(action, table, column))
+  return apt.length > 0 && chance(luck, 0.85) ? apt : table.columns
+}
+
+/** A value for a column: new, guessed, null, or of another type. */
+export function valueFor(luck: Luck, known: Knowledge, table: LeakTable, column: LeakColumn): unknown {
+  if (column.name === 'region') return pick(luck, REGIONS)
+  if (column.name === 'grade') return pick(luck, GRADES)
+  const guesses = known.guessesFor(table, column)
+  const draw = luck()
+  if (draw < 0.45 && guesses.length > 0) return pick(luck, guesses)
+  if (draw < 0.52) return null
+  if (draw < 0.57) return known.fresh(pick(luck, ['STRING', 'INTEGER', 'DATE', 'JSON'] as const))
+  return known.fresh(column.form)
+}
+
+/** A value as text, the way a query or a tokenize gives it. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : String(JSON.stringify(value))
+}

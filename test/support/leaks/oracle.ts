@@ -1,0 +1,80 @@
+/** What a caller may see, slow and obvious: the rules of policies once more, by hand, for the laws of secrecy to judge by. */
+import type { Action } from '../../../src/core/policy/actions.ts'
+import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'
+import type { Caller } from '../../../src/index.ts'
+import type { AskedRow, RandomPolicy } from '../policies/random-policies.ts'
+import { CONDITIONS } from '../policies/random-policies.ts'
+import type { LeakColumn, LeakTable } from './schemas.ts'
+
+/** One caller under one policy. */
+export interface Oracle {
+  /** The level READ shows of this column in this row; undefined hides it. */
+  level(table: LeakTable, column: LeakColumn, row: AskedRow): Level | undefined
+  /** Whether the action is granted on the column in this row, SEARCH by way of reading and writing too. */
+  may(action: Action, table: LeakTable, column: LeakColumn, row: AskedRow): boolean
+  /** Whether some statement allows the action on the column, in whatever rows and whatever is denied. */
+  couldEver(action: Action, table: LeakTable, column: LeakColumn): boolean
+}
+
+/** A value that lives apart from any row: what is asked of it cannot be told. */
+export const NO_ROW: AskedRow = { region: undefined, grade: undefined }
+
+const HEIGHTS: Readonly<Record<Level, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
+
+/** The lower of two levels. */
+export function lower(left: Level, right: Level): Level {
+  return HEIGHTS[left] < HEIGHTS[right] ? left : right
+}
+
+/** The level an answer is at. */
+export function answeredLevel(column: LeakColumn, asked: AskedLevel, allowed: Level): Level {
+  return lower(asked === 'DEFAULT' ? ownLevel(column) : asked, allowed)
+}
+
+/** The judge of what this caller gets. */
+export function createOracle(policy: RandomPolicy, caller: Caller): Oracle {
+  const statements = caller.roles.flatMap((role) => policy[role] ?? [])
+  const about = (action: Action, table: LeakTable, column: LeakColumn) =>
+    statements.filter(
+      ({ actions, on }) =>
+        actions.some((said) => said === action || said === 'ALL') &&
+        on.some((place) => place === '*' || place === `${table.name}.*` || place === `${table.name}.${column.name}`),
+    )
+  const counting = (effect: 'ALLOW' | 'DENY', found: readonly StatementDefinition[], row: AskedRow) =>
+    found.filter((statement) => statement.effect === effect && counts(statement, row, caller))
+
+  const oracle: Oracle = {
+    level(table, column, row) {
+      const found = about('READ', table, column)
+      if (counting('DENY', found, row).length > 0) return undefined
+      const levels = counting('ALLOW', found, row).map((statement) => levelBy(statement, column))
+      return levels.sort((left, right) => HEIGHTS[right] - HEIGHTS[left])[0]
+    },
+    may(action, table, column, row) {
+      const found = about(action, table, column)
+      const isDenied = counting('DENY', found, row).length > 0
+      if (!isDenied && counting('ALLOW', found, row).length > 0) return true
+      if (action !== 'SEARCH') return false
+      if (!isDenied && oracle.level(table, column, row) === 'PLAIN_TEXT') return true
+      const isWritable = oracle.may('CREATE', table, column, row) || oracle.may('UPDATE', table, column, row)
+      return column.definition.unique === true && isWritable
+    },
+    couldEver: (action, table, column) => about(action, table, column).some(({ effect }) => effect === 'ALLOW'),
+  }
+  return oracle
+}
+
+function ownLevel({ definition }: LeakColumn): Level {
+  return definition.redaction ?? 'REDACTED'
+}
+
+function levelBy(statement: StatementDefinition, column: LeakColumn): Level {
+  const redaction = statement.effect === 'ALLOW' ? statement.redaction : undefined
+  return redaction === undefined || redaction === 'DEFAULT' ? ownLevel(column) : redaction
+}
+
+function counts({ where, effect }: StatementDefinition, row: AskedRow, caller: Caller): boolean {
+  const truth = where === undefined ? true : row === NO_ROW ? undefined : CONDITIONS[where]?.(row, caller.context ?? {})
+  return effect === 'ALLOW' ? truth === true : truth !== false
+}

@@ -1,0 +1,167 @@
+/** Two vaults with the same luck and clock that differ only in what one caller may not see, and his transcripts in both. */
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import type { Caller } from '../../../src/index.ts'
+import type { RandomPolicy } from '../policies/random-policies.ts'
+import { randomCaller, randomPolicy } from '../policies/random-policies.ts'
+import type { Luck } from '../random/draws.ts'
+import { chance } from '../random/draws.ts'
+import type { SharedLuck } from '../random/run-seed.ts'
+import { sharedLuck } from '../random/run-seed.ts'
+import type { LooseSession } from '../vaults/open-untyped.ts'
+import { openLoose } from '../vaults/open-untyped.ts'
+import type { CanaryForm } from './canaries.ts'
+import { freshValue } from './canaries.ts'
+import type { Knowledge, LeakRequest } from './known-values.ts'
+import type { Oracle } from './oracle.ts'
+import { createOracle } from './oracle.ts'
+import type { TwinRow } from './paired-rows.ts'
+import { randomTwinRows } from './paired-rows.ts'
+import type { LeakTable } from './schemas.ts'
+import { randomTables, schemaOf } from './schemas.ts'
+import type { Layer, Send } from './send.ts'
+import { senderOf } from './send.ts'
+
+/** What negative controls change: the policy the vaults really have, or what stands between the caller and them. */
+export interface TwinOptions {
+  readonly layer?: Layer
+  readonly granted?: readonly StatementDefinition[]
+}
+
+/** A pair of vaults. */
+export interface Twins {
+  readonly known: Knowledge
+  readonly caller: Caller
+  readonly policy: RandomPolicy
+  /** Cells and rows in which the two differ. */
+  readonly differences: number
+  /** Sends the request to both; answers both outcomes as text. */
+  step(request: LeakRequest): Promise<readonly [left: string, right: string]>
+}
+
+/** One of the two. */
+interface Twin {
+  readonly send: Send
+  readonly luck: SharedLuck
+  readonly stored: readonly { readonly row: TwinRow; readonly id: string; readonly tokens: Readonly<Record<string, string>> }[]
+}
+
+/** Opens a random pair; undefined where the caller sees so much that nothing could differ. */
+export async function openTwins(luck: Luck, seed: string, { layer, granted = [] }: TwinOptions = {}): Promise<Twins | undefined> {
+  const tables = randomTables(luck)
+  const policy = randomPolicy(luck, tables)
+  const caller = randomCaller(luck)
+  const oracle = createOracle(policy, caller)
+  const fresh = (form: CanaryForm) => freshValue(luck, form)
+  const mayAudit = caller.roles.some((role) => policy[role]?.some(mentionsAudit))
+  const kin = [fresh('STRING'), fresh('STRING'), fresh('STRING')]
+  const rows = tables.flatMap((table) => randomTwinRows({ luck, table, oracle, fresh, kin, mayBeAbsent: !mayAudit }))
+  const differences = rows.reduce((sum, row) => sum + row.differences, 0)
+  if (differences === 0) return undefined
+  const really = Object.fromEntries(Object.entries(policy).map(([role, statements]) => [role, [...statements, ...granted]]))
+  const audit = chance(luck, 0.3) || mayAudit ? 'on' : 'off'
+
+  async function openTwin(side: 'left' | 'right'): Promise<Twin> {
+    const shared = sharedLuck(seed)
+    const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy: really, entropy: shared, audit })
+    const direct = senderOf(vault, vault.as(caller), caller)
+    const send = layer === undefined ? direct : layer(direct, senderOf(vault, session, caller))
+    return { send, luck: shared, stored: await fill(session, shared, { tables, rows, side }) }
+  }
+
+  const [left, right] = [await openTwin('left'), await openTwin('right')]
+  const taken: string[] = []
+  const step = inBoth([left, right], tables.length, taken)
+  return { known: knowledgeOf({ tables, oracle, left, right, taken, fresh }), caller, policy, differences, step }
+}
+
+/** Sends requests to both, each with the luck of its step. */
+function inBoth(twins: readonly Twin[], first: number, taken: string[]): Twins['step'] {
+  let number = first
+  return async (request) => {
+    const outcomes = twins.map(({ send, luck }) => {
+      luck.begin(number)
+      return outcomeOf(send, request, taken)
+    })
+    number++
+    const [left = '', right = ''] = await Promise.all(outcomes)
+    return [left, right]
+  }
+}
+
+function mentionsAudit({ effect, actions, on }: StatementDefinition): boolean {
+  return effect === 'ALLOW' && on.includes('*') && actions.some((action) => action === 'AUDIT' || action === 'ALL')
+}
+
+interface Filling {
+  readonly tables: readonly LeakTable[]
+  readonly rows: readonly TwinRow[]
+  readonly side: 'left' | 'right'
+}
+
+/** Inserts the rows of one side, and deletes again what is not to be there. */
+async function fill(owner: LooseSession, luck: SharedLuck, { tables, rows, side }: Filling): Promise<Twin['stored']> {
+  const stored: { row: TwinRow; id: string; tokens: Readonly<Record<string, string>> }[] = []
+  for (const [step, table] of tables.entries()) {
+    luck.begin(step)
+    const own = rows.filter((row) => row.table === table)
+    const { records } = await owner.insert(
+      table.name,
+      own.map((row) => ({ fields: row[side] })),
+      { tokenization: true },
+    )
+    stored.push(...own.flatMap((row, index) => (records[index] === undefined ? [] : [{ row, ...records[index] }])))
+    const absent = stored.filter(({ row }) => row.table === table && row.absent === side).map(({ id }) => id)
+    if (absent.length > 0) await owner.delete(table.name, absent)
+  }
+  return stored
+}
+
+interface Known {
+  readonly tables: readonly LeakTable[]
+  readonly oracle: Oracle
+  readonly left: Twin
+  readonly right: Twin
+  /** Tokens the caller was given meanwhile. */
+  readonly taken: readonly string[]
+  fresh(form: CanaryForm): unknown
+}
+
+/** The caller guesses at what either vault holds, and has every id and token that both have in the same place. */
+function knowledgeOf({ tables, oracle, left, right, taken, fresh }: Known): Knowledge {
+  const tokens = left.stored.flatMap((one, index) =>
+    Object.entries(one.tokens).flatMap(([name, token]) => (right.stored[index]?.tokens[name] === token ? [token] : [])),
+  )
+  return {
+    tables,
+    oracle,
+    idsOf: (table) => left.stored.flatMap(({ row, id }) => (row.table === table ? [id] : [])),
+    tokens: () => [...tokens, ...taken],
+    guessesFor: (table, { name }) =>
+      left.stored
+        .filter(({ row }) => row.table === table && !row.unguessed.has(name))
+        .flatMap(({ row }) => [[row.left[name]], [row.right[name]]])
+        .flat(1)
+        .filter((value) => value !== null),
+    fresh,
+  }
+}
+
+/** The answer as text, or the error with all it says; tokens of his own go to `taken`. */
+export async function outcomeOf(send: Send, request: LeakRequest, taken: string[] = []): Promise<string> {
+  try {
+    const answer = await send(request)
+    if (request.method === 'insert' || request.method === 'update') taken.push(...tokensIn(answer))
+    return JSON.stringify(answer)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return `${error.name} ${error.message} ${JSON.stringify({ ...error })} ${String(error.cause)}`
+  }
+}
+
+function tokensIn(answer: unknown): string[] {
+  if (typeof answer !== 'object' || answer === null) return []
+  return Object.entries(answer).flatMap(([name, part]) =>
+    name === 'tokens' ? Object.values(Object(part)).map(String) : tokensIn(part),
+  )
+}

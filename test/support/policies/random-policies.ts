@@ -1,0 +1,107 @@
+/** Random roles for the tables of the laws of secrecy, and callers who hold some of them. */
+import type { Action } from '../../../src/core/policy/actions.ts'
+import { ACTIONS } from '../../../src/core/policy/actions.ts'
+import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import type { Caller } from '../../../src/index.ts'
+import type { LeakTable } from '../leaks/schemas.ts'
+import type { Luck } from '../random/draws.ts'
+import { below, chance, pick, some } from '../random/draws.ts'
+
+/** What conditions know of a row. */
+export interface AskedRow {
+  readonly region: unknown
+  readonly grade: unknown
+}
+
+/** Facts of a caller. */
+export type Facts = Readonly<Record<string, string | number | boolean>>
+
+/** Conditions that statements draw from, each with its meaning written out by hand: undefined is neither true nor false. */
+export const CONDITIONS: Readonly<Record<string, (row: AskedRow, facts: Facts) => boolean | undefined>> = {
+  "region = 'north'": ({ region }) => (region === null ? undefined : region === 'north'),
+  "NOT region = 'south'": ({ region }) => (region === null ? undefined : region !== 'south'),
+  'region = ctx.home': ({ region }, { home }) => (region === null || home === undefined ? undefined : region === home),
+  'grade > 4': ({ grade }) => (typeof grade === 'number' ? grade > 4 : undefined),
+  'grade IS NULL': ({ grade }) => grade === null,
+  "region = 'east' OR grade < 3": ({ region, grade }) => {
+    const sides = [region === null ? undefined : region === 'east', typeof grade === 'number' ? grade < 3 : undefined]
+    return sides.includes(true) ? true : sides.includes(undefined) ? undefined : false
+  },
+  'grade = ctx.missing': () => undefined,
+}
+
+/** Roles by name, in typed form. */
+export type RandomPolicy = Readonly<Record<string, readonly StatementDefinition[]>>
+
+/** A policy of three roles. */
+export function randomPolicy(luck: Luck, tables: readonly LeakTable[]): RandomPolicy {
+  const roles = ['clerk', 'agent', 'robot']
+  return Object.fromEntries(
+    roles.map((role) => {
+      const statements = Array.from({ length: 2 + below(luck, 4) }, () => randomStatement(luck, tables))
+      return [role, chance(luck, 0.2) ? [...statements, AUDITOR] : statements]
+    }),
+  )
+}
+
+/** The statement as an author would type it. */
+export function textOf({ effect, actions, on, ...rest }: StatementDefinition): string {
+  const level = 'redaction' in rest && rest.redaction !== undefined ? ` WITH REDACTION = ${rest.redaction}` : ''
+  return `${effect} ${actions.join(', ')} ON ${on.join(', ')}${level}${rest.where === undefined ? '' : ` WHERE ${rest.where}`}`
+}
+
+/** Someone who holds one role or two; sometimes the audit trail is his to read, which is a role of the random policy too. */
+export function randomCaller(luck: Luck): Caller {
+  const roles = some(luck, ['clerk', 'agent', 'robot'], 1 + below(luck, 2))
+  const home = pick(luck, ['north', 'south', 'east', undefined])
+  return {
+    actor: 'limited@acme.example',
+    actorType: pick(luck, ['USER', 'SERVICE_ACCOUNT']),
+    roles,
+    ...(home === undefined ? {} : { context: { home } }),
+  }
+}
+
+/** Nothing but the audit trail. */
+const AUDITOR: StatementDefinition = { effect: 'ALLOW', actions: ['AUDIT'], on: ['*'] }
+
+const READING: readonly Action[] = ['READ', 'READ', 'READ', 'DETOKENIZATION', 'SEARCH', 'TOKENIZATION']
+const WRITING: readonly Action[] = ['CREATE', 'UPDATE', 'DELETE']
+
+function randomStatement(luck: Luck, tables: readonly LeakTable[]): StatementDefinition {
+  const actions = randomActions(luck)
+  const isWhole = chance(luck, 0.1)
+  const on = isWhole ? ['*'] : randomPlaces(luck, pick(luck, tables))
+  const where = !isWhole && chance(luck, 0.45) ? { where: pick(luck, Object.keys(CONDITIONS)) } : {}
+  const stated = { actions: isWhole ? actions : withoutAudit(actions), on, ...where }
+  if (chance(luck, 0.2)) return { effect: 'DENY', ...stated }
+  const reads = stated.actions.some((action) => action === 'READ' || action === 'ALL')
+  const redaction = pick(luck, ['PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED', 'DEFAULT', undefined] as const)
+  return { effect: 'ALLOW', ...stated, ...(reads && redaction !== undefined ? { redaction } : {}) }
+}
+
+/** The audit trail is granted on everything or not at all. */
+function withoutAudit(actions: StatementDefinition['actions']): StatementDefinition['actions'] {
+  const kept = actions.filter((action) => action !== 'AUDIT')
+  return kept.includes('ALL') ? ['ALL'] : kept.flatMap((action) => (action === 'ALL' ? [] : [action]))
+}
+
+function randomActions(luck: Luck): StatementDefinition['actions'] {
+  if (chance(luck, 0.1)) return ['ALL']
+  const drawn: Action[] = [pick(luck, chance(luck, 0.6) ? READING : WRITING)]
+  drawn.push(
+    ...some(
+      luck,
+      ACTIONS.filter((action) => action !== 'AUDIT' || chance(luck, 0.3)),
+      1 + below(luck, 3),
+    ),
+  )
+  const distinct = [...new Set(drawn)]
+  return distinct.every((action) => action === 'AUDIT') ? ['READ', 'AUDIT'] : distinct
+}
+
+function randomPlaces(luck: Luck, table: LeakTable): string[] {
+  if (chance(luck, 0.4)) return [`${table.name}.*`]
+  const names = some(luck, table.columns, 1 + below(luck, table.columns.length)).map((column) => column.name)
+  return names.map((name) => `${table.name}.${name}`)
+}

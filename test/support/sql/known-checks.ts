@@ -1,0 +1,76 @@
+/** Asks a vault the queries of a file and lists what it does that it should not. */
+import { isVaultError } from '../../../src/core/errors.ts'
+import { faultOf } from './compare.ts'
+import type { KnownPlaces, Queryable } from './known-vault.ts'
+import { rewriteQuery } from './rewrite.ts'
+import type { KnownQuery, WrongQuery } from './vectors.ts'
+
+/** Two outputs that are one and the same column or function: no keys tell them apart, so the vault refuses them. Source: semantics, "Query". */
+const SAME_OUTPUTS: ReadonlySet<string> = new Set(['s1378', 's1393'])
+
+/** Names in quotes and another case than the column's: PostgreSQL knows no such column, the vault takes names in any case. Source: semantics, "Query". */
+const OTHER_CASES: ReadonlySet<string> = new Set(['e0007', 'e0072'])
+
+/** What came of a file of queries. */
+export interface Checked {
+  readonly answered: number
+  readonly refused: number
+  /** One line for everything that is wrong. */
+  readonly faults: readonly string[]
+}
+
+/** Whether a query may be refused; it must never be answered wrongly, nor fail in any other way. */
+export type Expectation = 'answer' | 'answer or refuse' | 'refuse'
+
+/** A file of queries, the places of their databases, and what must come of them. */
+export interface Inquiry {
+  readonly places: KnownPlaces
+  readonly queries: readonly (KnownQuery | WrongQuery)[]
+  readonly expectation: Expectation
+}
+
+/** Asks every query. */
+export async function checkQueries(vault: Queryable, { places, queries, expectation }: Inquiry): Promise<Checked> {
+  const counts = { answered: 0, refused: 0 }
+  const faults: string[] = []
+  for (const query of queries) {
+    const outcome = await ask(vault, rewriteQuery(query.sql, places.get(query.db) ?? new Map()), query)
+    const fault = outcome.fault ?? (isExpected(outcome.kind, query, expectation) ? undefined : `is ${outcome.kind}${outcome.why}`)
+    counts[outcome.kind]++
+    if (fault !== undefined) faults.push(`${query.id} ${fault}\n    ${query.sql.replaceAll(/\s+/g, ' ')}`)
+  }
+  return { ...counts, faults }
+}
+
+/** What came of one query; `fault` is set where that is wrong whatever was expected. */
+interface Outcome {
+  readonly kind: 'answered' | 'refused'
+  readonly why: string
+  readonly fault?: string | undefined
+}
+
+async function ask(vault: Queryable, sql: string, query: KnownQuery | WrongQuery): Promise<Outcome> {
+  try {
+    const answer = await vault.query(sql)
+    return { kind: 'answered', why: '', fault: 'expected' in query ? faultOf(query, answer) : undefined }
+  } catch (error) {
+    const refusal = isRefusal(error)
+    return { kind: 'refused', why: `: ${String(error)}`, fault: refusal ? undefined : `fails: ${String(error)}` }
+  }
+}
+
+/** True for an error that says the query is at fault, and neither the caller nor the vault. */
+export function isRefusal(error: unknown): boolean {
+  return isVaultError(error, 'invalid_request') || isVaultError(error, 'unprocessable')
+}
+
+function isExpected(kind: Outcome['kind'], query: KnownQuery | WrongQuery, expectation: Expectation): boolean {
+  if (expectation === 'answer or refuse') return true
+  if (expectation === 'answer') return kind === (SAME_OUTPUTS.has(query.id) ? 'refused' : 'answered')
+  return kind === (OTHER_CASES.has(query.id) ? 'answered' : 'refused')
+}
+
+/** The faults as a failing test shows them: how many, and the first ones. */
+export function listed(faults: readonly string[], most = 40): string {
+  return faults.length === 0 ? 'none' : `${faults.length} faults\n  ${faults.slice(0, most).join('\n  ')}`
+}
