@@ -1,7 +1,7 @@
-/** The plan of the house as data: which room stands on which step, and who may import what. Source: docs/architecture.md. */
+/** The architecture as data: the layer of each module and what each may import. Source: docs/architecture.md. */
 
-/** Steps of the staircase in `src/core`, lowest first. A file imports from lower steps or from its own room. */
-export const STAIRS: readonly (readonly string[])[] = [
+/** Layers of `src/core`, lowest first. A file imports from lower layers or from its own module. */
+export const LAYERS: readonly (readonly string[])[] = [
   ['limits'],
   ['errors'],
   ['util'],
@@ -17,8 +17,8 @@ export const STAIRS: readonly (readonly string[])[] = [
   ['vault'],
 ]
 
-/** The rooms of core that may wait. */
-export const WAITING_ROOMS: ReadonlySet<string> = new Set([
+/** Modules of core whose code may be asynchronous. */
+export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'util',
   'ports',
   'journal',
@@ -28,34 +28,34 @@ export const WAITING_ROOMS: ReadonlySet<string> = new Set([
   'vault',
 ])
 
-/** The operations every other operation may import. */
+/** Files of `operations` that every operation may import. */
 export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants', 'operation', 'perform', 'story'])
 
-/** The one file that names every operation. */
+/** The one file that lists every operation. */
 export const REGISTRY = 'src/core/operations/operations.ts'
 
-/** What an adapter may import of core. */
+/** What an adapter may import from core. */
 export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 
-/** Other adapters an adapter may import. */
+/** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = { sqlite: ['sql'], postgres: ['sql'] }
 
-/** The one file that puts the default engines into core's vault, and what it may import. */
+/** The one file that connects the default keys and system ports to core, and what it may import. */
 export const COMPOSITION_ROOT = 'src/create-vault.ts'
 export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system)\//
 
-/** What the offline verifier of the audit trail may import: it needs no vault, no storage and no vault's keys. */
+/** What the offline audit verifier may import: it runs without a vault, storage or keys. */
 export const VERIFIER_SEES =
   /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system-hash)\.ts$/
 
-/** Modules with one named importer. */
+/** Files that only one other file may import. */
 export const PRIVATE_FILES: Readonly<Record<string, string>> = {
   'src/core/sealing/open.ts': 'src/core/barrier/reveal.ts',
 }
 
 const MACHINE = ['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:perf_hooks', 'node:url']
 
-/** Packages each place may import; the longest matching place counts, and a place without a line may import none. */
+/** Packages that each folder may import. The longest matching folder applies; a folder without an entry may import none. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core': ['re2js', 'uuid', 'zod'],
   'src/adapters/sql': ['kysely'],
@@ -68,10 +68,10 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/audit-verifier': ['node:crypto', 'zod'],
 }
 
-/** What may stand in `src` itself. */
+/** Paths that may exist in `src`. */
 export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|(core|adapters|audit-verifier|http)\/.+)$/
 
-/** Names that say nothing about what a file holds, as a whole name, of a file or a folder. */
+/** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([
   'utils',
   'helpers',
@@ -83,14 +83,14 @@ export const EMPTY_NAMES: ReadonlySet<string> = new Set([
   'info',
 ])
 
-/** Where a default export is what a tool asks for. */
+/** Where a tool requires a default export. */
 export const MAY_EXPORT_DEFAULT = /^test\/support\//
 
-/** Lines a file may have. */
-export const LONGEST_FILE = 400
+/** Lines a file may have, at most. */
+export const MAX_FILE_LINES = 400
 
-/** Globals core may not touch: time, luck and the machine come in through ports. */
+/** Globals that core may not use: time, randomness and the system come in through ports. */
 export const FORBIDDEN_GLOBALS: ReadonlySet<string> = new Set(['globalThis', 'process', 'Buffer'])
 
-/** Words by which code waits. */
-export const WAITING_TYPES: ReadonlySet<string> = new Set(['Promise', 'PromiseLike', 'AsyncIterable', 'AsyncGenerator'])
+/** Type names that make code asynchronous. */
+export const ASYNC_TYPES: ReadonlySet<string> = new Set(['Promise', 'PromiseLike', 'AsyncIterable', 'AsyncGenerator'])

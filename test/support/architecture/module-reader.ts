@@ -1,54 +1,54 @@
-/** Reads source files into what the house rules ask about: imports, exports, waiting, and reaching for the machine. */
+/** Reads a source file into what the module rules check: imports, exports, asynchronous code and use of system globals. */
 import ts from 'typescript'
-import { FORBIDDEN_GLOBALS, WAITING_TYPES } from './module-plan.ts'
+import { ASYNC_TYPES, FORBIDDEN_GLOBALS } from './module-plan.ts'
 
 /** One import or re-export. */
 export interface ImportOf {
-  /** The module as written; undefined where it is computed while running. */
+  /** The module as written; undefined if it is computed at run time. */
   readonly module: string | undefined
-  /** The file it means, as a path from the top of the repository; undefined for a package. */
+  /** The imported file, as a path from the top of the repository; undefined for a package. */
   readonly target: string | undefined
 }
 
-/** One name a file hands on: exported here, or from another file. */
+/** One name that a file exports: its own, or one of another file. */
 export interface ExportOf {
   readonly name: string
-  /** The name in the file it comes from, where it is a re-export or was renamed. */
+  /** The name in the file that declares it. */
   readonly original: string
   readonly from: string | undefined
 }
 
-/** What the rules know of one file. */
+/** What the rules check in one file. */
 export interface FileRead {
   readonly path: string
   readonly text: string
   readonly imports: readonly ImportOf[]
   readonly exports: readonly ExportOf[]
-  /** Names declared at the top of the file, and whether a doc comment stands before them. */
+  /** Names declared at the top level, and whether a doc comment precedes each. */
   readonly documented: ReadonlyMap<string, boolean>
   readonly exportsStar: boolean
   readonly exportsDefault: boolean
   /** True when every statement is `export … from`. */
-  readonly onlyPassesOn: boolean
-  /** The first word by which it waits, if it does. */
-  readonly waits: string | undefined
-  /** What it takes from the machine by itself, once each. */
-  readonly reaches: readonly string[]
+  readonly onlyReexports: boolean
+  /** The first word that makes it asynchronous; undefined if none does. */
+  readonly asyncWord: string | undefined
+  /** System globals that it uses, each listed once. */
+  readonly systemGlobals: readonly string[]
 }
 
 /** Parses one file. `path` and the targets are paths from the top of the repository, with forward slashes. */
 export function readSourceFile(path: string, text: string): FileRead {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   const imports: ImportOf[] = []
-  const reaches = new Set<string>()
-  const waits: string[] = []
+  const systemGlobals = new Set<string>()
+  const asyncWords: string[] = []
   const visit = (node: ts.Node): void => {
     const module = moduleOf(node)
     if (module !== undefined) imports.push(toImport(path, module))
-    const reached = reachOf(node)
-    if (reached !== undefined) reaches.add(reached)
-    const word = waitOf(node)
-    if (word !== undefined) waits.push(word)
+    const global = systemGlobalOf(node)
+    if (global !== undefined) systemGlobals.add(global)
+    const word = asyncWordOf(node)
+    if (word !== undefined) asyncWords.push(word)
     ts.forEachChild(node, visit)
   }
   visit(source)
@@ -62,11 +62,11 @@ export function readSourceFile(path: string, text: string): FileRead {
     ),
     exportsStar: source.statements.some(isStarExport),
     exportsDefault: source.statements.some(isDefaultExport),
-    onlyPassesOn: source.statements.every(
+    onlyReexports: source.statements.every(
       (statement) => ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined,
     ),
-    waits: waits[0],
-    reaches: [...reaches],
+    asyncWord: asyncWords[0],
+    systemGlobals: [...systemGlobals],
   }
 }
 
@@ -97,8 +97,8 @@ function resolvePath(from: string, module: string): string {
   return parts.join('/')
 }
 
-/** What a node takes from the machine: the clock, luck, or a global. */
-function reachOf(node: ts.Node): string | undefined {
+/** The system global that a node uses: the clock, randomness, or a forbidden global. */
+function systemGlobalOf(node: ts.Node): string | undefined {
   if (ts.isNewExpression(node) && isNamed(node.expression, 'Date') && (node.arguments ?? []).length === 0) return 'new Date()'
   if (ts.isCallExpression(node) && isNamed(node.expression, 'Date')) return 'Date()'
   if (ts.isPropertyAccessExpression(node)) {
@@ -112,7 +112,7 @@ function isNamed(node: ts.Node, name: string): boolean {
   return ts.isIdentifier(node) && node.text === name
 }
 
-/** True for `x` in `a.x`, `{ x: 1 }` and `{ readonly x: T }`: a name, not a reach for a global. */
+/** True for `x` in `a.x`, `{ x: 1 }` and `{ readonly x: T }`: a member name, not a use of a global. */
 function isMemberName(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent)) return parent.name === node
@@ -126,10 +126,10 @@ function isMemberName(node: ts.Identifier): boolean {
   )
 }
 
-function waitOf(node: ts.Node): string | undefined {
+function asyncWordOf(node: ts.Node): string | undefined {
   if (node.kind === ts.SyntaxKind.AsyncKeyword) return 'async'
   if (node.kind === ts.SyntaxKind.AwaitKeyword || ts.isAwaitExpression(node)) return 'await'
-  return ts.isIdentifier(node) && WAITING_TYPES.has(node.text) && !isMemberName(node) ? node.text : undefined
+  return ts.isIdentifier(node) && ASYNC_TYPES.has(node.text) && !isMemberName(node) ? node.text : undefined
 }
 
 function isStarExport(statement: ts.Statement): boolean {
