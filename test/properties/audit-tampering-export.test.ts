@@ -24,11 +24,10 @@ async function missedBy(
   times: number,
 ): Promise<Map<string, number>> {
   const random = seededRandom('tamper with exports')
-  const pick = (below: number): number => Math.floor(random() * below)
   const missed = new Map<string, number>()
   for (let round = 0; round < times; round++) {
     const [name, tamper] = ways[round % ways.length] ?? ['nothing', () => LINES]
-    const lines = tamper({ trail: TRAIL, lines: LINES, pick })
+    const lines = tamper({ trail: TRAIL, lines: LINES, below: random.below })
     // Two equal choices may undo each other: then nothing was tampered with.
     if (lines.join('\n') === LINES.join('\n')) continue
     if (await accepts(lines)) missed.set(name, (missed.get(name) ?? 0) + 1)

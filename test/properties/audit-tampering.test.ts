@@ -22,9 +22,9 @@ interface Stored {
   readonly heads: readonly Row[]
 }
 
-/** What tampering may draw upon beside luck: the trail as it was some events ago, and the trail of another vault. */
+/** What tampering may draw upon beside random: the trail as it was some events ago, and the trail of another vault. */
 interface Loot {
-  readonly pick: (below: number) => number
+  readonly below: (count: number) => number
   readonly earlier: Stored
   readonly foreign: Stored
 }
@@ -85,8 +85,8 @@ beforeAll(async () => {
 const laneOf = ({ id }: Pick<Row, 'id'>): number => Math.floor(id / LANE_SIZE)
 const bytesOf = (row: Row | undefined): Uint8Array => (row?.body instanceof Uint8Array ? row.body : new Uint8Array(0))
 
-function oneOf(rows: readonly Row[], { pick }: Loot): Row {
-  const row = rows[pick(rows.length)]
+function oneOf(rows: readonly Row[], { below }: Loot): Row {
+  const row = rows[below(rows.length)]
   if (row === undefined) throw new Error('there is nothing to tamper with')
   return row
 }
@@ -98,8 +98,8 @@ function laneIn({ events }: Stored, loot: Loot) {
   return { lane, own, last: own.at(-1) ?? oneOf(own, loot) }
 }
 
-function flipped(bytes: Uint8Array, { pick }: Loot): Uint8Array {
-  const bit = pick(bytes.length * 8)
+function flipped(bytes: Uint8Array, { below }: Loot): Uint8Array {
+  const bit = below(bytes.length * 8)
   return bytes.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte))
 }
 
@@ -129,30 +129,30 @@ const FOUND: Readonly<Record<string, Tampering>> = {
   },
   'an event is shortened': ({ events, heads }, loot) => {
     const row = oneOf(events, loot)
-    return { events: changed(events, row, { body: bytesOf(row).slice(0, loot.pick(bytesOf(row).length)) }), heads }
+    return { events: changed(events, row, { body: bytesOf(row).slice(0, loot.below(bytesOf(row).length)) }), heads }
   },
   'an event is emptied': ({ events, heads }, loot) => ({ events: changed(events, oneOf(events, loot), { body: null }), heads }),
   'two events change places, their times with them or not': ({ events, heads }, loot) => {
     const [one, other] = [oneOf(events, loot), oneOf(events, loot)]
     if (one === other) return undefined
-    const times = loot.pick(2) === 0
+    const times = loot.below(2) === 0
     const swapped = changed(events, one, { body: other.body ?? null, ...(times ? { at: other.at ?? null } : {}) })
     return { events: changed(swapped, other, { body: one.body ?? null, ...(times ? { at: one.at ?? null } : {}) }), heads }
   },
   'an event is moved to the end of a lane': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), laneIn(trail, loot).last.id + 1),
   'an event is moved to a lane of its own': (trail, loot) =>
-    moved(trail, oneOf(trail.events, loot), (100 + loot.pick(100)) * LANE_SIZE + 1),
+    moved(trail, oneOf(trail.events, loot), (100 + loot.below(100)) * LANE_SIZE + 1),
   'an event is moved where no event can be': (trail, loot) =>
-    moved(trail, oneOf(trail.events, loot), [1, LANE_SIZE - 1, 70_000 * LANE_SIZE, 3 * LANE_SIZE][loot.pick(4)] ?? 1),
+    moved(trail, oneOf(trail.events, loot), [1, LANE_SIZE - 1, 70_000 * LANE_SIZE, 3 * LANE_SIZE][loot.below(4)] ?? 1),
   'an event is deleted': ({ events, heads }, loot) => ({ events: without(events, oneOf(events, loot)), heads }),
   'the last of a lane is deleted, and its head is left': (trail, loot) => ({
     events: without(trail.events, laneIn(trail, loot).last),
     heads: trail.heads,
   }),
   'a run of events is deleted': ({ events, heads }, loot) => {
-    const start = loot.pick(events.length)
-    return { events: without(events, ...events.slice(start, start + 1 + loot.pick(5))), heads }
+    const start = loot.below(events.length)
+    return { events: without(events, ...events.slice(start, start + 1 + loot.below(5))), heads }
   },
   'a whole lane is deleted, and its head is left': ({ events, heads }, loot) => {
     const { own } = laneIn({ events, heads }, loot)
@@ -175,7 +175,7 @@ const FOUND: Readonly<Record<string, Tampering>> = {
   },
   'an event is made up': (trail, loot) => {
     const { last } = laneIn(trail, loot)
-    const body = Uint8Array.from({ length: bytesOf(last).length }, () => loot.pick(256))
+    const body = Uint8Array.from({ length: bytesOf(last).length }, () => loot.below(256))
     return { events: byId([...trail.events, { ...last, id: last.id + 1, body }]), heads: trail.heads }
   },
   'an event is replaced by that of another vault': ({ events, heads }, loot) => {
@@ -186,7 +186,7 @@ const FOUND: Readonly<Record<string, Tampering>> = {
   'the whole trail is replaced by that of another vault': (_, { foreign }) => foreign,
   'a time is changed': ({ events, heads }, loot) => {
     const row = oneOf(events, loot)
-    const by = (loot.pick(2) === 0 ? 1n : -1n) * BigInt(1 + loot.pick(1_000_000_000))
+    const by = (loot.below(2) === 0 ? 1n : -1n) * BigInt(1 + loot.below(1_000_000_000))
     return { events: changed(events, row, { at: BigInt(row.at as number | bigint) + by }), heads }
   },
   'a time is taken away': ({ events, heads }, loot) => ({ events: changed(events, oneOf(events, loot), { at: null }), heads }),
@@ -226,7 +226,7 @@ async function missedBy(
   checkpoints: readonly SignedCheckpoint[] = [],
 ): Promise<Map<string, number>> {
   const random = seededRandom('tamper with the trail in storage')
-  const loot: Loot = { pick: (below) => Math.floor(random() * below), earlier, foreign }
+  const loot: Loot = { below: random.below, earlier, foreign }
   const missed = new Map<string, number>()
   const entries = Object.entries(ways)
   for (let round = 0; round < times; round++) {
@@ -271,7 +271,7 @@ test('a trail that was tampered with is found broken where it is', async () => {
     ok: false,
     firstBroken: { lane: 1, sequence: 3, what: 'Event 3 of lane 1 is missing.' },
   })
-  await write({ events, heads: changed(heads, oneOf(heads, { pick: () => 0, earlier, foreign }), { body: null }) })
+  await write({ events, heads: changed(heads, oneOf(heads, { below: () => 0, earlier, foreign }), { body: null }) })
   expect(await vault.verifyAudit()).toMatchObject({
     ok: false,
     firstBroken: { lane: 1, sequence: 0, what: 'The head of lane 1 cannot be read.' },

@@ -16,7 +16,8 @@ import type { LeakRequest } from '../support/leaks/known-values.ts'
 import { cellText } from '../support/leaks/outlets.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
-import { FIRST_WORLD, luckOf, runSeed } from '../support/random/run-seed.ts'
+import { FIRST_FIXTURE, runSeed } from '../support/random/run-seed.ts'
+import { randomFor } from '../support/random/seeded-random.ts'
 
 const isSoak = process.env.SOAK === '1'
 const SEED = runSeed('no leak')
@@ -35,11 +36,11 @@ const onMemory = (): Place => ({ storage: memoryStorage(), others: () => '' })
 
 /** Lives one world to its end; what was wrong in it is told with the seed and the request. */
 async function live(seed: string, { storage, others }: Place, options: WorldOptions = {}): Promise<string[]> {
-  const luck = luckOf(seed)
-  const world = await openWorld(luck, storage, options)
+  const random = randomFor(seed)
+  const world = await openWorld(random, storage, options)
   const faults: string[] = []
   for (let step = 0; step < STEPS; step++) {
-    const request = randomRequest(luck, world.known)
+    const request = randomRequest(random, world.known)
     for (const fault of await world.step(request)) faults.push(`step ${step}, ${told(request)}: ${fault}`)
   }
   faults.push(...(await world.faultsAtRest(others)))
@@ -53,7 +54,7 @@ function told({ method, args }: LeakRequest): string {
 
 /** Worlds in turn, up to the first that leaks. */
 async function firstFaults(worlds: number, name: string, place: () => Place, options: WorldOptions = {}): Promise<string[]> {
-  for (let world = FIRST_WORLD; world < FIRST_WORLD + worlds; world++) {
+  for (let world = FIRST_FIXTURE; world < FIRST_FIXTURE + worlds; world++) {
     const faults = await live(`${SEED} ${name} ${world}`, place(), options)
     if (faults.length > 0) return faults
   }
@@ -203,7 +204,7 @@ describe('the search for canaries', () => {
 
   for (const [disguise, wear] of Object.entries(DISGUISES)) {
     it(`finds one ${disguise}`, () => {
-      const canaries = createCanaries(luckOf(disguise))
+      const canaries = createCanaries(randomFor(disguise))
       for (const form of ['STRING', 'EMAIL', 'CARD', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME'] as const) {
         const { value, id } = canaries.make(form)
         const text = `${form}: ${wear(String(value))}…`
@@ -214,10 +215,10 @@ describe('the search for canaries', () => {
   }
 
   it('finds nothing where there is nothing', () => {
-    const canaries = createCanaries(luckOf('nothing'))
+    const canaries = createCanaries(randomFor('nothing'))
     for (let count = 0; count < 100; count++) for (const form of ['STRING', 'INTEGER', 'DATE'] as const) canaries.make(form)
-    const luck = luckOf('noise')
-    const noise = Buffer.from(Array.from({ length: 200_000 }, () => Math.floor(luck() * 256)))
+    const random = randomFor('noise')
+    const noise = Buffer.from(random.bytes(200_000))
     expect(canaries.findIn(`${noise.toString('hex')} ${noise.toString('base64')} ${noise.toString('latin1')}`).size).toBe(0)
   })
 })

@@ -9,7 +9,9 @@ import type { TwinOptions } from '../support/leaks/paired-vaults.ts'
 import { openTwins, outcomeOf } from '../support/leaks/paired-vaults.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
 import { senderOf } from '../support/leaks/send.ts'
-import { FIRST_WORLD, luckOf, runSeed, sharedLuck } from '../support/random/run-seed.ts'
+import { FIRST_FIXTURE, runSeed } from '../support/random/run-seed.ts'
+import { randomFor } from '../support/random/seeded-random.ts'
+import { sharedEntropy } from '../support/random/shared-entropy.ts'
 import type { Cells, LooseStored } from '../support/vaults/open-untyped.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'
 
@@ -31,7 +33,7 @@ interface Run {
 async function runPairs(count: number, name: string, options: TwinOptions = {}): Promise<Run> {
   let differences = 0
   let pairs = 0
-  for (let world = FIRST_WORLD; pairs < count; world++) {
+  for (let world = FIRST_FIXTURE; pairs < count; world++) {
     const seed = `${SEED} ${name} ${world}`
     const told = await tellApart(seed, options)
     if (told === undefined) continue
@@ -48,12 +50,12 @@ interface Told {
 }
 
 async function tellApart(seed: string, options: TwinOptions): Promise<Told | undefined> {
-  const luck = luckOf(seed)
-  const twins = await openTwins(luck, seed, options)
+  const random = randomFor(seed)
+  const twins = await openTwins(random, seed, options)
   if (twins === undefined) return undefined
   const { differences } = twins
   for (let step = 0; step < STEPS; step++) {
-    const request = randomRequest(luck, twins.known)
+    const request = randomRequest(random, twins.known)
     const [left, right] = await twins.step(request)
     if (left === right) continue
     return { differences, by: `step ${step}, roles ${twins.caller.roles.join()}: ${spelt(request)}\n  ${left}\n  ${right}` }
@@ -133,15 +135,15 @@ async function outcomesOf({ table, policy, left, right, request }: SmallCase): P
   const caller: Caller = { actor: 'clerk@acme.example', actorType: 'USER', roles: ['clerk'] }
   return Promise.all(
     [left, right].map(async (records) => {
-      const luck = sharedLuck('small')
-      const opened = await openLoose(memoryStorage(), { cards: table }, { policy: { clerk: policy }, entropy: luck })
-      luck.begin(1)
+      const entropy = sharedEntropy('small')
+      const opened = await openLoose(memoryStorage(), { cards: table }, { policy: { clerk: policy }, entropy })
+      entropy.begin(1)
       const { records: stored } = await opened.session.insert(
         'cards',
         records.map((fields) => ({ fields })),
         { tokenization: true },
       )
-      luck.begin(2)
+      entropy.begin(2)
       return outcomeOf(senderOf(opened.vault, opened.vault.as(caller), caller), request(stored))
     }),
   )

@@ -81,7 +81,7 @@ describe('the vault, SQLite and PostgreSQL', () => {
       const begun = performance.now()
       const open: OpenSubject = (world) => (storages[++opened % storages.length] ?? inMemory)(world)
       const outcome = await compareEngines({
-        ...{ luck: seededRandom(SEED), open, shadowers, comparisons: COMPARISONS, queries: QUERIES, mostFaults: 5 },
+        ...{ random: seededRandom(SEED), open, shadowers, comparisons: COMPARISONS, queries: QUERIES, mostFaults: 5 },
       })
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       const engines = Object.entries(outcome.byEngine).map(([name, count]) => `${name} ${count}`)
@@ -99,7 +99,7 @@ describe('the vault, SQLite and PostgreSQL', () => {
 describe('the law that engines answer alike', () => {
   const find = (open: OpenSubject, comparisons: number): Promise<Outcome> =>
     compareEngines({
-      ...{ luck: seededRandom('faulty'), open, shadowers: [sqliteShadower()] },
+      ...{ random: seededRandom('faulty'), open, shadowers: [sqliteShadower()] },
       ...{ comparisons, queries: QUERIES, mostFaults: 10 },
     })
 

@@ -6,18 +6,10 @@ import { TextFault } from '../../src/core/expressions/text-fault.ts'
 import { parseSelect } from '../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../src/core/sql/print-select.ts'
 import type { Select } from '../../src/core/sql/select.ts'
-import { seededRandom } from '../support/random/seeded-random.ts'
+import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
 import { sqlVectors } from '../support/sql/ndjson.ts'
 import { isComparable, readAsPostgres, toReading } from '../support/sql/postgres-reading.ts'
-import {
-  assertRoundTrip,
-  damage,
-  dress,
-  type Random,
-  randomSelect,
-  randomText,
-  withoutPlaces,
-} from '../support/sql/random-selects.ts'
+import { assertRoundTrip, damage, dress, randomSelect, randomText, withoutPlaces } from '../support/sql/random-selects.ts'
 
 const SEED = 'sql parser 1'
 const isSoak = process.env.SOAK === '1'
@@ -130,7 +122,7 @@ describe('the watch over time', () => {
   })
 })
 
-function randomQuery(random: Random, query: string): string {
+function randomQuery(random: SeededRandom, query: string): string {
   const roll = random()
   if (roll < 0.4) return randomText(random)
   return damage(random, roll < 0.6 ? dress(random, query) : query)

@@ -24,7 +24,14 @@ onEachStorage('true, false and unknown', ({ name, fresh }) => {
       const begun = performance.now()
       const open: OpenSubject = (world) => openWorld(world, fresh().open())
       const worlds = WORLDS[name] * (isSoak ? 200 : 1)
-      const outcome = await partition({ luck: seededRandom(SEED), open, worlds, conditions: CONDITIONS, depth: 2, mostFaults: 5 })
+      const outcome = await partition({
+        random: seededRandom(SEED),
+        open,
+        worlds,
+        conditions: CONDITIONS,
+        depth: 2,
+        mostFaults: 5,
+      })
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       console.log(`${outcome.conditions} conditions on ${name}, seed ${SEED}, ${seconds} s`)
       expect(listed(outcome.faults)).toBe('none')
@@ -37,7 +44,7 @@ onEachStorage('true, false and unknown', ({ name, fresh }) => {
 describe('the law of three truths', () => {
   const inMemory: OpenSubject = (world) => openWorld(world, memoryStorage())
   const find = (open: OpenSubject): Promise<Outcome> =>
-    partition({ luck: seededRandom('faulty'), open, worlds: 40, conditions: CONDITIONS, depth: 1, mostFaults: 10 })
+    partition({ random: seededRandom('faulty'), open, worlds: 40, conditions: CONDITIONS, depth: 1, mostFaults: 10 })
   const caught = ['the last record is dropped', 'OFFSET is ignored', 'unknown is taken for true'] as const
 
   it('holds without a fault', async () => {

@@ -8,7 +8,7 @@ import type { Row, StorageHandle } from '../../src/core/ports/storage.ts'
 import { openVault } from '../../src/core/vault/vault.ts'
 import type { Session } from '../../src/index.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
-import { seededRandom } from '../support/random/seeded-random.ts'
+import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
 import { onEachStorage } from '../support/storages/engines.ts'
 import { SYSTEM_PORTS } from '../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
@@ -115,12 +115,12 @@ test('negative control: were the associated data dropped, a moved body would ope
 })
 
 /** One bit flipped, a tail cut off, a byte too many, or nothing left. */
-function tampered(body: Uint8Array, round: number, random: () => number): Uint8Array {
-  if (round % 50 === 48) return body.slice(0, Math.floor(random() * body.length))
+function tampered(body: Uint8Array, round: number, random: SeededRandom): Uint8Array {
+  if (round % 50 === 48) return body.slice(0, random.below(body.length))
   if (round % 50 === 49) return Uint8Array.of(...body, 0)
   const bad = body.slice()
   // The first rounds walk every bit of the body; later ones pick at random.
-  const bit = round < body.length * 8 ? round : Math.floor(random() * body.length * 8)
+  const bit = round < body.length * 8 ? round : random.below(body.length * 8)
   bad[bit >> 3] = (bad[bit >> 3] ?? 0) ^ (1 << (bit & 7))
   return bad
 }

@@ -5,8 +5,8 @@ import { decipherApart, encipherApart, type Permutation } from '../../src/core/t
 import { drawRanks } from '../../src/core/tokens/draw-ranks.ts'
 import { LEAST_POSSIBILITIES, TokenFault, type TokenFormat } from '../../src/core/tokens/token-format.ts'
 import { compileFormat, TOKEN_PRESETS, tokenFormatShape } from '../../src/core/tokens/token-formats.ts'
-import { seededRandom } from '../support/random/seeded-random.ts'
-import { passesLuhn, type Random, type TokenFormatSample, tokenFormatSamples } from '../support/tokens/format-samples.ts'
+import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
+import { passesLuhn, type TokenFormatSample, tokenFormatSamples } from '../support/tokens/format-samples.ts'
 import { hostileInputs } from '../support/vaults/hostile-inputs.ts'
 
 const SEED = 'token formats 1'
@@ -26,7 +26,7 @@ const laws: Readonly<Record<string, Law>> = {
     const values = Array.from({ length: RUNS / 2 }, () => sample.value(random))
     const shapes = values.map((value) => format.shapeOf(value))
     const ranks = drawRanks(
-      seededEntropy(random),
+      random,
       shapes.map(({ domain }) => domain),
     )
     for (const [i, value] of values.entries()) assertToken(sample, value, shapes[i]?.tokenAt(ranks[i] ?? 0n) ?? '')
@@ -160,11 +160,7 @@ function fail(sentence: string): never {
   throw new Error(`${sentence} (seed ${SEED})`)
 }
 
-function seededEntropy(random: Random): { bytes(count: number): Uint8Array } {
-  return { bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(random() * 256)) }
-}
-
-function distinctValues(sample: TokenFormatSample, random: Random): string[] {
+function distinctValues(sample: TokenFormatSample, random: SeededRandom): string[] {
   const values = new Set<string>()
   while (values.size < RUNS) values.add(sample.value(random))
   return [...values]

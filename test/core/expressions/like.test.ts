@@ -1,9 +1,8 @@
 /** LIKE and ILIKE: the cases of other engines, and the same answers as a plain definition of matching. */
 import { describe, expect, it } from 'vitest'
 import { createMatcher, endsInLoneEscape, PatternFault } from '../../../src/core/expressions/like.ts'
-import { seededRandom } from '../../support/random/seeded-random.ts'
+import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 import { sqlVectors } from '../../support/sql/ndjson.ts'
-import { pick, type Random } from '../../support/sql/random-selects.ts'
 
 interface LikeCase {
   readonly value: string | null
@@ -141,12 +140,12 @@ function fold(text: string, ignoresCase: boolean): readonly string[] {
   return [...(ignoresCase ? text.toLowerCase() : text)]
 }
 
-function randomPattern(random: Random): string {
+function randomPattern(random: SeededRandom): string {
   return row(random, ['a', 'b', 'A', '🦆', '%', '%', '_', '\\%', '\\_', '\\\\', '\\a'], 7)
 }
 
-function row(random: Random, pieces: readonly string[], most: number): string {
-  return Array.from({ length: Math.floor(random() * most) }, () => pick(random, pieces)).join('')
+function row(random: SeededRandom, pieces: readonly string[], most: number): string {
+  return Array.from({ length: Math.floor(random() * most) }, () => random.pick(pieces)).join('')
 }
 
 /** The same pattern with a backslash where the case has another sign. */

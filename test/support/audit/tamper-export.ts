@@ -7,12 +7,12 @@ import { eventLine } from '../../../src/core/audit/export-lines.ts'
 import type { Trail } from './sample-trails.ts'
 import { chainLane, exportLines, writeTrail } from './sample-trails.ts'
 
-/** One export to tamper with: the trail, its lines, and luck. */
+/** One export to tamper with: the trail, its lines, and random. */
 export interface Target {
   readonly trail: Trail
   readonly lines: readonly string[]
   /** A whole number from 0, below the one given. */
-  pick(below: number): number
+  below(count: number): number
 }
 
 /** A way to tamper; answers other lines. */
@@ -27,76 +27,76 @@ const OTHER = exportLines(writeTrail([6, 2, 5, 1]))
 
 /** Whoever does these leaves a trace inside the export. */
 export const CLUMSY: Readonly<Record<string, Tampering>> = {
-  'changes a character': ({ lines, pick }) => {
-    const at = pick(lines.length)
+  'changes a character': ({ lines, below }) => {
+    const at = below(lines.length)
     const line = lines[at] ?? ''
-    const where = pick(line.length)
-    const other = [...CHARACTERS].filter((character) => character !== line[where])[pick(CHARACTERS.length - 1)] ?? '_'
+    const where = below(line.length)
+    const other = [...CHARACTERS].filter((character) => character !== line[where])[below(CHARACTERS.length - 1)] ?? '_'
     return lines.with(at, line.slice(0, where) + other + line.slice(where + 1))
   },
-  'adds or removes a character': ({ lines, pick }) => {
-    const at = pick(lines.length)
+  'adds or removes a character': ({ lines, below }) => {
+    const at = below(lines.length)
     const line = lines[at] ?? ''
-    const where = pick(line.length)
-    const other = pick(2) === 0 ? '' : `${line[where]}${CHARACTERS[pick(CHARACTERS.length)]}`
+    const where = below(line.length)
+    const other = below(2) === 0 ? '' : `${line[where]}${CHARACTERS[below(CHARACTERS.length)]}`
     return lines.with(at, line.slice(0, where) + other + line.slice(where + 1))
   },
-  'removes a line': ({ lines, pick }) => lines.toSpliced(pick(lines.length), 1),
-  'removes neighbours': ({ lines, pick }) => lines.toSpliced(pick(lines.length), 1 + pick(4)),
-  'copies a line': ({ lines, pick }) => lines.toSpliced(pick(lines.length + 1), 0, lines[pick(lines.length)] ?? ''),
-  'swaps two lines': ({ lines, pick }) => {
-    const [one, other] = twoOf(lines.length, pick)
+  'removes a line': ({ lines, below }) => lines.toSpliced(below(lines.length), 1),
+  'removes neighbours': ({ lines, below }) => lines.toSpliced(below(lines.length), 1 + below(4)),
+  'copies a line': ({ lines, below }) => lines.toSpliced(below(lines.length + 1), 0, lines[below(lines.length)] ?? ''),
+  'swaps two lines': ({ lines, below }) => {
+    const [one, other] = twoOf(lines.length, below)
     return lines.with(one, lines[other] ?? '').with(other, lines[one] ?? '')
   },
-  'moves a line': ({ lines, pick }) => {
-    const [from, to] = twoOf(lines.length, pick)
+  'moves a line': ({ lines, below }) => {
+    const [from, to] = twoOf(lines.length, below)
     return lines.toSpliced(from, 1).toSpliced(to, 0, lines[from] ?? '')
   },
-  'turns a part around': ({ lines, pick }) => {
-    const [one, other] = twoOf(lines.length, pick)
+  'turns a part around': ({ lines, below }) => {
+    const [one, other] = twoOf(lines.length, below)
     const [start, end] = [Math.min(one, other), Math.max(one, other) + 1]
     return [...lines.slice(0, start), ...lines.slice(start, end).reverse(), ...lines.slice(end)]
   },
-  'cuts the file': ({ lines, pick }) => lines.slice(0, pick(lines.length)),
-  'goes on behind the end': ({ lines, pick }) => [...lines, lines[pick(lines.length)] ?? ''],
-  'edits an event and its digest': (target) => withEvent(target, (row, { pick }) => eventLine(systemHash, edited(row, pick))),
-  'puts in an event of its own': ({ trail, lines, pick }) => {
-    const draft: EventDraft = { ...someDraft(trail, pick), message: 'forged' }
-    const [row] = chainLane(1 + pick(LENGTHS.length + 1), [draft]).rows
-    return lines.toSpliced(1 + pick(lines.length - 1), 0, eventLine(systemHash, row?.bytes ?? Uint8Array.of()))
+  'cuts the file': ({ lines, below }) => lines.slice(0, below(lines.length)),
+  'goes on behind the end': ({ lines, below }) => [...lines, lines[below(lines.length)] ?? ''],
+  'edits an event and its digest': (target) => withEvent(target, (row, { below }) => eventLine(systemHash, edited(row, below))),
+  'puts in an event of its own': ({ trail, lines, below }) => {
+    const draft: EventDraft = { ...someDraft(trail, below), message: 'forged' }
+    const [row] = chainLane(1 + below(LENGTHS.length + 1), [draft]).rows
+    return lines.toSpliced(1 + below(lines.length - 1), 0, eventLine(systemHash, row?.bytes ?? Uint8Array.of()))
   },
-  'takes a line of another export': ({ lines, pick }) => {
+  'takes a line of another export': ({ lines, below }) => {
     const foreign = OTHER.filter((line) => !lines.includes(line))
-    return lines.with(pick(lines.length), foreign[pick(foreign.length)] ?? '')
+    return lines.with(below(lines.length), foreign[below(foreign.length)] ?? '')
   },
 }
 
 /** Whoever does these writes heads, counts and all later digests anew: only what was kept elsewhere tells. */
 export const CAREFUL: Readonly<Record<string, Tampering>> = {
-  'cuts the end of a lane': ({ pick }) => {
-    const lane = pick(LENGTHS.length)
+  'cuts the end of a lane': ({ below }) => {
+    const lane = below(LENGTHS.length)
     const length = LENGTHS[lane] ?? 1
-    return exportLines(rewritten(LENGTHS.with(lane, length - 1 - pick(length))))
+    return exportLines(rewritten(LENGTHS.with(lane, length - 1 - below(length))))
   },
-  'cuts whole lanes': ({ pick }) => exportLines(rewritten(LENGTHS.slice(0, pick(LENGTHS.length)))),
-  'edits an event and chains the rest to it': ({ pick }) => {
-    const lane = pick(LENGTHS.length)
-    const sequence = pick(LENGTHS[lane] ?? 1)
+  'cuts whole lanes': ({ below }) => exportLines(rewritten(LENGTHS.slice(0, below(LENGTHS.length)))),
+  'edits an event and chains the rest to it': ({ below }) => {
+    const lane = below(LENGTHS.length)
+    const sequence = below(LENGTHS[lane] ?? 1)
     return exportLines(
-      rewritten(LENGTHS, (draft, at) => (at.lane === lane && at.place === sequence ? changedDraft(draft, pick) : draft)),
+      rewritten(LENGTHS, (draft, at) => (at.lane === lane && at.place === sequence ? changedDraft(draft, below) : draft)),
     )
   },
-  'puts in an event and chains the rest to it': ({ trail, pick }) => {
-    const lane = pick(LENGTHS.length)
+  'puts in an event and chains the rest to it': ({ trail, below }) => {
+    const lane = below(LENGTHS.length)
     const drafts = draftsOf(trail, lane + 1)
-    const put = drafts.toSpliced(pick(drafts.length), 0, { ...someDraft(trail, pick), message: 'forged' })
+    const put = drafts.toSpliced(below(drafts.length), 0, { ...someDraft(trail, below), message: 'forged' })
     return exportLines(replacedLane(trail, lane + 1, put))
   },
-  'takes out an event and chains the rest together': ({ trail, pick }) => {
+  'takes out an event and chains the rest together': ({ trail, below }) => {
     // A lane of one event would be gone altogether, which is the cut above.
-    const lane = pick(2) === 0 ? 1 : 3
+    const lane = below(2) === 0 ? 1 : 3
     const drafts = draftsOf(trail, lane)
-    return exportLines(replacedLane(trail, lane, drafts.toSpliced(pick(drafts.length), 1)))
+    return exportLines(replacedLane(trail, lane, drafts.toSpliced(below(drafts.length), 1)))
   },
 }
 
@@ -146,15 +146,15 @@ function draftsOf({ rows }: Trail, lane: number): EventDraft[] {
     )
 }
 
-function someDraft(trail: Trail, pick: Target['pick']): EventDraft {
+function someDraft(trail: Trail, below: Target['below']): EventDraft {
   const drafts = draftsOf(trail, 1)
-  const draft = drafts[pick(drafts.length)]
+  const draft = drafts[below(drafts.length)]
   if (draft === undefined) throw new Error('the trail has no lane 1')
   return draft
 }
 
 /** An event's draft with one member changed. */
-function changedDraft(draft: EventDraft, pick: Target['pick']): EventDraft {
+function changedDraft(draft: EventDraft, below: Target['below']): EventDraft {
   const changes: EventDraft[] = [
     { ...draft, code: draft.code + 1 },
     { ...draft, message: `${draft.message}.` },
@@ -162,26 +162,26 @@ function changedDraft(draft: EventDraft, pick: Target['pick']): EventDraft {
     { ...draft, context: { ...draft.context, actor: 'mallory' } },
     { ...draft, rows: [{ table: 'people', runs: [[77, 1]] }] },
   ]
-  return changes[pick(changes.length)] ?? draft
+  return changes[below(changes.length)] ?? draft
 }
 
 /** An event's bytes with one member changed. */
-function edited({ bytes }: ChainedRow, pick: Target['pick']): Uint8Array {
+function edited({ bytes }: ChainedRow, below: Target['below']): Uint8Array {
   const event = decodeEvent(bytes)
-  const whole = { ...event, ...changedDraft(event, pick) }
+  const whole = { ...event, ...changedDraft(event, below) }
   const elsewhere = [whole, { ...event, changeID: `${event.changeID}.` }, { ...event, accountID: 'other' }]
-  return encodeEvent(elsewhere[pick(elsewhere.length)] ?? whole)
+  return encodeEvent(elsewhere[below(elsewhere.length)] ?? whole)
 }
 
 function withEvent(target: Target, change: (row: ChainedRow, target: Target) => string): readonly string[] {
-  const { trail, lines, pick } = target
-  const index = pick(trail.rows.length)
+  const { trail, lines, below } = target
+  const index = below(trail.rows.length)
   const row = trail.rows[index]
   // Events stand right before the end.
   return row === undefined ? lines : lines.with(lines.length - 1 - trail.rows.length + index, change(row, target))
 }
 
-function twoOf(count: number, pick: Target['pick']): [number, number] {
-  const one = pick(count)
-  return [one, (one + 1 + pick(count - 1)) % count]
+function twoOf(count: number, below: Target['below']): [number, number] {
+  const one = below(count)
+  return [one, (one + 1 + below(count - 1)) % count]
 }

@@ -1,7 +1,6 @@
 /** Values that nobody else would write, and the search for them in whatever an observer gets, in any disguise. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { Luck } from '../random/draws.ts'
-import { below } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** A kind of canary: a column type, or a text in a form. */
 export type CanaryForm = ColumnTypeName | 'CARD' | 'EMAIL'
@@ -31,13 +30,13 @@ interface Needle {
 }
 
 /** An empty cage. */
-export function createCanaries(luck: Luck): Canaries {
+export function createCanaries(random: SeededRandom): Canaries {
   const folded = new Map<string, Needle[]>()
   const exact = new Map<string, Needle[]>()
   let made = 0
   return {
     make(form) {
-      const { value, cores } = canaryOf(form, luck)
+      const { value, cores } = canaryOf(form, random)
       if (cores.length === 0) return { value, id: undefined }
       const id = made++
       for (const core of cores) {
@@ -56,8 +55,8 @@ export function createCanaries(luck: Luck): Canaries {
 }
 
 /** A value of this form, for those who only need it to be like no other. */
-export function freshValue(luck: Luck, form: CanaryForm): unknown {
-  return canaryOf(form, luck).value
+export function freshValue(random: SeededRandom, form: CanaryForm): unknown {
+  return canaryOf(form, random).value
 }
 
 function note(index: Map<string, Needle[]>, needle: Needle): void {
@@ -108,50 +107,50 @@ function base64Disguises({ text, least }: Core): Set<string> {
   return new Set(parts.flatMap((part) => [part, part.replaceAll('+', '-').replaceAll('/', '_')]))
 }
 
-function canaryOf(form: CanaryForm, luck: Luck): { readonly value: unknown; readonly cores: readonly Core[] } {
+function canaryOf(form: CanaryForm, random: SeededRandom): { readonly value: unknown; readonly cores: readonly Core[] } {
   switch (form) {
     case 'STRING': {
-      const [left, right] = [letters(luck), letters(luck)]
+      const [left, right] = [letters(random), letters(random)]
       // A quote, an accent and a space: no name could look like this, and every encoding has something to do.
       return { value: `${left} é"${right}`, cores: [spelt(left), spelt(right)] }
     }
     case 'EMAIL': {
-      const local = letters(luck)
+      const local = letters(random)
       return { value: `${local}@acme.example`, cores: [spelt(local)] }
     }
     case 'CARD': {
-      const value = withCheckDigit(`4${digits(luck, 14)}`)
+      const value = withCheckDigit(`4${digits(random, 14)}`)
       return { value, cores: [counted(value)] }
     }
     case 'INTEGER': {
-      const value = `${1 + below(luck, 8)}${digits(luck, 17)}`
+      const value = `${1 + random.below(8)}${digits(random, 17)}`
       return { value, cores: [counted(value)] }
     }
     case 'FLOAT': {
-      const value = Number(`${1 + below(luck, 9)}${digits(luck, 6)}.${digits(luck, 6)}${1 + below(luck, 9)}`)
+      const value = Number(`${1 + random.below(9)}${digits(random, 6)}.${digits(random, 6)}${1 + random.below(9)}`)
       return { value, cores: [counted(String(value))] }
     }
     case 'BOOL':
-      return { value: luck() < 0.5, cores: [] }
+      return { value: random.chance(0.5), cores: [] }
     case 'DATE': {
-      const value = day(luck)
+      const value = day(random)
       return { value, cores: [{ text: value, least: value.length }] }
     }
     case 'TIME': {
-      const value = `${clock(luck)}.${digits(luck, 8)}${1 + below(luck, 9)}`
+      const value = `${clock(random)}.${digits(random, 8)}${1 + random.below(9)}`
       return { value, cores: [counted(value)] }
     }
     case 'DATETIME': {
-      const value = `${day(luck)}T${clock(luck)}.${digits(luck, 8)}${1 + below(luck, 9)}Z`
+      const value = `${day(random)}T${clock(random)}.${digits(random, 8)}${1 + random.below(9)}Z`
       return { value, cores: [{ text: value.slice(0, -1), least: 20 }] }
     }
     case 'JSON': {
-      const [name, inside] = [letters(luck), letters(luck)]
+      const [name, inside] = [letters(random), letters(random)]
       // Errors repeat what looks like a name, so no member may.
       return { value: { [`${name} é`]: [inside, { deep: true }] }, cores: [spelt(name), spelt(inside)] }
     }
     case 'ARRAY': {
-      const [first, second] = [letters(luck), letters(luck)]
+      const [first, second] = [letters(random), letters(random)]
       return { value: [first, 7, [second]], cores: [spelt(first), spelt(second)] }
     }
   }
@@ -165,12 +164,12 @@ function counted(text: string): Core {
   return { text, least: DIGITS_LEAST }
 }
 
-function letters(luck: Luck): string {
-  return Array.from({ length: 14 }, () => String.fromCharCode(97 + below(luck, 26))).join('')
+function letters(random: SeededRandom): string {
+  return Array.from({ length: 14 }, () => String.fromCharCode(97 + random.below(26))).join('')
 }
 
-function digits(luck: Luck, count: number): string {
-  return Array.from({ length: count }, () => String(below(luck, 10))).join('')
+function digits(random: SeededRandom, count: number): string {
+  return Array.from({ length: count }, () => String(random.below(10))).join('')
 }
 
 /** The digits with one more, so that they pass the Luhn check. */
@@ -180,13 +179,13 @@ function withCheckDigit(text: string): string {
   return `${text}${(10 - (sum % 10)) % 10}`
 }
 
-function day(luck: Luck): string {
-  const year = String(1000 + below(luck, 900))
-  return `${year}-${twoDigits(1 + below(luck, 12))}-${twoDigits(1 + below(luck, 28))}`
+function day(random: SeededRandom): string {
+  const year = String(1000 + random.below(900))
+  return `${year}-${twoDigits(1 + random.below(12))}-${twoDigits(1 + random.below(28))}`
 }
 
-function clock(luck: Luck): string {
-  return `${twoDigits(below(luck, 24))}:${twoDigits(below(luck, 60))}:${twoDigits(below(luck, 60))}`
+function clock(random: SeededRandom): string {
+  return `${twoDigits(random.below(24))}:${twoDigits(random.below(60))}:${twoDigits(random.below(60))}`
 }
 
 function twoDigits(value: number): string {

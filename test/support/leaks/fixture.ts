@@ -7,8 +7,7 @@ import type { Caller } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
 import type { RandomPolicy } from '../policies/random-policies.ts'
 import { randomCaller, randomPolicy, textOf } from '../policies/random-policies.ts'
-import type { Luck } from '../random/draws.ts'
-import { chance, pick } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import { openLoose } from '../vaults/open-untyped.ts'
 import type { Canaries, CanaryForm } from './canaries.ts'
@@ -48,7 +47,7 @@ const FEWEST_ROWS = 3
 
 /** A world as it is under way. */
 interface State {
-  readonly luck: Luck
+  readonly random: SeededRandom
   readonly tables: readonly LeakTable[]
   readonly canaries: Canaries
   readonly oracle: Oracle
@@ -67,24 +66,28 @@ interface State {
 }
 
 /** Opens a random vault in an empty storage, with records of the owner's. */
-export async function openWorld(luck: Luck, storage: StorageHandle, { layer, host }: WorldOptions = {}): Promise<LeakWorld> {
-  const tables = randomTables(luck)
-  const policy = randomPolicy(luck, tables)
-  const canaries = createCanaries(luck)
-  const drawn = randomCaller(luck)
+export async function openWorld(
+  random: SeededRandom,
+  storage: StorageHandle,
+  { layer, host }: WorldOptions = {},
+): Promise<LeakWorld> {
+  const tables = randomTables(random)
+  const policy = randomPolicy(random, tables)
+  const canaries = createCanaries(random)
+  const drawn = randomCaller(random)
   const caller = host === undefined ? drawn : host(drawn, String(canaries.make('STRING').value))
   const oracle = createOracle(policy, caller)
   const names = new Set<string>()
   const noise: string[] = []
   const { vault, session: owner } = await openLoose(naming(storage, names), schemaOf(tables), {
-    policy: asWritten(luck, policy),
+    policy: asWritten(random, policy),
     log: recordingLog(noise),
     tracing: recordingTracing(noise),
   })
   const direct = senderOf(vault, vault.as(caller), caller)
   const send = layer === undefined ? direct : layer(direct, senderOf(vault, owner, caller))
   const state: State = {
-    ...{ luck, tables, canaries, oracle, owner, send, noise },
+    ...{ random, tables, canaries, oracle, owner, send, noise },
     ...{ apart: [], ownTokens: [], asTokens: new Set(), everPlain: new Set() },
     model: { rows: [], homes: new Map() },
     sightings: { visible: new Set(), plain: new Set() },
@@ -103,10 +106,10 @@ export async function openWorld(luck: Luck, storage: StorageHandle, { layer, hos
 }
 
 /** Some statements typed, the others as text. */
-function asWritten(luck: Luck, policy: RandomPolicy): PolicyDefinition {
+function asWritten(random: SeededRandom, policy: RandomPolicy): PolicyDefinition {
   const roles = Object.entries(policy)
   return Object.fromEntries(
-    roles.map(([role, statements]) => [role, statements.map((one) => (chance(luck, 0.3) ? textOf(one) : one))]),
+    roles.map(([role, statements]) => [role, statements.map((one) => (random.chance(0.3) ? textOf(one) : one))]),
   )
 }
 
@@ -138,8 +141,8 @@ async function look(state: State): Promise<void> {
   for (const id of state.sightings.plain) everPlain.add(id)
 }
 
-async function fill({ luck, owner, canaries, apart, ownTokens }: State, table: LeakTable): Promise<void> {
-  const records = Array.from({ length: ROWS }, () => ({ fields: ownRecord(luck, table, (form) => canaries.make(form).value) }))
+async function fill({ random, owner, canaries, apart, ownTokens }: State, table: LeakTable): Promise<void> {
+  const records = Array.from({ length: ROWS }, () => ({ fields: ownRecord(random, table, (form) => canaries.make(form).value) }))
   apart.push(...apartIn(table, records, canaries))
   const { records: stored } = await owner.insert(table.name, records, { tokenization: true })
   ownTokens.push(...stored.flatMap(({ tokens }) => Object.values(tokens)))
@@ -196,9 +199,9 @@ function faultsAtRest(
   ]
 }
 
-function ownRecord(luck: Luck, table: LeakTable, fresh: (form: CanaryForm) => unknown): Record<string, unknown> {
-  const secrets = table.secrets.map((column) => [column.name, chance(luck, 0.1) ? null : fresh(column.form)] as const)
-  return { region: pick(luck, REGIONS), grade: pick(luck, GRADES), ...Object.fromEntries(secrets) }
+function ownRecord(random: SeededRandom, table: LeakTable, fresh: (form: CanaryForm) => unknown): Record<string, unknown> {
+  const secrets = table.secrets.map((column) => [column.name, random.chance(0.1) ? null : fresh(column.form)] as const)
+  return { region: random.pick(REGIONS), grade: random.pick(GRADES), ...Object.fromEntries(secrets) }
 }
 
 /** Everything under members named tokens. */

@@ -1,12 +1,11 @@
 /** Spoils requests: one thing in them becomes something else, or stands under another name. */
 
-import type { Luck } from '../random/draws.ts'
-import { below, pick } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import type { LeakRequest } from './known-values.ts'
 
 /** The request with one of its leaves, members or arguments wrong, often by a value in the wrong place. */
-export function spoil(luck: Luck, request: LeakRequest, value: unknown): LeakRequest {
-  const poison = pick<unknown>(luck, [
+export function spoil(random: SeededRandom, request: LeakRequest, value: unknown): LeakRequest {
+  const poison = random.pick<unknown>([
     value,
     value,
     [value],
@@ -26,7 +25,7 @@ export function spoil(luck: Luck, request: LeakRequest, value: unknown): LeakReq
     10n ** 30n,
   ])
   const { args } = request
-  return { method: request.method, args: asList(spoilt(luck, args, poison, String(value))) }
+  return { method: request.method, args: asList(spoilt(random, args, poison, String(value))) }
 }
 
 function asList(args: unknown): readonly unknown[] {
@@ -34,15 +33,15 @@ function asList(args: unknown): readonly unknown[] {
 }
 
 /** Goes down at random and spoils where it stops. */
-function spoilt(luck: Luck, part: unknown, poison: unknown, name: string): unknown {
+function spoilt(random: SeededRandom, part: unknown, poison: unknown, name: string): unknown {
   if (typeof part !== 'object' || part === null) return poison
   if (Array.isArray(part)) {
     if (part.length === 0) return poison
-    const at = below(luck, part.length)
-    return part.map((item, index) => (index === at ? spoilt(luck, item, poison, name) : item))
+    const at = random.below(part.length)
+    return part.map((item, index) => (index === at ? spoilt(random, item, poison, name) : item))
   }
   const members = Object.entries(part)
-  if (members.length === 0 || luck() < 0.2) return { ...part, [name]: poison }
-  const [chosen] = pick(luck, members)
-  return Object.fromEntries(members.map(([key, item]) => [key, key === chosen ? spoilt(luck, item, poison, name) : item]))
+  if (members.length === 0 || random.chance(0.2)) return { ...part, [name]: poison }
+  const [chosen] = random.pick(members)
+  return Object.fromEntries(members.map(([key, item]) => [key, key === chosen ? spoilt(random, item, poison, name) : item]))
 }

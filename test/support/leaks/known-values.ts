@@ -1,7 +1,6 @@
 /** What random requests are made of, and how they lean towards what the caller may do. */
 import type { Action } from '../../../src/core/policy/actions.ts'
-import type { Luck } from '../random/draws.ts'
-import { chance, pick } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
 import type { Oracle } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
@@ -26,26 +25,26 @@ export interface Knowledge {
 }
 
 /** A table in which the caller may sometimes do this, if there is one. */
-export function tableFor(luck: Luck, { tables, oracle }: Knowledge, action: Action): LeakTable {
+export function tableFor(random: SeededRandom, { tables, oracle }: Knowledge, action: Action): LeakTable {
   const apt = tables.filter((table) => table.columns.some((column) => oracle.couldEver(action, table, column)))
-  return pick(luck, apt.length > 0 && chance(luck, 0.9) ? apt : tables)
+  return random.pick(apt.length > 0 && random.chance(0.9) ? apt : tables)
 }
 
 /** Columns with which the caller may sometimes do this, or now and then any. */
-export function columnsFor(luck: Luck, { oracle }: Knowledge, table: LeakTable, action: Action): readonly LeakColumn[] {
+export function columnsFor(random: SeededRandom, { oracle }: Knowledge, table: LeakTable, action: Action): readonly LeakColumn[] {
   const apt = table.columns.filter((column) => oracle.couldEver(action, table, column))
-  return apt.length > 0 && chance(luck, 0.85) ? apt : table.columns
+  return apt.length > 0 && random.chance(0.85) ? apt : table.columns
 }
 
 /** A value for a column: new, guessed, null, or of another type. */
-export function valueFor(luck: Luck, known: Knowledge, table: LeakTable, column: LeakColumn): unknown {
-  if (column.name === 'region') return pick(luck, REGIONS)
-  if (column.name === 'grade') return pick(luck, GRADES)
+export function valueFor(random: SeededRandom, known: Knowledge, table: LeakTable, column: LeakColumn): unknown {
+  if (column.name === 'region') return random.pick(REGIONS)
+  if (column.name === 'grade') return random.pick(GRADES)
   const guesses = known.guessesFor(table, column)
-  const draw = luck()
-  if (draw < 0.45 && guesses.length > 0) return pick(luck, guesses)
+  const draw = random()
+  if (draw < 0.45 && guesses.length > 0) return random.pick(guesses)
   if (draw < 0.52) return null
-  if (draw < 0.57) return known.fresh(pick(luck, ['STRING', 'INTEGER', 'DATE', 'JSON'] as const))
+  if (draw < 0.57) return known.fresh(random.pick(['STRING', 'INTEGER', 'DATE', 'JSON'] as const))
   return known.fresh(column.form)
 }
 

@@ -2,8 +2,7 @@
 import type { Action } from '../../../src/core/policy/actions.ts'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { AskedRow } from '../policies/random-policies.ts'
-import type { Luck } from '../random/draws.ts'
-import { below, chance, pick } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
 import { shown } from './expectations.ts'
 import type { Oracle } from './oracle.ts'
@@ -28,7 +27,7 @@ export interface TwinRow {
 
 /** What rows are made of. */
 export interface TwinSource {
-  readonly luck: Luck
+  readonly random: SeededRandom
   readonly table: LeakTable
   readonly oracle: Oracle
   readonly mayBeAbsent: boolean
@@ -39,22 +38,22 @@ export interface TwinSource {
 
 /** A few rows of one table. */
 export function randomTwinRows(source: TwinSource): TwinRow[] {
-  return Array.from({ length: 3 + below(source.luck, 4) }, () => randomTwinRow(source))
+  return Array.from({ length: 3 + source.random.below(4) }, () => randomTwinRow(source))
 }
 
 function randomTwinRow(source: TwinSource): TwinRow {
-  const { luck, table } = source
-  const asked: AskedRow = { region: pick(luck, REGIONS), grade: pick(luck, GRADES) }
+  const { random, table } = source
+  const asked: AskedRow = { region: random.pick(REGIONS), grade: random.pick(GRADES) }
   const left = { ...asked, ...Object.fromEntries(table.secrets.map((column) => [column.name, someValue(source, column)])) }
   return isBeyond(source, asked) ? unseenRow(source, left) : seenRow(source, left, asked)
 }
 
 function someValue(source: TwinSource, column: LeakColumn): unknown {
-  return !drawsForItself(column) && chance(source.luck, 0.1) ? null : presentValue(source, column)
+  return !drawsForItself(column) && source.random.chance(0.1) ? null : presentValue(source, column)
 }
 
-function presentValue({ luck, kin, fresh }: TwinSource, { form, definition }: LeakColumn): unknown {
-  return definition.columnGroup !== undefined && chance(luck, 0.8) ? pick(luck, kin) : fresh(form)
+function presentValue({ random, kin, fresh }: TwinSource, { form, definition }: LeakColumn): unknown {
+  return definition.columnGroup !== undefined && random.chance(0.8) ? random.pick(kin) : fresh(form)
 }
 
 /** Values with tokens drawn in a format, or with rows of their own, each take luck or a number: were one missing, all later ones would be others. */
@@ -70,7 +69,7 @@ function isBeyond({ oracle, table }: TwinSource, asked: AskedRow): boolean {
 
 /** A row that is not there for him: something else altogether on the other side, or nothing. */
 function unseenRow(source: TwinSource, left: TwinFields): TwinRow {
-  const { luck, table, oracle, mayBeAbsent } = source
+  const { random, table, oracle, mayBeAbsent } = source
   const beyond = REGIONS.flatMap((region) => GRADES.map((grade) => ({ region, grade }))).filter((asked) =>
     isBeyond(source, asked),
   )
@@ -79,8 +78,8 @@ function unseenRow(source: TwinSource, left: TwinFields): TwinRow {
   return {
     table,
     left,
-    right: { ...pick(luck, beyond), ...secrets },
-    absent: mayBeAbsent && chance(luck, 0.4) ? pick(luck, ['left', 'right'] as const) : undefined,
+    right: { ...random.pick(beyond), ...secrets },
+    absent: mayBeAbsent && random.chance(0.4) ? random.pick(['left', 'right'] as const) : undefined,
     unguessed: new Set(unguessed),
     differences: 1,
   }
@@ -126,11 +125,11 @@ function isMetByWriting(oracle: Oracle, table: LeakTable, column: LeakColumn): b
 
 /** Another value that shows the same at MASKED, where that is ever shown; one that is there stays there, unless all of it is hidden. */
 function otherValue(source: TwinSource, column: LeakColumn, { value, asked }: { value: unknown; asked: AskedRow }): unknown {
-  const { luck, table, oracle } = source
+  const { random, table, oracle } = source
   const levels = situationsOf(source, asked).map((one) => oracle.level(table, column, one))
   if (levels.every((level) => level === undefined) && !drawsForItself(column) && !keepsToken(oracle, table, column)) {
-    if (chance(luck, 0.2)) return null
-    if (value === null) return chance(luck, 0.5) ? presentValue(source, column) : null
+    if (random.chance(0.2)) return null
+    if (value === null) return random.chance(0.5) ? presentValue(source, column) : null
   }
   if (value === null) return null
   const other = typeof value === 'boolean' ? !value : alike(value, presentValue(source, column), column)

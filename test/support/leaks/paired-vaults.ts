@@ -4,10 +4,8 @@ import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Caller } from '../../../src/index.ts'
 import type { RandomPolicy } from '../policies/random-policies.ts'
 import { randomCaller, randomPolicy } from '../policies/random-policies.ts'
-import type { Luck } from '../random/draws.ts'
-import { chance } from '../random/draws.ts'
-import type { SharedLuck } from '../random/run-seed.ts'
-import { sharedLuck } from '../random/run-seed.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
+import { type SharedEntropy, sharedEntropy } from '../random/shared-entropy.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import { openLoose } from '../vaults/open-untyped.ts'
 import type { CanaryForm } from './canaries.ts'
@@ -42,31 +40,35 @@ export interface Twins {
 /** One of the two. */
 interface Twin {
   readonly send: Send
-  readonly luck: SharedLuck
+  readonly random: SharedEntropy
   readonly stored: readonly { readonly row: TwinRow; readonly id: string; readonly tokens: Readonly<Record<string, string>> }[]
 }
 
 /** Opens a random pair; undefined where the caller sees so much that nothing could differ. */
-export async function openTwins(luck: Luck, seed: string, { layer, granted = [] }: TwinOptions = {}): Promise<Twins | undefined> {
-  const tables = randomTables(luck)
-  const policy = randomPolicy(luck, tables)
-  const caller = randomCaller(luck)
+export async function openTwins(
+  random: SeededRandom,
+  seed: string,
+  { layer, granted = [] }: TwinOptions = {},
+): Promise<Twins | undefined> {
+  const tables = randomTables(random)
+  const policy = randomPolicy(random, tables)
+  const caller = randomCaller(random)
   const oracle = createOracle(policy, caller)
-  const fresh = (form: CanaryForm) => freshValue(luck, form)
+  const fresh = (form: CanaryForm) => freshValue(random, form)
   const mayAudit = caller.roles.some((role) => policy[role]?.some(mentionsAudit))
   const kin = [fresh('STRING'), fresh('STRING'), fresh('STRING')]
-  const rows = tables.flatMap((table) => randomTwinRows({ luck, table, oracle, fresh, kin, mayBeAbsent: !mayAudit }))
+  const rows = tables.flatMap((table) => randomTwinRows({ random, table, oracle, fresh, kin, mayBeAbsent: !mayAudit }))
   const differences = rows.reduce((sum, row) => sum + row.differences, 0)
   if (differences === 0) return undefined
   const really = Object.fromEntries(Object.entries(policy).map(([role, statements]) => [role, [...statements, ...granted]]))
-  const audit = chance(luck, 0.3) || mayAudit ? 'on' : 'off'
+  const audit = random.chance(0.3) || mayAudit ? 'on' : 'off'
 
   async function openTwin(side: 'left' | 'right'): Promise<Twin> {
-    const shared = sharedLuck(seed)
+    const shared = sharedEntropy(seed)
     const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy: really, entropy: shared, audit })
     const direct = senderOf(vault, vault.as(caller), caller)
     const send = layer === undefined ? direct : layer(direct, senderOf(vault, session, caller))
-    return { send, luck: shared, stored: await fill(session, shared, { tables, rows, side }) }
+    return { send, random: shared, stored: await fill(session, shared, { tables, rows, side }) }
   }
 
   const [left, right] = [await openTwin('left'), await openTwin('right')]
@@ -79,8 +81,8 @@ export async function openTwins(luck: Luck, seed: string, { layer, granted = [] 
 function inBoth(twins: readonly Twin[], first: number, taken: string[]): Twins['step'] {
   let number = first
   return async (request) => {
-    const outcomes = twins.map(({ send, luck }) => {
-      luck.begin(number)
+    const outcomes = twins.map(({ send, random }) => {
+      random.begin(number)
       return outcomeOf(send, request, taken)
     })
     number++
@@ -100,10 +102,10 @@ interface Filling {
 }
 
 /** Inserts the rows of one side, and deletes again what is not to be there. */
-async function fill(owner: LooseSession, luck: SharedLuck, { tables, rows, side }: Filling): Promise<Twin['stored']> {
+async function fill(owner: LooseSession, random: SharedEntropy, { tables, rows, side }: Filling): Promise<Twin['stored']> {
   const stored: { row: TwinRow; id: string; tokens: Readonly<Record<string, string>> }[] = []
   for (const [step, table] of tables.entries()) {
-    luck.begin(step)
+    random.begin(step)
     const own = rows.filter((row) => row.table === table)
     const { records } = await owner.insert(
       table.name,

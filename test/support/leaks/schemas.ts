@@ -1,7 +1,6 @@
 /** Random tables for the laws of secrecy: columns of every type, plain and sealed, with every kind of token, looked up or not. */
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
-import type { Luck } from '../random/draws.ts'
-import { below, chance, pick, some } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
 
 /** A column under watch. */
@@ -43,10 +42,10 @@ const FORMS: readonly CanaryForm[] = [
 const LEVELS = ['PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
 
 /** One table or two. */
-export function randomTables(luck: Luck): LeakTable[] {
-  return some(luck, ['persons', 'orders'], 1 + below(luck, 2)).map((name) => {
-    const secrets = Array.from({ length: 3 + below(luck, 5) }, (_, index) => randomColumn(luck, `c${index}`))
-    return { name, secrets, columns: [...askedColumns(luck), ...secrets] }
+export function randomTables(random: SeededRandom): LeakTable[] {
+  return random.sample(['persons', 'orders'], 1 + random.below(2)).map((name) => {
+    const secrets = Array.from({ length: 3 + random.below(5) }, (_, index) => randomColumn(random, `c${index}`))
+    return { name, secrets, columns: [...askedColumns(random), ...secrets] }
   })
 }
 
@@ -72,31 +71,31 @@ export function isStable({ definition: { token } }: LeakColumn): boolean {
   return typeof token === 'object' && 'stable' in token && token.stable === true
 }
 
-function askedColumns(luck: Luck): LeakColumn[] {
-  const keeping = () => pick(luck, [{ encrypted: false }, { encrypted: false, index: true }, { searchable: true }, {}])
-  const level = () => ({ redaction: pick(luck, LEVELS) })
+function askedColumns(random: SeededRandom): LeakColumn[] {
+  const keeping = () => random.pick([{ encrypted: false }, { encrypted: false, index: true }, { searchable: true }, {}])
+  const level = () => ({ redaction: random.pick(LEVELS) })
   return [
     { name: 'region', form: 'STRING', definition: { type: 'STRING', ...keeping(), ...level() } },
     { name: 'grade', form: 'INTEGER', definition: { type: 'INTEGER', ...keeping(), ...level() } },
   ]
 }
 
-function randomColumn(luck: Luck, name: string): LeakColumn {
-  const form = pick(luck, FORMS)
-  const redaction = { redaction: pick(luck, LEVELS) }
-  if (form === 'CARD') return { name, form, definition: { type: 'STRING', ...redaction, ...cardOptions(luck) } }
-  if (form === 'EMAIL') return { name, form, definition: { type: 'STRING', ...redaction, ...emailOptions(luck) } }
-  if (form === 'STRING') return { name, form, definition: { type: 'STRING', ...redaction, ...textOptions(luck) } }
+function randomColumn(random: SeededRandom, name: string): LeakColumn {
+  const form = random.pick(FORMS)
+  const redaction = { redaction: random.pick(LEVELS) }
+  if (form === 'CARD') return { name, form, definition: { type: 'STRING', ...redaction, ...cardOptions(random) } }
+  if (form === 'EMAIL') return { name, form, definition: { type: 'STRING', ...redaction, ...emailOptions(random) } }
+  if (form === 'STRING') return { name, form, definition: { type: 'STRING', ...redaction, ...textOptions(random) } }
   const isList = form === 'JSON' || form === 'ARRAY'
-  const plain = isList ? {} : { index: chance(luck, 0.5) }
-  const keeping = chance(luck, 0.25) ? { encrypted: false, ...plain } : sealedOptions(luck, form !== 'BOOL')
-  const token = chance(luck, 0.4) ? { token: pick(luck, ['random', { kind: 'random', stable: true }] as const) } : {}
+  const plain = isList ? {} : { index: random.chance(0.5) }
+  const keeping = random.chance(0.25) ? { encrypted: false, ...plain } : sealedOptions(random, form !== 'BOOL')
+  const token = random.chance(0.4) ? { token: random.pick(['random', { kind: 'random', stable: true }] as const) } : {}
   return { name, form, definition: { type: form, ...redaction, ...keeping, ...token } }
 }
 
-function sealedOptions(luck: Luck, mayBeUnique: boolean): { readonly unique?: boolean; readonly searchable?: boolean } {
-  if (mayBeUnique && chance(luck, 0.25)) return { unique: true }
-  return chance(luck, 0.3) ? { searchable: true } : {}
+function sealedOptions(random: SeededRandom, mayBeUnique: boolean): { readonly unique?: boolean; readonly searchable?: boolean } {
+  if (mayBeUnique && random.chance(0.25)) return { unique: true }
+  return random.chance(0.3) ? { searchable: true } : {}
 }
 
 const TEXT_MASKS = [
@@ -105,33 +104,33 @@ const TEXT_MASKS = [
   { find: '[a-z]+', replace: '#' },
 ] as const
 
-function textOptions(luck: Luck): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
-  if (chance(luck, 0.2)) return { token: { kind: 'transient', ttlMinutes: 60 } }
+function textOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
+  if (random.chance(0.2)) return { token: { kind: 'transient', ttlMinutes: 60 } }
   // Members of a group agree on everything, so all of its columns are alike.
-  if (chance(luck, 0.25)) return { token: 'deterministic', columnGroup: 'kin' }
-  const mask = chance(luck, 0.5) ? { mask: pick(luck, TEXT_MASKS) } : {}
-  if (chance(luck, 0.2)) return { ...mask, encrypted: false, index: chance(luck, 0.5) }
-  const token = pick(luck, ['random', 'deterministic', { kind: 'random', stable: true }, undefined] as const)
-  return { ...mask, ...sealedOptions(luck, true), ...(token === undefined ? {} : { token }) }
+  if (random.chance(0.25)) return { token: 'deterministic', columnGroup: 'kin' }
+  const mask = random.chance(0.5) ? { mask: random.pick(TEXT_MASKS) } : {}
+  if (random.chance(0.2)) return { ...mask, encrypted: false, index: random.chance(0.5) }
+  const token = random.pick(['random', 'deterministic', { kind: 'random', stable: true }, undefined] as const)
+  return { ...mask, ...sealedOptions(random, true), ...(token === undefined ? {} : { token }) }
 }
 
-function cardOptions(luck: Luck): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
+function cardOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
   const format = { preset: 'card', keepFirst: 4 } as const
-  const kind = pick(luck, ['formatPreserving', 'deterministicFormatPreserving', undefined] as const)
+  const kind = random.pick(['formatPreserving', 'deterministicFormatPreserving', undefined] as const)
   return {
-    ...sealedOptions(luck, true),
-    ...(chance(luck, 0.5) ? { mask: { preset: 'card' } as const } : {}),
+    ...sealedOptions(random, true),
+    ...(random.chance(0.5) ? { mask: { preset: 'card' } as const } : {}),
     ...(kind === undefined
       ? {}
-      : { token: kind === 'formatPreserving' ? { kind, format, stable: chance(luck, 0.4) } : { kind, format } }),
+      : { token: kind === 'formatPreserving' ? { kind, format, stable: random.chance(0.4) } : { kind, format } }),
   }
 }
 
-function emailOptions(luck: Luck): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
+function emailOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
   return {
-    ...sealedOptions(luck, true),
+    ...sealedOptions(random, true),
     normalise: ['trim', 'lowercase'],
-    ...(chance(luck, 0.5) ? { mask: { preset: 'email' } as const } : {}),
-    ...(chance(luck, 0.5) ? { token: { kind: 'formatPreserving', format: { preset: 'email' } } as const } : {}),
+    ...(random.chance(0.5) ? { mask: { preset: 'email' } as const } : {}),
+    ...(random.chance(0.5) ? { token: { kind: 'formatPreserving', format: { preset: 'email' } } as const } : {}),
   }
 }

@@ -4,8 +4,7 @@ import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Caller } from '../../../src/index.ts'
 import type { LeakTable } from '../leaks/schemas.ts'
-import type { Luck } from '../random/draws.ts'
-import { below, chance, pick, some } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** What conditions know of a row. */
 export interface AskedRow {
@@ -34,12 +33,12 @@ export const CONDITIONS: Readonly<Record<string, (row: AskedRow, facts: Facts) =
 export type RandomPolicy = Readonly<Record<string, readonly StatementDefinition[]>>
 
 /** A policy of three roles. */
-export function randomPolicy(luck: Luck, tables: readonly LeakTable[]): RandomPolicy {
+export function randomPolicy(random: SeededRandom, tables: readonly LeakTable[]): RandomPolicy {
   const roles = ['clerk', 'agent', 'robot']
   return Object.fromEntries(
     roles.map((role) => {
-      const statements = Array.from({ length: 2 + below(luck, 4) }, () => randomStatement(luck, tables))
-      return [role, chance(luck, 0.2) ? [...statements, AUDITOR] : statements]
+      const statements = Array.from({ length: 2 + random.below(4) }, () => randomStatement(random, tables))
+      return [role, random.chance(0.2) ? [...statements, AUDITOR] : statements]
     }),
   )
 }
@@ -51,12 +50,12 @@ export function textOf({ effect, actions, on, ...rest }: StatementDefinition): s
 }
 
 /** Someone who holds one role or two; sometimes the audit trail is his to read, which is a role of the random policy too. */
-export function randomCaller(luck: Luck): Caller {
-  const roles = some(luck, ['clerk', 'agent', 'robot'], 1 + below(luck, 2))
-  const home = pick(luck, ['north', 'south', 'east', undefined])
+export function randomCaller(random: SeededRandom): Caller {
+  const roles = random.sample(['clerk', 'agent', 'robot'], 1 + random.below(2))
+  const home = random.pick(['north', 'south', 'east', undefined])
   return {
     actor: 'limited@acme.example',
-    actorType: pick(luck, ['USER', 'SERVICE_ACCOUNT']),
+    actorType: random.pick(['USER', 'SERVICE_ACCOUNT']),
     roles,
     ...(home === undefined ? {} : { context: { home } }),
   }
@@ -68,15 +67,15 @@ const AUDITOR: StatementDefinition = { effect: 'ALLOW', actions: ['AUDIT'], on: 
 const READING: readonly Action[] = ['READ', 'READ', 'READ', 'DETOKENIZATION', 'SEARCH', 'TOKENIZATION']
 const WRITING: readonly Action[] = ['CREATE', 'UPDATE', 'DELETE']
 
-function randomStatement(luck: Luck, tables: readonly LeakTable[]): StatementDefinition {
-  const actions = randomActions(luck)
-  const isWhole = chance(luck, 0.1)
-  const on = isWhole ? ['*'] : randomPlaces(luck, pick(luck, tables))
-  const where = !isWhole && chance(luck, 0.45) ? { where: pick(luck, Object.keys(CONDITIONS)) } : {}
+function randomStatement(random: SeededRandom, tables: readonly LeakTable[]): StatementDefinition {
+  const actions = randomActions(random)
+  const isWhole = random.chance(0.1)
+  const on = isWhole ? ['*'] : randomPlaces(random, random.pick(tables))
+  const where = !isWhole && random.chance(0.45) ? { where: random.pick(Object.keys(CONDITIONS)) } : {}
   const stated = { actions: isWhole ? actions : withoutAudit(actions), on, ...where }
-  if (chance(luck, 0.2)) return { effect: 'DENY', ...stated }
+  if (random.chance(0.2)) return { effect: 'DENY', ...stated }
   const reads = stated.actions.some((action) => action === 'READ' || action === 'ALL')
-  const redaction = pick(luck, ['PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED', 'DEFAULT', undefined] as const)
+  const redaction = random.pick(['PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED', 'DEFAULT', undefined] as const)
   return { effect: 'ALLOW', ...stated, ...(reads && redaction !== undefined ? { redaction } : {}) }
 }
 
@@ -86,22 +85,21 @@ function withoutAudit(actions: StatementDefinition['actions']): StatementDefinit
   return kept.includes('ALL') ? ['ALL'] : kept.flatMap((action) => (action === 'ALL' ? [] : [action]))
 }
 
-function randomActions(luck: Luck): StatementDefinition['actions'] {
-  if (chance(luck, 0.1)) return ['ALL']
-  const drawn: Action[] = [pick(luck, chance(luck, 0.6) ? READING : WRITING)]
+function randomActions(random: SeededRandom): StatementDefinition['actions'] {
+  if (random.chance(0.1)) return ['ALL']
+  const drawn: Action[] = [random.pick(random.chance(0.6) ? READING : WRITING)]
   drawn.push(
-    ...some(
-      luck,
-      ACTIONS.filter((action) => action !== 'AUDIT' || chance(luck, 0.3)),
-      1 + below(luck, 3),
+    ...random.sample(
+      ACTIONS.filter((action) => action !== 'AUDIT' || random.chance(0.3)),
+      1 + random.below(3),
     ),
   )
   const distinct = [...new Set(drawn)]
   return distinct.every((action) => action === 'AUDIT') ? ['READ', 'AUDIT'] : distinct
 }
 
-function randomPlaces(luck: Luck, table: LeakTable): string[] {
-  if (chance(luck, 0.4)) return [`${table.name}.*`]
-  const names = some(luck, table.columns, 1 + below(luck, table.columns.length)).map((column) => column.name)
+function randomPlaces(random: SeededRandom, table: LeakTable): string[] {
+  if (random.chance(0.4)) return [`${table.name}.*`]
+  const names = random.sample(table.columns, 1 + random.below(table.columns.length)).map((column) => column.name)
   return names.map((name) => `${table.name}.${name}`)
 }

@@ -3,7 +3,7 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import { createVault, defineSchema } from '../../../src/index.ts'
-import type { Luck } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose } from '../vaults/open-untyped.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 import type { World } from './fixture.ts'
@@ -30,7 +30,7 @@ export type OpenSubject = (world: World) => Promise<Subject>
 
 /** What a run compares. */
 export interface Contest {
-  readonly luck: Luck
+  readonly random: SeededRandom
   readonly open: OpenSubject
   readonly shadowers: readonly Shadower[]
   /** Comparisons of one answer with one other engine's, at least. */
@@ -73,13 +73,13 @@ export async function compareEngines(contest: Contest): Promise<Outcome> {
   const tally: Tally = { byEngine: {}, comparisons: 0, faults: [] }
   let worlds = 0
   while (tally.comparisons < contest.comparisons && tally.faults.length < contest.mostFaults) {
-    const world = drawWorld(contest.luck)
+    const world = drawWorld(contest.random)
     worlds++
     const subject = await contest.open(world)
     const shadows = await Promise.all(contest.shadowers.map((shadower) => shadower.shadow(world)))
     const scene = { world, subject, shadows: shadows.filter((shadow) => shadow !== undefined) }
     for (let asked = 0; asked < contest.queries && tally.faults.length < contest.mostFaults; asked++) {
-      await compareOnce(contest.luck, scene, tally)
+      await compareOnce(contest.random, scene, tally)
     }
     await subject.close()
   }
@@ -99,11 +99,11 @@ interface Scene {
 }
 
 /** Asks one query of everybody. */
-async function compareOnce(luck: Luck, { world, subject, shadows }: Scene, tally: Tally): Promise<void> {
-  const query = drawQuery(luck, world)
+async function compareOnce(random: SeededRandom, { world, subject, shadows }: Scene, tally: Tally): Promise<void> {
+  const query = drawQuery(random, world)
   let sql = ''
   const print = (asked: RandomQuery): string => {
-    sql = printQuery(vaultDialect(luck, asked), asked)
+    sql = printQuery(vaultDialect(random, asked), asked)
     return sql
   }
   const answer = await subject.ask(query, print).catch((error: unknown) => `is not answered: ${String(error)}`)

@@ -1,8 +1,7 @@
 /** Random schemas with random rows: few different values, so that joins and comparisons meet, and among them the nasty ones. */
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
-import type { Luck } from '../random/draws.ts'
-import { below, chance, pick, some } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** A value of a world: integers are bigints, moments are in UTC with at most six decimals. */
 export type WorldValue = JsonValue | bigint
@@ -93,32 +92,32 @@ const MOST_ROWS = 14
 const TALL_ROWS = 260
 
 /** Draws a world of one to three tables. */
-export function drawWorld(luck: Luck): World {
-  const hasNul = chance(luck, 0.1)
-  const hasBackslash = chance(luck, 0.2)
-  const isWide = chance(luck, 0.25)
-  const isTall = chance(luck, 0.05)
+export function drawWorld(random: SeededRandom): World {
+  const hasNul = random.chance(0.1)
+  const hasBackslash = random.chance(0.2)
+  const isWide = random.chance(0.25)
+  const isTall = random.chance(0.05)
   const texts = [
-    ...some(luck, TEXTS, 4 + below(luck, 8)),
-    ...(chance(luck, 0.3) ? some(luck, HIGH_TEXTS, 4) : []),
-    ...(hasBackslash ? some(luck, BACKSLASHED, 3) : []),
+    ...random.sample(TEXTS, 4 + random.below(8)),
+    ...(random.chance(0.3) ? random.sample(HIGH_TEXTS, 4) : []),
+    ...(hasBackslash ? random.sample(BACKSLASHED, 3) : []),
     ...(hasNul ? WITH_NUL : []),
   ]
   const pools = {
     STRING: texts,
-    INTEGER: [...some(luck, INTEGERS, 5), ...(isWide ? some(luck, WIDE_INTEGERS, 4) : [])],
-    FLOAT: [...some(luck, FLOATS, 5), ...(isWide ? some(luck, WIDE_FLOATS, 4) : [])],
+    INTEGER: [...random.sample(INTEGERS, 5), ...(isWide ? random.sample(WIDE_INTEGERS, 4) : [])],
+    FLOAT: [...random.sample(FLOATS, 5), ...(isWide ? random.sample(WIDE_FLOATS, 4) : [])],
     BOOL: [true, false],
-    DATE: some(luck, DATES, 4),
-    TIME: some(luck, TIMES, 4),
-    DATETIME: some(luck, MOMENTS, 4),
-    JSON: some(luck, JSONS, 5),
-    ARRAY: some(luck, ARRAYS, 3),
+    DATE: random.sample(DATES, 4),
+    TIME: random.sample(TIMES, 4),
+    DATETIME: random.sample(MOMENTS, 4),
+    JSON: random.sample(JSONS, 5),
+    ARRAY: random.sample(ARRAYS, 3),
   }
-  const names = some(luck, TABLE_NAMES, 1 + below(luck, 3))
+  const names = random.sample(TABLE_NAMES, 1 + random.below(3))
   // Members of the one group are made alike, whichever table they are in.
-  const normalise = chance(luck, 0.3) ? { normalise: ['trim', 'lowercase'] as const } : {}
-  const tables = names.map((name, at) => drawTable(luck, name, { pools, normalise, isTall: isTall && at === 0 }))
+  const normalise = random.chance(0.3) ? { normalise: ['trim', 'lowercase'] as const } : {}
+  const tables = names.map((name, at) => drawTable(random, name, { pools, normalise, isTall: isTall && at === 0 }))
   return { tables, pools, hasNul, hasBackslash, isWide, isTall }
 }
 
@@ -128,23 +127,23 @@ interface Making {
   readonly isTall: boolean
 }
 
-function drawTable(luck: Luck, name: string, making: Making): WorldTable {
-  const columns = some(luck, COLUMN_NAMES, 2 + below(luck, 5)).map((column) => drawColumn(luck, column, making))
-  const nulls = luck() * 0.5
-  const count = making.isTall ? TALL_ROWS : chance(luck, 0.07) ? 0 : 1 + below(luck, MOST_ROWS)
+function drawTable(random: SeededRandom, name: string, making: Making): WorldTable {
+  const columns = random.sample(COLUMN_NAMES, 2 + random.below(5)).map((column) => drawColumn(random, column, making))
+  const nulls = random() * 0.5
+  const count = making.isTall ? TALL_ROWS : random.chance(0.07) ? 0 : 1 + random.below(MOST_ROWS)
   const rows = Array.from({ length: count }, () =>
-    columns.map(({ type }) => (chance(luck, nulls) ? null : pick(luck, making.pools[type]))),
+    columns.map(({ type }) => (random.chance(nulls) ? null : random.pick(making.pools[type]))),
   )
   return { name, columns, rows }
 }
 
-function drawColumn(luck: Luck, name: string, { normalise }: Making): WorldColumn {
-  const type = pick(luck, TYPES)
+function drawColumn(random: SeededRandom, name: string, { normalise }: Making): WorldColumn {
+  const type = random.pick(TYPES)
   const shown = { redaction: 'PLAIN_TEXT' } as const
-  const keeping = chance(luck, 0.4)
-    ? { encrypted: false, index: type !== 'JSON' && type !== 'ARRAY' && chance(luck, 0.4) }
-    : { searchable: chance(luck, 0.5), ...(chance(luck, 0.15) ? { token: 'deterministic' as const } : {}) }
-  if (type === 'STRING' && chance(luck, 0.4)) {
+  const keeping = random.chance(0.4)
+    ? { encrypted: false, index: type !== 'JSON' && type !== 'ARRAY' && random.chance(0.4) }
+    : { searchable: random.chance(0.5), ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
+  if (type === 'STRING' && random.chance(0.4)) {
     // Two columns of one group have digests that can be compared with each other.
     return { name, type, definition: { type, ...shown, searchable: true, columnGroup: 'texts', ...normalise } }
   }

@@ -1,6 +1,6 @@
 /** Parts what a query reads by a condition, its negation and its being unknown, and checks that the parts make the whole. */
+import type { SeededRandom } from '../random/seeded-random.ts'
 
-import type { Luck } from '../random/draws.ts'
 import { MOST_RECORDS } from './compare.ts'
 import type { OpenSubject, Subject } from './differential.ts'
 import { described } from './differential.ts'
@@ -21,7 +21,7 @@ const MOST_ROWS = 100
 
 /** What a run checks. */
 export interface Partitioning {
-  readonly luck: Luck
+  readonly random: SeededRandom
   readonly open: OpenSubject
   readonly worlds: number
   /** Conditions for each world. */
@@ -42,7 +42,7 @@ export async function partition(run: Partitioning): Promise<Outcome> {
   const faults: string[] = []
   let conditions = 0
   for (let at = 0; at < run.worlds && faults.length < run.mostFaults; at++) {
-    const world = drawWorld(run.luck)
+    const world = drawWorld(run.random)
     const subject = await run.open(world)
     for (let asked = 0; asked < run.conditions; asked++) {
       const fault = await partitionOnce(run, world, subject)
@@ -62,12 +62,12 @@ interface Parted {
   readonly parts: readonly Reading[]
 }
 
-async function partitionOnce({ luck, depth }: Partitioning, world: World, subject: Subject): Promise<string | undefined> {
-  const whole = { ...drawReading(luck, world), where: undefined }
-  const condition = drawPredicate(luck, { world, sources: sourcesOf(whole), depth })
+async function partitionOnce({ random, depth }: Partitioning, world: World, subject: Subject): Promise<string | undefined> {
+  const whole = { ...drawReading(random, world), where: undefined }
+  const condition = drawPredicate(random, { world, sources: sourcesOf(whole), depth })
   const wheres: readonly Predicate[] = [condition, { kind: 'not', operand: condition }, unknownOf(condition)]
   const parted = { whole, parts: wheres.map((where) => ({ ...whole, where })) }
-  const print = (query: RandomQuery): string => printQuery(vaultDialect(luck, query), query)
+  const print = (query: RandomQuery): string => printQuery(vaultDialect(random, query), query)
   const ask = (query: RandomQuery): Promise<Answer> => subject.ask(query, print)
   const difference = await mismatch(ask, parted).catch((error: unknown) => `is not answered: ${String(error)}`)
   if (difference === undefined) return undefined

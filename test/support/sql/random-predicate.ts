@@ -1,7 +1,6 @@
 /** Random conditions whose terms fit each other. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { Luck } from '../random/draws.ts'
-import { below, chance, pick } from '../random/draws.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
 import type { World } from './fixture.ts'
 import type { ColumnTerm, Predicate, Source, Term } from './query-tree.ts'
 import { columnsOf, isCompared } from './query-tree.ts'
@@ -18,8 +17,8 @@ export interface Subject {
 }
 
 /** Draws a condition. */
-export function drawPredicate(luck: Luck, { world, sources, depth = DEPTH }: Subject): Predicate {
-  return draw(luck, { world, columns: sources.flatMap(columnsOf) }, depth)
+export function drawPredicate(random: SeededRandom, { world, sources, depth = DEPTH }: Subject): Predicate {
+  return draw(random, { world, columns: sources.flatMap(columnsOf) }, depth)
 }
 
 interface Scene {
@@ -27,51 +26,51 @@ interface Scene {
   readonly columns: readonly ColumnTerm[]
 }
 
-function draw(luck: Luck, scene: Scene, depth: number): Predicate {
-  if (depth === 0 || chance(luck, 0.45)) return drawSimple(luck, scene)
-  if (chance(luck, 0.25)) return { kind: 'not', operand: draw(luck, scene, depth - 1) }
-  const operands = Array.from({ length: 2 + below(luck, 2) }, () => draw(luck, scene, depth - 1))
-  return { kind: pick(luck, ['and', 'or'] as const), operands }
+function draw(random: SeededRandom, scene: Scene, depth: number): Predicate {
+  if (depth === 0 || random.chance(0.45)) return drawSimple(random, scene)
+  if (random.chance(0.25)) return { kind: 'not', operand: draw(random, scene, depth - 1) }
+  const operands = Array.from({ length: 2 + random.below(2) }, () => draw(random, scene, depth - 1))
+  return { kind: random.pick(['and', 'or'] as const), operands }
 }
 
-function drawSimple(luck: Luck, scene: Scene): Predicate {
-  const part = luck()
+function drawSimple(random: SeededRandom, scene: Scene): Predicate {
+  const part = random()
   const json = scene.columns.filter(({ column }) => column.type === 'JSON' && column.definition.encrypted !== false)
-  if (part < 0.03) return { kind: 'truth', truth: pick(luck, [true, false, undefined]) }
-  if (part < 0.13) return { kind: 'isNull', isNegated: chance(luck, 0.5), term: pick(luck, scene.columns) }
+  if (part < 0.03) return { kind: 'truth', truth: random.pick([true, false, undefined]) }
+  if (part < 0.13) return { kind: 'isNull', isNegated: random.chance(0.5), term: random.pick(scene.columns) }
   if (part < 0.2 && json.length > 0)
-    return { kind: 'hasKey', term: pick(luck, json), key: pick(luck, ['a', 'A', 'b', 'é', 'zz', 'a b']) }
-  if (part < 0.4) return drawLike(luck, scene) ?? drawCompare(luck, scene)
-  return drawCompare(luck, scene)
+    return { kind: 'hasKey', term: random.pick(json), key: random.pick(['a', 'A', 'b', 'é', 'zz', 'a b']) }
+  if (part < 0.4) return drawLike(random, scene) ?? drawCompare(random, scene)
+  return drawCompare(random, scene)
 }
 
-function drawCompare(luck: Luck, scene: Scene): Predicate {
-  const operator = pick(luck, OPERATORS)
-  if (chance(luck, 0.03)) return { kind: 'compare', operator, ...literals(luck, scene.world) }
+function drawCompare(random: SeededRandom, scene: Scene): Predicate {
+  const operator = random.pick(OPERATORS)
+  if (random.chance(0.03)) return { kind: 'compare', operator, ...literals(random, scene.world) }
   const compared = scene.columns.filter(({ column }) => isCompared(column.type))
-  if (compared.length === 0) return { kind: 'isNull', isNegated: chance(luck, 0.5), term: pick(luck, scene.columns) }
-  const one = pick(luck, compared)
-  const other = drawOther(luck, scene, one)
-  return chance(luck, 0.7)
+  if (compared.length === 0) return { kind: 'isNull', isNegated: random.chance(0.5), term: random.pick(scene.columns) }
+  const one = random.pick(compared)
+  const other = drawOther(random, scene, one)
+  return random.chance(0.7)
     ? { kind: 'compare', operator, left: one, right: other }
     : { kind: 'compare', operator, left: other, right: one }
 }
 
-function literals(luck: Luck, { pools }: World): { readonly left: Term; readonly right: Term } {
-  if (chance(luck, 0.5)) return { left: drawNumber(luck, pools, 'INTEGER'), right: drawNumber(luck, pools, 'FLOAT') }
-  return { left: value('STRING', pick(luck, pools.STRING)), right: value('STRING', pick(luck, pools.STRING)) }
+function literals(random: SeededRandom, { pools }: World): { readonly left: Term; readonly right: Term } {
+  if (random.chance(0.5)) return { left: drawNumber(random, pools, 'INTEGER'), right: drawNumber(random, pools, 'FLOAT') }
+  return { left: value('STRING', random.pick(pools.STRING)), right: value('STRING', random.pick(pools.STRING)) }
 }
 
 /** What stands beside a column: another column, null, or a value of its pool. */
-function drawOther(luck: Luck, { world, columns }: Scene, { column }: ColumnTerm): Term {
+function drawOther(random: SeededRandom, { world, columns }: Scene, { column }: ColumnTerm): Term {
   const isNumber = (type: ColumnTypeName): boolean => type === 'INTEGER' || type === 'FLOAT'
-  if (chance(luck, 0.25)) {
+  if (random.chance(0.25)) {
     const fitting = columns.filter(({ column: { type } }) => type === column.type || (isNumber(type) && isNumber(column.type)))
-    return pick(luck, fitting)
+    return random.pick(fitting)
   }
-  if (chance(luck, 0.04)) return { kind: 'null' }
-  if (isNumber(column.type) && chance(luck, 0.75)) return drawNumber(luck, world.pools, column.type)
-  return value(column.type, pick(luck, world.pools[column.type]))
+  if (random.chance(0.04)) return { kind: 'null' }
+  if (isNumber(column.type) && random.chance(0.75)) return drawNumber(random, world.pools, column.type)
+  return value(column.type, random.pick(world.pools[column.type]))
 }
 
 function value(type: ColumnTypeName, of: World['pools'][ColumnTypeName][number]): Term {
@@ -79,35 +78,35 @@ function value(type: ColumnTypeName, of: World['pools'][ColumnTypeName][number])
 }
 
 /** A number in one of the ways numbers are written, in the pool or beside it. */
-function drawNumber(luck: Luck, pools: World['pools'], type: ColumnTypeName): Term {
-  if (chance(luck, 0.15))
-    return { kind: 'number', text: pick(luck, ['.5', '1e2', '1.0', '-2.50', '4.2e1', '-0', '0.0', '1e30', '-1E3', '2.']) }
-  return { kind: 'number', text: String(pick(luck, pools[type])).replace('e+', 'e') }
+function drawNumber(random: SeededRandom, pools: World['pools'], type: ColumnTypeName): Term {
+  if (random.chance(0.15))
+    return { kind: 'number', text: random.pick(['.5', '1e2', '1.0', '-2.50', '4.2e1', '-0', '0.0', '1e30', '-1E3', '2.']) }
+  return { kind: 'number', text: String(random.pick(pools[type])).replace('e+', 'e') }
 }
 
-function drawLike(luck: Luck, { world, columns }: Scene): Predicate | undefined {
+function drawLike(random: SeededRandom, { world, columns }: Scene): Predicate | undefined {
   const texts = columns.filter(({ column }) => column.type === 'STRING')
   if (texts.length === 0 || world.hasNul) return undefined
-  const like = { kind: 'like', ignoresCase: chance(luck, 0.35), isNegated: chance(luck, 0.3) } as const
+  const like = { kind: 'like', ignoresCase: random.chance(0.35), isNegated: random.chance(0.3) } as const
   // A text of a world with backslashes is no pattern: it may end in the middle of an escape.
-  if (!world.hasBackslash && chance(luck, 0.12)) {
-    const left = chance(luck, 0.5) ? pick(luck, texts) : value('STRING', pick(luck, world.pools.STRING))
-    return { ...like, left, right: pick(luck, texts) }
+  if (!world.hasBackslash && random.chance(0.12)) {
+    const left = random.chance(0.5) ? random.pick(texts) : value('STRING', random.pick(world.pools.STRING))
+    return { ...like, left, right: random.pick(texts) }
   }
-  return { ...like, left: pick(luck, texts), right: value('STRING', drawPattern(luck, world)) }
+  return { ...like, left: random.pick(texts), right: value('STRING', drawPattern(random, world)) }
 }
 
 /** A pattern made of a text of the world: pieces taken out for wildcards, case changed, signs escaped. */
-function drawPattern(luck: Luck, world: World): string {
-  const characters = [...String(pick(luck, world.pools.STRING))]
+function drawPattern(random: SeededRandom, world: World): string {
+  const characters = [...String(random.pick(world.pools.STRING))]
   const steps = characters.map((character) => {
-    const part = luck()
+    const part = random()
     if (part < 0.15) return '_'
     if (part < 0.25) return '%'
     if (character === '\\' || part > 0.95) return `\\${character}`
     if (character === '%' || character === '_') return part < 0.8 ? `\\${character}` : character
     if (part > 0.35) return character
-    return chance(luck, 0.5) ? character.toUpperCase() : character.toLowerCase()
+    return random.chance(0.5) ? character.toUpperCase() : character.toLowerCase()
   })
-  return `${chance(luck, 0.3) ? '%' : ''}${steps.join('')}${chance(luck, 0.3) ? '%' : ''}`
+  return `${random.chance(0.3) ? '%' : ''}${steps.join('')}${random.chance(0.3) ? '%' : ''}`
 }

@@ -1,14 +1,12 @@
 /** Values for every token format, and what each format promises of the token of a value, judged without its code. */
 import type { TokenFormatDefinition } from '../../../src/core/tokens/token-formats.ts'
-
-/** Luck for making values: numbers from 0 up to 1. */
-export type Random = () => number
+import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** One definition with values it accepts and its promises. */
 export interface TokenFormatSample {
   readonly definition: TokenFormatDefinition
   /** A value it accepts; deterministic ones too. There are far more than 10,000. */
-  readonly value: (random: Random) => string
+  readonly value: (random: SeededRandom) => string
   /** Whether the token has the form that the format promises for this value. */
   readonly keeps: (value: string, token: string) => boolean
   /** Whether the token obeys what the format promises of every token. */
@@ -20,16 +18,17 @@ export interface TokenFormatSample {
   readonly deterministic: boolean
 }
 
-export function pick(random: Random, characters: string, count: number): string {
-  return Array.from({ length: count }, () => characters.charAt(Math.floor(random() * characters.length))).join('')
+/** A string of so many of these characters. */
+function textOf(random: SeededRandom, characters: string, count: number): string {
+  return Array.from({ length: count }, () => random.pick([...characters])).join('')
 }
 
 const DIGITS = '0123456789'
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const ALL = LOWER + LOWER.toUpperCase() + DIGITS
 
-function one(random: Random, ...choices: readonly string[]): string {
-  return choices[Math.floor(random() * choices.length)] ?? ''
+function one(random: SeededRandom, ...choices: readonly string[]): string {
+  return random.pick(choices)
 }
 
 /** Digits as 0, lower-case letters as a, upper-case ones as A, all else as it is. */
@@ -48,8 +47,8 @@ export function passesLuhn(text: string): boolean {
 }
 
 /** A card number that passes the check, in one of the usual ways of writing it. */
-function card(random: Random, digits: number): string {
-  const body = pick(random, DIGITS, digits - 1)
+function card(random: SeededRandom, digits: number): string {
+  const body = textOf(random, DIGITS, digits - 1)
   const number = [...DIGITS].map((check) => body + check).find(passesLuhn) ?? ''
   const separator = one(random, '', ' ', '-')
   return number.replaceAll(/([0-9]{4})(?=[0-9])/g, `$1${separator}`)
@@ -78,7 +77,7 @@ function cardSample(
   const fewest = Math.max(12, keepFirst + keepLast + 7)
   return {
     definition: { preset: 'card', ...options },
-    value: (random) => card(random, fewest + Math.floor(random() * (20 - fewest))),
+    value: (random) => card(random, fewest + random.below(20 - fewest)),
     keeps: (value, token) => sameClasses(value, token) && sameEnds(value, token, keepFirst, keepLast),
     holds: (token) => passesLuhn(token) === (luhn === 'valid'),
     least: [
@@ -100,9 +99,9 @@ const phone: Omit<TokenFormatSample, 'definition' | 'keeps'> = {
   value: (random) =>
     one(random, '+46 8-', '+1 (555) ', '+358 40/', '0', '08-', '(030) ', '+7', '+1.') +
     one(random, '1', '23', '9-') +
-    pick(random, DIGITS, 2) +
+    textOf(random, DIGITS, 2) +
     one(random, ' ', '-', '') +
-    pick(random, DIGITS, 5),
+    textOf(random, DIGITS, 5),
   holds: (token) => /^\+?[0-9 ().\-/]+$/.test(token) && [...token].filter((character) => DIGITS.includes(character)).length <= 15,
   least: ['0123456', 1_000_000n],
   refused: ['123456', '+46 812345', '1234567890123456', '12345678 ext 9', '46+81234567', '+46_812345678'],
@@ -113,8 +112,7 @@ const phone: Omit<TokenFormatSample, 'definition' | 'keeps'> = {
 export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
   digits: {
     definition: 'digits',
-    value: (random) =>
-      pick(random, DIGITS, 3) + one(random, '', '-', ' ', '/') + pick(random, DIGITS, 3 + Math.floor(random() * 20)),
+    value: (random) => textOf(random, DIGITS, 3) + one(random, '', '-', ' ', '/') + textOf(random, DIGITS, 3 + random.below(20)),
     keeps: sameClasses,
     holds: anything,
     least: ['12-34.56', 1_000_000n],
@@ -123,7 +121,7 @@ export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
   },
   letters: {
     definition: { preset: 'letters' },
-    value: (random) => pick(random, ALL, 6) + one(random, ' ', "'", '-') + pick(random, ALL, 3),
+    value: (random) => textOf(random, ALL, 6) + one(random, ' ', "'", '-') + textOf(random, ALL, 3),
     keeps: sameClasses,
     holds: anything,
     least: ['123456', 1_000_000n],
@@ -147,7 +145,7 @@ export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
   email: {
     definition: 'email',
     value: (random) =>
-      `${pick(random, ALL, 6)}${one(random, '.', '+', '_')}${pick(random, ALL, 2)}@${one(random, 'acme.example', 'Ö-1.se', 'localhost')}`,
+      `${textOf(random, ALL, 6)}${one(random, '.', '+', '_')}${textOf(random, ALL, 2)}@${one(random, 'acme.example', 'Ö-1.se', 'localhost')}`,
     keeps: (value, token) => emailDomain(value) === emailDomain(token),
     holds: (token) => /^[A-Za-z0-9][A-Za-z0-9.+_]*@/.test(token),
     least: ['a@b', 26n * 36n ** 11n],
@@ -169,7 +167,7 @@ export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
   },
   'email without its domain': {
     definition: { preset: 'email', keepDomain: false },
-    value: (random) => `${pick(random, ALL, 1 + Math.floor(random() * 8))}@${pick(random, LOWER, 5)}.example`,
+    value: (random) => `${textOf(random, ALL, 1 + random.below(8))}@${textOf(random, LOWER, 5)}.example`,
     keeps: (_value, token) => token.endsWith('@example.com'),
     holds: (token) => /^[a-z][a-z0-9]{11}@/.test(token),
     least: ['a@b', 26n * 36n ** 11n],
@@ -180,7 +178,7 @@ export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
     definition: 'ssn',
     value: (random) => {
       const separator = one(random, '', '-', ' ')
-      return [pick(random, DIGITS, 3), pick(random, DIGITS, 2), pick(random, DIGITS, 4)].join(separator)
+      return [textOf(random, DIGITS, 3), textOf(random, DIGITS, 2), textOf(random, DIGITS, 4)].join(separator)
     },
     keeps: sameClasses,
     holds: (token) => {
@@ -213,7 +211,7 @@ export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
   },
   pattern: {
     definition: { pattern: 'AA-[0-9a-f]{5}\\d\\-[xyz]' },
-    value: (random) => `AA-${pick(random, '0123456789abcdef', 5)}${pick(random, DIGITS, 1)}-${pick(random, 'xyz', 1)}`,
+    value: (random) => `AA-${textOf(random, '0123456789abcdef', 5)}${textOf(random, DIGITS, 1)}-${textOf(random, 'xyz', 1)}`,
     keeps: (_value, token) => /^AA-[0-9a-f]{5}[0-9]-[xyz]$/.test(token),
     holds: anything,
     least: ['AA-000000-x', 16n ** 5n * 30n],
