@@ -1,26 +1,22 @@
 /** Law: however many write at once, in one process or several, every operation has its one event and every chain is whole. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, inject, test } from 'vitest'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
+import { describe, expect, test } from 'vitest'
 import type { StorageHandle } from '../../src/index.ts'
 import { eventsOf, openClients } from '../support/audit/audited-clients.ts'
 import { doOperations } from '../support/audit/audited-work.ts'
-import { freshDatabase } from '../support/postgres/fresh-database.ts'
-import { onEachStorage } from '../support/storages/engines.ts'
+import { onEachStorage, postgresEngine, sqliteEngine } from '../support/storages/engines.ts'
+import type { StorageAddress } from '../support/storages/open-storage.ts'
 
 const EACH = process.env.SOAK === '1' ? 200 : 8
 
 const run = promisify(execFile)
 
 /** A process of its own with so many callers at once; answers how many operations it did. */
-async function process16(engine: 'sqlite' | 'postgres', location: string, name: string): Promise<number> {
+async function process16(address: StorageAddress, name: string): Promise<number> {
   const script = join(import.meta.dirname, 'audit-writer-process.ts')
-  const { stdout } = await run(process.execPath, [script, engine, location, name, '16', String(EACH)])
+  const { stdout } = await run(process.execPath, [script, JSON.stringify(address), name, '16', String(EACH)])
   return JSON.parse(stdout) as number
 }
 
@@ -46,29 +42,13 @@ onEachStorage('64 callers at once', (engine) => {
   })
 })
 
-test('four processes of 16 callers each on one SQLite file', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'strongroom-writers-'))
-  const filename = join(directory, 'vault.db')
-  try {
-    const counts = await Promise.all(['a', 'b', 'c', 'd'].map((name) => process16('sqlite', filename, name)))
-    expect(counts).toEqual([16, 16, 16, 16].map((callers) => callers * EACH))
-    const storage = sqliteStorage({ filename })
-    await assertWhole(storage, 64 * EACH)
-    await storage.close()
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
-})
-
-test('four processes of 16 callers each on one Postgres', async () => {
-  const { url, drop } = await freshDatabase(inject('postgresUrl'))
-  try {
-    const counts = await Promise.all(['a', 'b', 'c', 'd'].map((name) => process16('postgres', url, name)))
-    expect(counts).toEqual([16, 16, 16, 16].map((callers) => callers * EACH))
-    const storage = postgresStorage({ connectionString: url })
-    await assertWhole(storage, 64 * EACH)
-    await storage.close()
-  } finally {
-    await drop()
+describe('four processes of 16 callers each', () => {
+  for (const { name, fresh } of [sqliteEngine(), postgresEngine()]) {
+    test(`write whole chains to one storage on ${name}`, async () => {
+      const place = fresh()
+      const counts = await Promise.all(['a', 'b', 'c', 'd'].map((caller) => process16(place.address(), caller)))
+      expect(counts).toEqual([16, 16, 16, 16].map((callers) => callers * EACH))
+      await assertWhole(place.open(), 64 * EACH)
+    })
   }
 })

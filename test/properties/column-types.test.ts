@@ -1,4 +1,4 @@
-/** The laws every column type obeys, looped over the registry; each law is shown to go red for a type that breaks it. */
+/** The properties every column type obeys, looped over the registry; each law is shown to go red for a type that breaks it. */
 import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const salt = fc.nat(100)
 
 type Law = (type: AnyColumnType, samples: Samples<unknown>) => void
 
-const laws: Readonly<Record<string, Law>> = {
+const properties: Readonly<Record<string, Law>> = {
   'reads back what it wrote, wherever it stands among other bytes': (type, samples) => {
     fc.assert(
       fc.property(valuesOf(type, samples), fc.nat(20), (value, before) => {
@@ -127,7 +127,7 @@ const laws: Readonly<Record<string, Law>> = {
 }
 
 describe.each(names)('the column type %s', (name) => {
-  test.each(Object.entries(laws))('%s', (_law, holds) => {
+  test.each(Object.entries(properties))('%s', (_name, holds) => {
     holds(columnTypes[name], columnTypeSamples[name])
   })
 })
@@ -183,13 +183,13 @@ const BROKEN: readonly (readonly [law: string, name: ColumnTypeName, fault: Part
 
 describe('a law', () => {
   test.each(BROKEN)('that says "%s" goes red for a broken %s', (law, name, fault) => {
-    const holds = laws[law]
+    const holds = properties[law]
     expect(holds).toBeDefined()
     expect(() => holds?.({ ...columnTypes[name], ...fault }, columnTypeSamples[name])).toThrow()
   })
 
   test('has a type that breaks it', () => {
-    expect(BROKEN.map(([law]) => law)).toEqual(Object.keys(laws))
+    expect(BROKEN.map(([law]) => law)).toEqual(Object.keys(properties))
   })
 })
 

@@ -1,14 +1,13 @@
 /** Inserts batches until it is killed, writing down each batch only once the vault has acknowledged it. Run by crash.test.ts. */
 import { openSync, writeSync } from 'node:fs'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
 import { createVault } from '../../src/index.ts'
+import { openStorage } from '../support/storages/open-storage.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 import { BATCH, crashSchema } from './crash-schema.ts'
 
-const [engine = '', location = '', ledger = '', round = '0'] = process.argv.slice(2)
-const storage = engine === 'sqlite' ? sqliteStorage({ filename: location }) : postgresStorage({ connectionString: location })
+const [address = '', ledger = '', round = '0'] = process.argv.slice(2)
+const storage = openStorage(JSON.parse(address))
 const vault = await createVault({ id: 'crash', schema: crashSchema, storage, keys: localKeys({ secret: TEST_SECRET }) })
 const session = vault.as(OWNER)
 const acknowledged = openSync(ledger, 'a')

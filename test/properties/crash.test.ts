@@ -7,12 +7,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
-import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { createVault } from '../../src/index.ts'
 import { startPostgres } from '../support/postgres/server.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
+import type { StorageAddress } from '../support/storages/open-storage.ts'
+import { openStorage } from '../support/storages/open-storage.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 import { BATCH, crashSchema } from './crash-schema.ts'
 
@@ -20,10 +19,7 @@ const KILLS = process.env.SOAK === '1' ? 5000 : 20
 const LIMIT = KILLS * 10_000
 
 interface Scene {
-  readonly engine: 'sqlite' | 'postgres'
-  readonly location: string
-  /** A handle to look with after the kill. */
-  open(): StorageHandle
+  readonly address: StorageAddress
   /** What else goes down with the process, in this round. */
   crash(round: number): Promise<void>
 }
@@ -31,12 +27,12 @@ interface Scene {
 /** Kills the inserting process again and again, and looks after each kill. Answers how many batches had been acknowledged. */
 async function survive(scene: Scene, directory: string): Promise<number> {
   const ledger = join(directory, 'acknowledged')
-  const random = seededRandom(`crash on ${scene.engine}`)
+  const random = seededRandom(`crash on ${scene.address.engine}`)
   for (let round = 0; round < KILLS; round++) {
     const before = lines(ledger).length
     const child = spawn(
       process.execPath,
-      [join(import.meta.dirname, 'crash-child.ts'), scene.engine, scene.location, ledger, String(round)],
+      [join(import.meta.dirname, 'crash-child.ts'), JSON.stringify(scene.address), ledger, String(round)],
       { stdio: 'inherit' },
     )
     const gone = once(child, 'exit')
@@ -54,7 +50,7 @@ async function survive(scene: Scene, directory: string): Promise<number> {
 
 /** Every acknowledged batch is there, whole and readable; every batch that is there is whole. */
 async function look(scene: Scene, acknowledged: readonly string[]): Promise<void> {
-  const storage = scene.open()
+  const storage = openStorage(scene.address)
   try {
     const vault = await createVault({ id: 'crash', schema: crashSchema, storage, keys: localKeys({ secret: TEST_SECRET }) })
     const session = vault.as(OWNER)
@@ -92,11 +88,8 @@ test(
   `SQLite, ${KILLS} kills`,
   () =>
     inDirectory(async (directory) => {
-      const location = join(directory, 'vault.db')
       const scene: Scene = {
-        engine: 'sqlite',
-        location,
-        open: () => sqliteStorage({ filename: location }),
+        address: { engine: 'sqlite', filename: join(directory, 'vault.db') },
         crash: async () => {},
       }
       expect(await survive(scene, directory)).toBeGreaterThanOrEqual(KILLS)
@@ -111,9 +104,7 @@ test(
       const server = await startPostgres({ durable: true })
       try {
         const scene: Scene = {
-          engine: 'postgres',
-          location: server.url,
-          open: () => postgresStorage({ connectionString: server.url }),
+          address: { engine: 'postgres', url: server.url },
           crash: (round) => (round % 4 === 3 ? server.crashAndRestart() : Promise.resolve()),
         }
         expect(await survive(scene, directory)).toBeGreaterThanOrEqual(KILLS)

@@ -1,32 +1,30 @@
 /** Law: what a caller may not see in plain text never leaves the vault: not in answers, errors, lines, spans, events or storage. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { VaultError } from '../../src/index.ts'
 import { createCanaries } from '../support/leaks/canaries.ts'
-import type { WorldOptions } from '../support/leaks/fixture.ts'
-import { openWorld } from '../support/leaks/fixture.ts'
+import type { FixtureOptions } from '../support/leaks/fixture.ts'
+import { openFixture } from '../support/leaks/fixture.ts'
 import type { LeakRequest } from '../support/leaks/known-values.ts'
 import { cellText } from '../support/leaks/outlets.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
-import { freshDatabase } from '../support/postgres/fresh-database.ts'
 import { FIRST_FIXTURE, runSeed } from '../support/random/run-seed.ts'
 import { randomFor } from '../support/random/seeded-random.ts'
+import { postgresEngine, sqliteEngine } from '../support/storages/engines.ts'
+import type { PostgresAddress } from '../support/storages/open-storage.ts'
 
 const isSoak = process.env.SOAK === '1'
 const SEED = runSeed('no leak')
 const SOAK_HOURS = 4 * 3_600_000
-/** Worlds on memory; each has its own schema, policy and caller. Some more live on the engines with files. */
-const WORLDS = isSoak ? 480 : 46
+/** Fixtures on memory; each has its own schema, policy and caller. Some more live on the engines with files. */
+const FIXTURES = isSoak ? 480 : 46
 const STEPS = isSoak ? 400 : 40
 
-/** Where a world lives, and what of it the port does not show. */
+/** Where a fixture lives, and what of it the port does not show. */
 interface Place {
   readonly storage: StorageHandle
   others(): Promise<string> | string
@@ -34,59 +32,47 @@ interface Place {
 
 const onMemory = (): Place => ({ storage: memoryStorage(), others: () => '' })
 
-/** Lives one world to its end; what was wrong in it is told with the seed and the request. */
-async function live(seed: string, { storage, others }: Place, options: WorldOptions = {}): Promise<string[]> {
+/** Lives one fixture to its end; what was wrong in it is told with the seed and the request. */
+async function live(seed: string, { storage, others }: Place, options: FixtureOptions = {}): Promise<string[]> {
   const random = randomFor(seed)
-  const world = await openWorld(random, storage, options)
+  const fixture = await openFixture(random, storage, options)
   const faults: string[] = []
   for (let step = 0; step < STEPS; step++) {
-    const request = randomRequest(random, world.known)
-    for (const fault of await world.step(request)) faults.push(`step ${step}, ${told(request)}: ${fault}`)
+    const request = randomRequest(random, fixture.known)
+    for (const fault of await fixture.step(request)) faults.push(`step ${step}, ${told(request)}: ${fault}`)
   }
-  faults.push(...(await world.faultsAtRest(others)))
-  await world.close()
-  return faults.map((fault) => `seed '${seed}', roles ${world.caller.roles.join()}: ${fault}`)
+  faults.push(...(await fixture.faultsAtRest(others)))
+  await fixture.close()
+  return faults.map((fault) => `seed '${seed}', roles ${fixture.caller.roles.join()}: ${fault}`)
 }
 
 function told({ method, args }: LeakRequest): string {
   return `${method} ${JSON.stringify(args, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`
 }
 
-/** Worlds in turn, up to the first that leaks. */
-async function firstFaults(worlds: number, name: string, place: () => Place, options: WorldOptions = {}): Promise<string[]> {
-  for (let world = FIRST_FIXTURE; world < FIRST_FIXTURE + worlds; world++) {
-    const faults = await live(`${SEED} ${name} ${world}`, place(), options)
+/** Fixtures in turn, up to the first that leaks. */
+async function firstFaults(fixtures: number, name: string, place: () => Place, options: FixtureOptions = {}): Promise<string[]> {
+  for (let fixture = FIRST_FIXTURE; fixture < FIRST_FIXTURE + fixtures; fixture++) {
+    const faults = await live(`${SEED} ${name} ${fixture}`, place(), options)
     if (faults.length > 0) return faults
   }
   return []
 }
 
 describe('no value leaves the vault beyond what the policy shows', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'no-leak-'))
-  let url = ''
-  let drop = async (): Promise<void> => {}
-
-  beforeAll(async () => {
-    const database = await freshDatabase(inject('postgresUrl'))
-    url = database.url
-    drop = database.drop
-  })
-
-  afterAll(async () => {
-    rmSync(directory, { recursive: true, force: true })
-    await drop()
-  })
+  const sqlite = sqliteEngine()
+  const postgres = postgresEngine()
 
   it('on memory', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
-    expect(await firstFaults(WORLDS, 'memory', onMemory)).toEqual([])
+    expect(await firstFaults(FIXTURES, 'memory', onMemory)).toEqual([])
   })
 
   it('on SQLite, in its file and its write-ahead log', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
-    let made = 0
     const onSqlite = (): Place => {
-      const folder = mkdtempSync(join(directory, `${made++}-`))
+      const place = sqlite.fresh()
+      const folder = dirname(place.address().filename)
       return {
-        storage: sqliteStorage({ filename: join(folder, 'vault.db') }),
+        storage: place.open(),
         others: () =>
           readdirSync(folder)
             .map((name) => readFileSync(join(folder, name), 'latin1'))
@@ -97,17 +83,16 @@ describe('no value leaves the vault beyond what the policy shows', () => {
   })
 
   it('on Postgres, in every cell of every table', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
-    let made = 0
     const onPostgres = (): Place => {
-      const schema = `leak_${made++}`
-      return { storage: postgresStorage({ connectionString: url, schema }), others: () => tablesOf(url, schema) }
+      const place = postgres.fresh()
+      return { storage: place.open(), others: () => tablesOf(place.address()) }
     }
     expect(await firstFaults(isSoak ? 5 : 1, 'postgres', onPostgres)).toEqual([])
   })
 })
 
 /** Every column of every table of a schema, as the driver gives it and as text. */
-async function tablesOf(url: string, schema: string): Promise<string> {
+async function tablesOf({ url, schema }: PostgresAddress): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
@@ -129,7 +114,7 @@ async function tablesOf(url: string, schema: string): Promise<string> {
 }
 
 describe('the law that nothing leaks is broken by', () => {
-  const BROKEN: readonly (readonly [fault: string, options: WorldOptions, found: RegExp])[] = [
+  const BROKEN: readonly (readonly [fault: string, options: FixtureOptions, found: RegExp])[] = [
     [
       'a value that an error repeats',
       {

@@ -5,8 +5,8 @@ import type { TableDefinition } from '../../src/core/schema/column.ts'
 import type { Caller } from '../../src/index.ts'
 import { column } from '../../src/index.ts'
 import type { LeakRequest } from '../support/leaks/known-values.ts'
-import type { TwinOptions } from '../support/leaks/paired-vaults.ts'
-import { openTwins, outcomeOf } from '../support/leaks/paired-vaults.ts'
+import type { PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
+import { openPairedVaults, outcomeOf } from '../support/leaks/paired-vaults.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
 import { senderOf } from '../support/leaks/send.ts'
 import { FIRST_FIXTURE, runSeed } from '../support/random/run-seed.ts'
@@ -16,7 +16,7 @@ import type { Cells, LooseStored } from '../support/vaults/open-untyped.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'
 
 const isSoak = process.env.SOAK === '1'
-const SEED = runSeed('twins')
+const SEED = runSeed('vaults')
 const PAIRS = isSoak ? 100_000 : 1000
 const STEPS = 6
 const SOAK_HOURS = 4 * 3_600_000
@@ -30,16 +30,16 @@ interface Run {
 }
 
 /** Runs pairs that differ in something, up to the first that a transcript tells apart. */
-async function runPairs(count: number, name: string, options: TwinOptions = {}): Promise<Run> {
+async function runPairs(count: number, name: string, options: PairedVaultOptions = {}): Promise<Run> {
   let differences = 0
   let pairs = 0
-  for (let world = FIRST_FIXTURE; pairs < count; world++) {
-    const seed = `${SEED} ${name} ${world}`
+  for (let fixture = FIRST_FIXTURE; pairs < count; fixture++) {
+    const seed = `${SEED} ${name} ${fixture}`
     const told = await tellApart(seed, options)
     if (told === undefined) continue
     pairs++
     differences += told.differences
-    if (told.by !== undefined) return { pairs, differences, told: `seed '${SEED}', world ${world}, ${told.by}` }
+    if (told.by !== undefined) return { pairs, differences, told: `seed '${SEED}', fixture ${fixture}, ${told.by}` }
   }
   return { pairs, differences, told: undefined }
 }
@@ -49,16 +49,16 @@ interface Told {
   readonly by: string | undefined
 }
 
-async function tellApart(seed: string, options: TwinOptions): Promise<Told | undefined> {
+async function tellApart(seed: string, options: PairedVaultOptions): Promise<Told | undefined> {
   const random = randomFor(seed)
-  const twins = await openTwins(random, seed, options)
-  if (twins === undefined) return undefined
-  const { differences } = twins
+  const vaults = await openPairedVaults(random, seed, options)
+  if (vaults === undefined) return undefined
+  const { differences } = vaults
   for (let step = 0; step < STEPS; step++) {
-    const request = randomRequest(random, twins.known)
-    const [left, right] = await twins.step(request)
+    const request = randomRequest(random, vaults.known)
+    const [left, right] = await vaults.step(request)
     if (left === right) continue
-    return { differences, by: `step ${step}, roles ${twins.caller.roles.join()}: ${spelt(request)}\n  ${left}\n  ${right}` }
+    return { differences, by: `step ${step}, roles ${vaults.caller.roles.join()}: ${spelt(request)}\n  ${left}\n  ${right}` }
   }
   return { differences, by: undefined }
 }
@@ -80,7 +80,7 @@ describe('two vaults that differ only in what a caller may not see', () => {
 
 describe('the law that the unseen does not interfere is broken by', () => {
   const everything = { on: ['*'], effect: 'ALLOW' } as const
-  const BROKEN: readonly (readonly [fault: string, options: TwinOptions])[] = [
+  const BROKEN: readonly (readonly [fault: string, options: PairedVaultOptions])[] = [
     ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }],
     ['tokenize that tells of values nobody granted', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
     [

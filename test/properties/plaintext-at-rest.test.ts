@@ -1,15 +1,14 @@
 /** Nothing at rest shows a plaintext of a sealed column: not the SQLite file or its log, not Postgres' tables, files or log. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
 import { startPostgres } from '../support/postgres/server.ts'
+import { sqliteEngine } from '../support/storages/engines.ts'
+import { openStorage } from '../support/storages/open-storage.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 
 /** Sealed values no one may find at rest. */
@@ -90,27 +89,26 @@ function filesBelow(directory: string): Buffer {
   )
 }
 
+const sqlite = sqliteEngine()
+
 test('SQLite: file, write-ahead log and temporary files', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'strongroom-rest-'))
-  try {
-    const storage = sqliteStorage({ filename: join(directory, 'vault.db') })
-    await exercise(storage)
-    const open = filesBelow(directory)
-    await storage.close()
-    const closed = filesBelow(directory)
-    for (const bytes of [open, closed]) {
-      expect(foundIn(bytes, SEALED)).toEqual([])
-      expect(foundIn(bytes, [PLAIN])).toEqual([PLAIN])
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
+  const place = sqlite.fresh()
+  const directory = dirname(place.address().filename)
+  const storage = place.open()
+  await exercise(storage)
+  const open = filesBelow(directory)
+  await storage.close()
+  const closed = filesBelow(directory)
+  for (const bytes of [open, closed]) {
+    expect(foundIn(bytes, SEALED)).toEqual([])
+    expect(foundIn(bytes, [PLAIN])).toEqual([PLAIN])
   }
 })
 
 test('Postgres: every table as text, every file of the server, and its log with parameters', async () => {
   const server = await startPostgres({ logStatements: true })
   try {
-    const storage = postgresStorage({ connectionString: server.url })
+    const storage = openStorage({ engine: 'postgres', url: server.url })
     await exercise(storage)
     await storage.close()
     const client = new pg.Client({ connectionString: server.url })

@@ -1,106 +1,85 @@
 /** Law: SQLite and PostgreSQL, asked the same of the same rows in plain tables, answer as the vault does. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
 import type { OpenSubject, Outcome, Subject } from '../support/sql/differential.ts'
-import { compareEngines, openWorld } from '../support/sql/differential.ts'
+import { compareEngines, openFixture } from '../support/sql/differential.ts'
 import { FAULTS } from '../support/sql/faulty-subjects.ts'
 import { listed } from '../support/sql/known-checks.ts'
-import { postgresShadower } from '../support/sql/postgres-reference-engine.ts'
-import type { Shadower } from '../support/sql/reference-engine.ts'
-import { sqliteShadower } from '../support/sql/sqlite-reference-engine.ts'
+import { postgresReferenceEngine } from '../support/sql/postgres-reference-engine.ts'
+import type { ReferenceEngine } from '../support/sql/reference-engine.ts'
+import { sqliteReferenceEngine } from '../support/sql/sqlite-reference-engine.ts'
+import type { Engine } from '../support/storages/engines.ts'
+import { memoryEngine, postgresEngine, sqliteEngine } from '../support/storages/engines.ts'
 
 const isSoak = process.env.SOAK === '1'
 const COMPARISONS = isSoak ? 1_000_000 : 5000
 const SEED = process.env.SEED ?? (isSoak ? String(Date.now()) : 'sql differential')
-const PATIENCE = isSoak ? 12 * 3_600_000 : 120_000
+const TIMEOUT_MS = isSoak ? 12 * 3_600_000 : 120_000
 const QUERIES = 40
 
-const inMemory: OpenSubject = (world) => openWorld(world, memoryStorage())
+const inMemory: OpenSubject = (fixture) => openFixture(fixture, memoryStorage())
 
-/** A subject whose storage goes when it is closed: a long run opens thousands. */
-async function thenRemove(opening: Promise<Subject>, remove: () => Promise<unknown>): Promise<Subject> {
-  const subject = await opening
-  return {
-    ...subject,
-    async close() {
-      await subject.close()
-      await remove()
-    },
+/** Opens subjects whose storage is removed when they are closed: a long run opens thousands. */
+function openOn({ fresh }: Engine): OpenSubject {
+  return async (fixture): Promise<Subject> => {
+    const place = fresh()
+    const subject = await openFixture(fixture, place.open())
+    return {
+      ...subject,
+      async close() {
+        await subject.close()
+        await place.remove()
+      },
+    }
   }
 }
 
 describe('the vault, SQLite and PostgreSQL', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'sql-differential-'))
-  const shadowers: Shadower[] = [sqliteShadower()]
-  // Half of all worlds stand in memory, where opening one takes no time.
-  const storages: OpenSubject[] = [inMemory, inMemory]
+  const referenceEngines: ReferenceEngine[] = [sqliteReferenceEngine()]
+  // Half of all fixtures are in memory, where opening one takes no time.
+  const storages = [memoryEngine(), memoryEngine(), sqliteEngine(), postgresEngine()].map(openOn)
   let release = async (): Promise<void> => {}
   let opened = 0
 
   beforeAll(async () => {
-    const [shadows, vaults] = await Promise.all([freshDatabase(inject('postgresUrl')), freshDatabase(inject('postgresUrl'))])
-    const pool = new pg.Pool({ connectionString: vaults.url, max: 4 })
-    shadowers.push(await postgresShadower(shadows.url))
-    storages.push(
-      (world) => {
-        const filename = join(directory, `${opened}.db`)
-        const gone = async (): Promise<void> => {
-          for (const file of [filename, `${filename}-wal`, `${filename}-shm`]) rmSync(file, { force: true })
-        }
-        return thenRemove(openWorld(world, sqliteStorage({ filename })), gone)
-      },
-      (world) => {
-        const schema = `w${opened}`
-        const gone = (): Promise<unknown> => pool.query(`drop schema ${schema} cascade`)
-        return thenRemove(openWorld(world, postgresStorage({ pool, schema })), gone)
-      },
-    )
+    const references = await freshDatabase(inject('postgresUrl'))
+    referenceEngines.push(await postgresReferenceEngine(references.url))
     release = async () => {
-      for (const shadower of shadowers) await shadower.close()
-      await pool.end()
-      await Promise.all([shadows.drop(), vaults.drop()])
+      for (const engine of referenceEngines) await engine.close()
+      await references.drop()
     }
   })
 
-  afterAll(async () => {
-    await release()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  afterAll(() => release())
 
   it(
     'answer random queries alike, whatever is sealed and wherever it is stored',
     async () => {
       const begun = performance.now()
-      const open: OpenSubject = (world) => (storages[++opened % storages.length] ?? inMemory)(world)
+      const open: OpenSubject = (fixture) => (storages[++opened % storages.length] ?? inMemory)(fixture)
       const outcome = await compareEngines({
-        ...{ random: seededRandom(SEED), open, shadowers, comparisons: COMPARISONS, queries: QUERIES, mostFaults: 5 },
+        ...{ random: seededRandom(SEED), open, referenceEngines, comparisons: COMPARISONS, queries: QUERIES, maxFaults: 5 },
       })
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       const engines = Object.entries(outcome.byEngine).map(([name, count]) => `${name} ${count}`)
       console.log(
-        `${outcome.comparisons} answers compared (${engines.join(', ')}), ${outcome.worlds} schemas, seed ${SEED}, ${seconds} s`,
+        `${outcome.comparisons} answers compared (${engines.join(', ')}), ${outcome.fixtures} schemas, seed ${SEED}, ${seconds} s`,
       )
       expect(listed(outcome.faults)).toBe('none')
       expect(outcome.comparisons).toBeGreaterThanOrEqual(COMPARISONS)
-      expect(Object.keys(outcome.byEngine)).toHaveLength(shadowers.length)
+      expect(Object.keys(outcome.byEngine)).toHaveLength(referenceEngines.length)
     },
-    PATIENCE,
+    TIMEOUT_MS,
   )
 })
 
 describe('the law that engines answer alike', () => {
   const find = (open: OpenSubject, comparisons: number): Promise<Outcome> =>
     compareEngines({
-      ...{ random: seededRandom('faulty'), open, shadowers: [sqliteShadower()] },
-      ...{ comparisons, queries: QUERIES, mostFaults: 10 },
+      ...{ random: seededRandom('faulty'), open, referenceEngines: [sqliteReferenceEngine()] },
+      ...{ comparisons, queries: QUERIES, maxFaults: 10 },
     })
 
   it('holds without a fault', async () => {

@@ -12,7 +12,7 @@ import { readDatabases, readVectors } from '../support/sql/vectors.ts'
 import { onEachStorage } from '../support/storages/engines.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'
 
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 /** The files of queries and what must come of each. */
 const FILES: readonly (Omit<Inquiry, 'places'> & { readonly name: string })[] = [
   { name: 'strict', queries: readVectors<KnownQuery>('strict'), expectation: 'answer' },
@@ -35,7 +35,7 @@ onEachStorage('queries with known answers', ({ name: engine, fresh }) => {
       let vault: Queryable
       beforeAll(async () => {
         vault = await openKnown(fresh().open(), places, keeping)
-      }, PATIENCE)
+      }, TIMEOUT_MS)
 
       for (const { name, queries, expectation } of FILES) {
         it(
@@ -48,7 +48,7 @@ onEachStorage('queries with known answers', ({ name: engine, fresh }) => {
             expect.soft(answered + refused).toBe(queries.length)
             expect(listed(faults)).toBe('none')
           },
-          PATIENCE,
+          TIMEOUT_MS,
         )
       }
     })
@@ -88,7 +88,7 @@ describe('the law of known answers', () => {
   beforeAll(async () => {
     vault = await openKnown(memoryStorage(), places, 'plain')
     without = await find(vault)
-  }, PATIENCE)
+  }, TIMEOUT_MS)
 
   for (const [name, fault] of Object.entries(FAULTS)) {
     it(`is broken when ${name}`, async () => {
@@ -132,7 +132,7 @@ onEachStorage('what is not one SELECT', ({ fresh }) => {
       expect(listed(faults)).toBe('none')
       expect(await stored()).toEqual(before)
     },
-    PATIENCE,
+    TIMEOUT_MS,
   )
 })
 

@@ -1,4 +1,4 @@
-/** The laws of the parser of queries: what it prints it reads, what it reads PostgreSQL reads alike, and no text harms it. */
+/** The properties of the parser of queries: what it prints it reads, what it reads PostgreSQL reads alike, and no text harms it. */
 import { isDeepStrictEqual } from 'node:util'
 import { loadModule } from 'libpg-query'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
 import type { OpenSubject } from '../support/sql/differential.ts'
-import { openWorld } from '../support/sql/differential.ts'
+import { openFixture } from '../support/sql/differential.ts'
 import { FAULTS } from '../support/sql/faulty-subjects.ts'
 import { listed } from '../support/sql/known-checks.ts'
 import type { Outcome } from '../support/sql/partition.ts'
@@ -12,9 +12,9 @@ import { onEachStorage } from '../support/storages/engines.ts'
 
 const isSoak = process.env.SOAK === '1'
 const SEED = process.env.SEED ?? (isSoak ? String(Date.now()) : 'ternary partition')
-const PATIENCE = isSoak ? 4 * 3_600_000 : 60_000
+const TIMEOUT_MS = isSoak ? 4 * 3_600_000 : 60_000
 /** Schemas for each storage. */
-const WORLDS = { memory: 30, sqlite: 8, postgres: 8 }
+const FIXTURES = { memory: 30, sqlite: 8, postgres: 8 }
 const CONDITIONS = 15
 
 onEachStorage('true, false and unknown', ({ name, fresh }) => {
@@ -22,29 +22,29 @@ onEachStorage('true, false and unknown', ({ name, fresh }) => {
     'make up the whole',
     async () => {
       const begun = performance.now()
-      const open: OpenSubject = (world) => openWorld(world, fresh().open())
-      const worlds = WORLDS[name] * (isSoak ? 200 : 1)
+      const open: OpenSubject = (fixture) => openFixture(fixture, fresh().open())
+      const fixtures = FIXTURES[name] * (isSoak ? 200 : 1)
       const outcome = await partition({
         random: seededRandom(SEED),
         open,
-        worlds,
+        fixtures,
         conditions: CONDITIONS,
         depth: 2,
-        mostFaults: 5,
+        maxFaults: 5,
       })
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       console.log(`${outcome.conditions} conditions on ${name}, seed ${SEED}, ${seconds} s`)
       expect(listed(outcome.faults)).toBe('none')
-      expect(outcome.conditions).toBe(worlds * CONDITIONS)
+      expect(outcome.conditions).toBe(fixtures * CONDITIONS)
     },
-    PATIENCE,
+    TIMEOUT_MS,
   )
 })
 
 describe('the law of three truths', () => {
-  const inMemory: OpenSubject = (world) => openWorld(world, memoryStorage())
+  const inMemory: OpenSubject = (fixture) => openFixture(fixture, memoryStorage())
   const find = (open: OpenSubject): Promise<Outcome> =>
-    partition({ random: seededRandom('faulty'), open, worlds: 40, conditions: CONDITIONS, depth: 1, mostFaults: 10 })
+    partition({ random: seededRandom('faulty'), open, fixtures: 40, conditions: CONDITIONS, depth: 1, maxFaults: 10 })
   const caught = ['the last record is dropped', 'OFFSET is ignored', 'unknown is taken for true'] as const
 
   it('holds without a fault', async () => {

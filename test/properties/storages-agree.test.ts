@@ -1,16 +1,10 @@
 /** Law: whatever list of operations is replayed, memory, SQLite and PostgreSQL give equal answers and keep equal rows. */
-
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { postgresStorage } from '../../src/adapters/postgres/postgres-storage.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/sqlite-storage.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { brokenStorage, type FaultName } from '../adapters/memory/broken-storages.ts'
-import { freshDatabase } from '../support/postgres/fresh-database.ts'
+import { ENGINES } from '../support/storages/engines.ts'
 import { operationLists, PLAYGROUND, replay } from '../support/storages/random-operations.ts'
 
 /** Most operations of one list, half of it on average; those inside transactions come on top. */
@@ -46,30 +40,13 @@ async function assertAgree(contestants: readonly Contestant[], lists: number): P
 }
 
 describe('the storages', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'storages-agree-'))
-  const contestants: Contestant[] = []
-  let drop = async (): Promise<void> => {}
-
-  beforeAll(async () => {
-    const database = await freshDatabase(inject('postgresUrl'))
-    drop = database.drop
-    contestants.push(
-      { name: 'memory', storage: memoryStorage() },
-      { name: 'sqlite', storage: sqliteStorage({ filename: join(directory, 'law.db') }) },
-      { name: 'postgres', storage: postgresStorage({ connectionString: database.url }) },
-    )
-  })
-
-  afterAll(async () => {
-    for (const { storage } of contestants) await storage.close()
-    await drop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  const engines = Object.values(ENGINES).map((setUp) => setUp())
 
   it(
     'agree on random operation lists',
     async () => {
       const begun = performance.now()
+      const contestants = engines.map(({ name, fresh }) => ({ name, storage: fresh().open() }))
       const operations = await assertAgree(contestants, LISTS)
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       console.log(`storages agree on ${operations} operations in ${LISTS} lists, seed ${SEED}, ${seconds} s`)

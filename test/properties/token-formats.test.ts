@@ -1,4 +1,4 @@
-/** The laws every token format obeys, looped over all presets and options; each law is shown to go red for a format that breaks it. */
+/** The properties every token format obeys, looped over all presets and options; each law is shown to go red for a format that breaks it. */
 import { describe, expect, test } from 'vitest'
 import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { decipherApart, encipherApart, type Permutation } from '../../src/core/tokens/derangement.ts'
@@ -20,7 +20,7 @@ function ringAt(scope: string): Permutation {
 
 type Law = (format: TokenFormat, sample: TokenFormatSample) => void
 
-const laws: Readonly<Record<string, Law>> = {
+const properties: Readonly<Record<string, Law>> = {
   'draws tokens that keep the form, hold the promise and are never the value': (format, sample) => {
     const random = seededRandom(SEED)
     const values = Array.from({ length: RUNS / 2 }, () => sample.value(random))
@@ -99,7 +99,7 @@ const laws: Readonly<Record<string, Law>> = {
 }
 
 describe.each(Object.entries(tokenFormatSamples))('the token format %s', (_name, sample) => {
-  test.each(Object.entries(laws))('%s', (_law, holds) => {
+  test.each(Object.entries(properties))('%s', (_name, holds) => {
     holds(compileFormat(sample.definition), sample)
   })
 })
@@ -140,14 +140,14 @@ const BROKEN: readonly (readonly [law: number, name: string, fault: (format: Tok
 
 describe('a law', () => {
   test.each(BROKEN)('number %i goes red for a broken format, %s', (law, name, fault) => {
-    const [holds, sample] = [Object.values(laws)[law], tokenFormatSamples[name]]
+    const [holds, sample] = [Object.values(properties)[law], tokenFormatSamples[name]]
     if (holds === undefined || sample === undefined) throw new Error('no such law or sample')
     holds(compileFormat(sample.definition), sample)
     expect(() => holds(fault(compileFormat(sample.definition)), sample)).toThrow()
   })
 
   test('has a format that breaks it', () => {
-    expect([...new Set(BROKEN.map(([law]) => law))]).toEqual(Object.keys(laws).map((_, i) => i))
+    expect([...new Set(BROKEN.map(([law]) => law))]).toEqual(Object.keys(properties).map((_, i) => i))
   })
 
   test('judges cards by a check that tells right from wrong', () => {

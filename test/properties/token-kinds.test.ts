@@ -1,4 +1,4 @@
-/** The laws every token kind obeys, looped over the registry, on every storage; each law is shown to go red for a vault that breaks it. */
+/** The properties every token kind obeys, looped over the registry, on every storage; each law is shown to go red for a vault that breaks it. */
 import { describe, expect, test } from 'vitest'
 import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
@@ -18,7 +18,7 @@ import { insertOne, openLoose, valuesOf } from '../support/vaults/open-untyped.t
 const names = Object.keys(tokenKinds) as TokenKindName[] // Object.keys widens to string; the registry's type says which.
 
 /** A kind on trial: a vault with two tables of its columns, and others beside it. */
-interface World {
+interface Fixture {
   readonly kind: TokenKind
   readonly samples: readonly TokenSample[]
   /** Those whose values need not repeat. */
@@ -40,7 +40,7 @@ interface Minted {
   readonly token: string
 }
 
-type Law = (world: World) => Promise<void>
+type Law = (fixture: Fixture) => Promise<void>
 
 /** Token of the group: in a format of letters, where the kind has formats. */
 function groupToken(kind: TokenKind): TokenDefinition {
@@ -99,7 +99,7 @@ const LEVELS = [
   ['REDACTED', true],
 ] as const
 
-const laws: Readonly<Record<string, Law>> = {
+const properties: Readonly<Record<string, Law>> = {
   'leads back to its value as text, with its type, at every level': async ({ session, samples, fresh }) => {
     const i = fresh(2)
     const { records } = await session.insert(
@@ -134,8 +134,8 @@ const laws: Readonly<Record<string, Law>> = {
     expect(new Set((await many()).map(({ token }) => token)).size).toBe((await many()).length)
   },
 
-  'is one for equal values of a scope where the kind is deterministic, and new every time where it is not': async (world) => {
-    const { session, samples, kind, fresh } = world
+  'is one for equal values of a scope where the kind is deterministic, and new every time where it is not': async (fixture) => {
+    const { session, samples, kind, fresh } = fixture
     const i = fresh(1)
     const [one, two] = [
       await insertOne(session, 'lefts', cellsOf(samples, i)),
@@ -203,8 +203,8 @@ const laws: Readonly<Record<string, Law>> = {
     expect((await session.getOne('lefts', id, { tokenization: true })).tokens).toEqual({})
   },
 
-  'dies with its record: a shared one with the last that holds the value, a transient one not yet': async (world) => {
-    const { session, manifold, kind, fresh } = world
+  'dies with its record: a shared one with the last that holds the value, a transient one not yet': async (fixture) => {
+    const { session, manifold, kind, fresh } = fixture
     const i = fresh(1)
     const one = await insertOne(session, 'lefts', cellsOf(manifold, i))
     const two = await insertOne(session, 'lefts', cellsOf(manifold, i))
@@ -228,12 +228,12 @@ const laws: Readonly<Record<string, Law>> = {
   },
 }
 
-/** The vault of one kind at one place. `broken` stands between the laws and the vault. */
-async function openWorld(
+/** The vault of one kind at one place. `broken` stands between the properties and the vault. */
+async function openFixture(
   name: TokenKindName,
   open: { same: () => StorageHandle; other: () => StorageHandle },
   broken: (session: LooseSession) => LooseSession = (session) => session,
-): Promise<World> {
+): Promise<Fixture> {
   const kind = tokenKinds[name]
   const samples = tokenSamples[name]
   const manifold = samples.filter(({ isFew }) => !isFew)
@@ -267,13 +267,13 @@ async function openWorld(
 
 onEachStorage('token kinds', (engine) => {
   describe.each(names)('a token of kind %s', (name) => {
-    let world: Promise<World> | undefined
-    const open = (): Promise<World> => {
+    let fixture: Promise<Fixture> | undefined
+    const open = (): Promise<Fixture> => {
       const place = engine.fresh()
-      world ??= openWorld(name, { same: () => place.open(), other: () => engine.fresh().open() })
-      return world
+      fixture ??= openFixture(name, { same: () => place.open(), other: () => engine.fresh().open() })
+      return fixture
     }
-    test.each(Object.entries(laws))('%s', async (_law, holds) => {
+    test.each(Object.entries(properties))('%s', async (_name, holds) => {
       await holds(await open())
     })
   })
@@ -352,16 +352,16 @@ const BROKEN: readonly (readonly [law: string, kind: TokenKindName, broken: (ses
 
 describe('a law of tokens', () => {
   test.each(BROKEN)('that says it "%s" goes red for a broken vault of kind %s', async (law, name, broken) => {
-    const holds = laws[law]
+    const holds = properties[law]
     const [one, two] = [memoryStorage(), memoryStorage()]
-    const sound = await openWorld(name, { same: () => one, other: memoryStorage })
+    const sound = await openFixture(name, { same: () => one, other: memoryStorage })
     await expect(holds?.(sound)).resolves.toBeUndefined()
-    const world = await openWorld(name, { same: () => two, other: memoryStorage }, broken)
-    await expect(holds?.(world)).rejects.toThrow()
+    const fixture = await openFixture(name, { same: () => two, other: memoryStorage }, broken)
+    await expect(holds?.(fixture)).rejects.toThrow()
   })
 
   test('has a vault that breaks it', () => {
-    expect(BROKEN.map(([law]) => law)).toEqual(Object.keys(laws))
+    expect(BROKEN.map(([law]) => law)).toEqual(Object.keys(properties))
   })
 })
 

@@ -1,4 +1,4 @@
-/** Values of every column type for its laws: abstract keys, the many ways to write each, and keys close to a key. */
+/** Values of every column type for its properties: abstract keys, the many ways to write each, and keys close to a key. */
 import fc from 'fast-check'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 

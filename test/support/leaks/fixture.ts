@@ -13,7 +13,7 @@ import { openLoose } from '../vaults/open-untyped.ts'
 import type { Canaries, CanaryForm } from './canaries.ts'
 import { createCanaries } from './canaries.ts'
 import { faultsOf } from './expectations.ts'
-import type { Knowledge, LeakRequest } from './known-values.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
 import type { Apart, Model, Sightings } from './model.ts'
 import { apartIn, readModel, sight, spelt } from './model.ts'
 import type { Oracle } from './oracle.ts'
@@ -24,16 +24,16 @@ import { GRADES, REGIONS, randomTables, schemaOf } from './schemas.ts'
 import type { Layer, Send } from './send.ts'
 import { senderOf } from './send.ts'
 
-/** What a world may be opened with. */
-export interface WorldOptions {
+/** What a fixture may be opened with. */
+export interface FixtureOptions {
   readonly layer?: Layer
   /** Makes of the caller another one, as a careless host would. */
   readonly host?: (caller: Caller, secret: string) => Caller
 }
 
 /** One vault under watch. */
-export interface LeakWorld {
-  readonly known: Knowledge
+export interface LeakFixture {
+  readonly known: KnownValues
   readonly caller: Caller
   /** Sends one request of the caller, judges what came back, and answers what was wrong with it. */
   step(request: LeakRequest): Promise<string[]>
@@ -45,7 +45,7 @@ export interface LeakWorld {
 const ROWS = 6
 const FEWEST_ROWS = 3
 
-/** A world as it is under way. */
+/** A fixture as it is under way. */
 interface State {
   readonly random: SeededRandom
   readonly tables: readonly LeakTable[]
@@ -66,11 +66,11 @@ interface State {
 }
 
 /** Opens a random vault in an empty storage, with records of the owner's. */
-export async function openWorld(
+export async function openFixture(
   random: SeededRandom,
   storage: StorageHandle,
-  { layer, host }: WorldOptions = {},
-): Promise<LeakWorld> {
+  { layer, host }: FixtureOptions = {},
+): Promise<LeakFixture> {
   const tables = randomTables(random)
   const policy = randomPolicy(random, tables)
   const canaries = createCanaries(random)
@@ -94,7 +94,7 @@ export async function openWorld(
   }
   await look(state)
   return {
-    known: knowledgeOf(state),
+    known: knownValuesOf(state),
     caller,
     step: (request) => stepOf(state, noise, request),
     faultsAtRest: async (others) => {
@@ -113,7 +113,7 @@ function asWritten(random: SeededRandom, policy: RandomPolicy): PolicyDefinition
   )
 }
 
-function knowledgeOf(state: State): Knowledge {
+function knownValuesOf(state: State): KnownValues {
   const { tables, oracle, canaries, ownTokens } = state
   const rowsOf = (table: LeakTable) => state.model.rows.filter((row) => row.table === table)
   return {

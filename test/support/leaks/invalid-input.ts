@@ -4,7 +4,7 @@ import type { SeededRandom } from '../random/seeded-random.ts'
 import type { LeakRequest } from './known-values.ts'
 
 /** The request with one of its leaves, members or arguments wrong, often by a value in the wrong place. */
-export function spoil(random: SeededRandom, request: LeakRequest, value: unknown): LeakRequest {
+export function makeInvalid(random: SeededRandom, request: LeakRequest, value: unknown): LeakRequest {
   const poison = random.pick<unknown>([
     value,
     value,
@@ -25,7 +25,7 @@ export function spoil(random: SeededRandom, request: LeakRequest, value: unknown
     10n ** 30n,
   ])
   const { args } = request
-  return { method: request.method, args: asList(spoilt(random, args, poison, String(value))) }
+  return { method: request.method, args: asList(invalidPart(random, args, poison, String(value))) }
 }
 
 function asList(args: unknown): readonly unknown[] {
@@ -33,15 +33,15 @@ function asList(args: unknown): readonly unknown[] {
 }
 
 /** Goes down at random and spoils where it stops. */
-function spoilt(random: SeededRandom, part: unknown, poison: unknown, name: string): unknown {
+function invalidPart(random: SeededRandom, part: unknown, poison: unknown, name: string): unknown {
   if (typeof part !== 'object' || part === null) return poison
   if (Array.isArray(part)) {
     if (part.length === 0) return poison
     const at = random.below(part.length)
-    return part.map((item, index) => (index === at ? spoilt(random, item, poison, name) : item))
+    return part.map((item, index) => (index === at ? invalidPart(random, item, poison, name) : item))
   }
   const members = Object.entries(part)
   if (members.length === 0 || random.chance(0.2)) return { ...part, [name]: poison }
   const [chosen] = random.pick(members)
-  return Object.fromEntries(members.map(([key, item]) => [key, key === chosen ? spoilt(random, item, poison, name) : item]))
+  return Object.fromEntries(members.map(([key, item]) => [key, key === chosen ? invalidPart(random, item, poison, name) : item]))
 }

@@ -13,7 +13,7 @@ export interface LeakRequest {
 }
 
 /** What requests are made of. */
-export interface Knowledge {
+export interface KnownValues {
   readonly tables: readonly LeakTable[]
   /** Requests lean towards what the caller may do, else nearly all would be refused. */
   readonly oracle: Oracle
@@ -25,19 +25,24 @@ export interface Knowledge {
 }
 
 /** A table in which the caller may sometimes do this, if there is one. */
-export function tableFor(random: SeededRandom, { tables, oracle }: Knowledge, action: Action): LeakTable {
+export function tableFor(random: SeededRandom, { tables, oracle }: KnownValues, action: Action): LeakTable {
   const apt = tables.filter((table) => table.columns.some((column) => oracle.couldEver(action, table, column)))
   return random.pick(apt.length > 0 && random.chance(0.9) ? apt : tables)
 }
 
 /** Columns with which the caller may sometimes do this, or now and then any. */
-export function columnsFor(random: SeededRandom, { oracle }: Knowledge, table: LeakTable, action: Action): readonly LeakColumn[] {
+export function columnsFor(
+  random: SeededRandom,
+  { oracle }: KnownValues,
+  table: LeakTable,
+  action: Action,
+): readonly LeakColumn[] {
   const apt = table.columns.filter((column) => oracle.couldEver(action, table, column))
   return apt.length > 0 && random.chance(0.85) ? apt : table.columns
 }
 
 /** A value for a column: new, guessed, null, or of another type. */
-export function valueFor(random: SeededRandom, known: Knowledge, table: LeakTable, column: LeakColumn): unknown {
+export function valueFor(random: SeededRandom, known: KnownValues, table: LeakTable, column: LeakColumn): unknown {
   if (column.name === 'region') return random.pick(REGIONS)
   if (column.name === 'grade') return random.pick(GRADES)
   const guesses = known.guessesFor(table, column)

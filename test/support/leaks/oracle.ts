@@ -1,4 +1,4 @@
-/** What a caller may see, slow and obvious: the rules of policies once more, by hand, for the laws of secrecy to judge by. */
+/** What a caller may see, slow and obvious: the rules of policies once more, by hand, for the properties of secrecy to judge by. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'

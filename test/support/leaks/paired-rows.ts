@@ -11,13 +11,13 @@ import type { LeakColumn, LeakTable } from './schemas.ts'
 import { ASKED, GRADES, isStable, REGIONS, tokenKindOf } from './schemas.ts'
 
 /** Values by column. */
-export type TwinFields = Readonly<Record<string, unknown>>
+export type PairedFields = Readonly<Record<string, unknown>>
 
 /** A row of both vaults. */
-export interface TwinRow {
+export interface PairedRow {
   readonly table: LeakTable
-  readonly left: TwinFields
-  readonly right: TwinFields
+  readonly left: PairedFields
+  readonly right: PairedFields
   /** The side on which the row is gone before the caller comes. */
   readonly absent: 'left' | 'right' | undefined
   /** Columns whose values nobody ever guesses, as whoever writes unique columns would meet them as conflicts. */
@@ -26,7 +26,7 @@ export interface TwinRow {
 }
 
 /** What rows are made of. */
-export interface TwinSource {
+export interface PairedRowSource {
   readonly random: SeededRandom
   readonly table: LeakTable
   readonly oracle: Oracle
@@ -37,22 +37,22 @@ export interface TwinSource {
 }
 
 /** A few rows of one table. */
-export function randomTwinRows(source: TwinSource): TwinRow[] {
-  return Array.from({ length: 3 + source.random.below(4) }, () => randomTwinRow(source))
+export function randomPairedRows(source: PairedRowSource): PairedRow[] {
+  return Array.from({ length: 3 + source.random.below(4) }, () => randomPairedRow(source))
 }
 
-function randomTwinRow(source: TwinSource): TwinRow {
+function randomPairedRow(source: PairedRowSource): PairedRow {
   const { random, table } = source
   const asked: AskedRow = { region: random.pick(REGIONS), grade: random.pick(GRADES) }
   const left = { ...asked, ...Object.fromEntries(table.secrets.map((column) => [column.name, someValue(source, column)])) }
   return isBeyond(source, asked) ? unseenRow(source, left) : seenRow(source, left, asked)
 }
 
-function someValue(source: TwinSource, column: LeakColumn): unknown {
+function someValue(source: PairedRowSource, column: LeakColumn): unknown {
   return !drawsForItself(column) && source.random.chance(0.1) ? null : presentValue(source, column)
 }
 
-function presentValue({ random, kin, fresh }: TwinSource, { form, definition }: LeakColumn): unknown {
+function presentValue({ random, kin, fresh }: PairedRowSource, { form, definition }: LeakColumn): unknown {
   return definition.columnGroup !== undefined && random.chance(0.8) ? random.pick(kin) : fresh(form)
 }
 
@@ -63,12 +63,12 @@ function drawsForItself(column: LeakColumn): boolean {
 }
 
 /** True for a row in which the caller may do nothing at all: for him it is not there. */
-function isBeyond({ oracle, table }: TwinSource, asked: AskedRow): boolean {
+function isBeyond({ oracle, table }: PairedRowSource, asked: AskedRow): boolean {
   return ACTIONS.every((action) => table.columns.every((column) => !oracle.may(action, table, column, asked)))
 }
 
 /** A row that is not there for him: something else altogether on the other side, or nothing. */
-function unseenRow(source: TwinSource, left: TwinFields): TwinRow {
+function unseenRow(source: PairedRowSource, left: PairedFields): PairedRow {
   const { random, table, oracle, mayBeAbsent } = source
   const beyond = REGIONS.flatMap((region) => GRADES.map((grade) => ({ region, grade }))).filter((asked) =>
     isBeyond(source, asked),
@@ -86,7 +86,7 @@ function unseenRow(source: TwinSource, left: TwinFields): TwinRow {
 }
 
 /** A row that is there for him in some way: only cells that he cannot tell apart may differ. */
-function seenRow(source: TwinSource, left: TwinFields, asked: AskedRow): TwinRow {
+function seenRow(source: PairedRowSource, left: PairedFields, asked: AskedRow): PairedRow {
   const { table } = source
   const differing = table.secrets.filter((column) => mayDiffer(source, column, asked))
   const changed = differing.map(
@@ -97,7 +97,7 @@ function seenRow(source: TwinSource, left: TwinFields, asked: AskedRow): TwinRow
 }
 
 /** Situations a row can be brought into: whoever may write what conditions ask can move it. */
-function situationsOf({ oracle, table }: TwinSource, asked: AskedRow): AskedRow[] {
+function situationsOf({ oracle, table }: PairedRowSource, asked: AskedRow): AskedRow[] {
   const isMovable = table.columns.some(
     (column) => ASKED.some((name) => name === column.name) && oracle.couldEver('UPDATE', table, column),
   )
@@ -106,7 +106,7 @@ function situationsOf({ oracle, table }: TwinSource, asked: AskedRow): AskedRow[
 }
 
 /** Whether two values in this cell are the same to him, whatever he asks. */
-function mayDiffer(source: TwinSource, column: LeakColumn, asked: AskedRow): boolean {
+function mayDiffer(source: PairedRowSource, column: LeakColumn, asked: AskedRow): boolean {
   const { oracle, table } = source
   const situations = situationsOf(source, asked)
   const may = (action: Action) => situations.some((one) => oracle.may(action, table, column, one))
@@ -124,7 +124,7 @@ function isMetByWriting(oracle: Oracle, table: LeakTable, column: LeakColumn): b
 }
 
 /** Another value that shows the same at MASKED, where that is ever shown; one that is there stays there, unless all of it is hidden. */
-function otherValue(source: TwinSource, column: LeakColumn, { value, asked }: { value: unknown; asked: AskedRow }): unknown {
+function otherValue(source: PairedRowSource, column: LeakColumn, { value, asked }: { value: unknown; asked: AskedRow }): unknown {
   const { random, table, oracle } = source
   const levels = situationsOf(source, asked).map((one) => oracle.level(table, column, one))
   if (levels.every((level) => level === undefined) && !drawsForItself(column) && !keepsToken(oracle, table, column)) {

@@ -10,25 +10,25 @@ import type { LooseSession } from '../vaults/open-untyped.ts'
 import { openLoose } from '../vaults/open-untyped.ts'
 import type { CanaryForm } from './canaries.ts'
 import { freshValue } from './canaries.ts'
-import type { Knowledge, LeakRequest } from './known-values.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
 import type { Oracle } from './oracle.ts'
 import { createOracle } from './oracle.ts'
-import type { TwinRow } from './paired-rows.ts'
-import { randomTwinRows } from './paired-rows.ts'
+import type { PairedRow } from './paired-rows.ts'
+import { randomPairedRows } from './paired-rows.ts'
 import type { LeakTable } from './schemas.ts'
 import { randomTables, schemaOf } from './schemas.ts'
 import type { Layer, Send } from './send.ts'
 import { senderOf } from './send.ts'
 
 /** What negative controls change: the policy the vaults really have, or what stands between the caller and them. */
-export interface TwinOptions {
+export interface PairedVaultOptions {
   readonly layer?: Layer
   readonly granted?: readonly StatementDefinition[]
 }
 
 /** A pair of vaults. */
-export interface Twins {
-  readonly known: Knowledge
+export interface PairedVaults {
+  readonly known: KnownValues
   readonly caller: Caller
   readonly policy: RandomPolicy
   /** Cells and rows in which the two differ. */
@@ -38,18 +38,18 @@ export interface Twins {
 }
 
 /** One of the two. */
-interface Twin {
+interface PairedVault {
   readonly send: Send
   readonly random: SharedEntropy
-  readonly stored: readonly { readonly row: TwinRow; readonly id: string; readonly tokens: Readonly<Record<string, string>> }[]
+  readonly stored: readonly { readonly row: PairedRow; readonly id: string; readonly tokens: Readonly<Record<string, string>> }[]
 }
 
 /** Opens a random pair; undefined where the caller sees so much that nothing could differ. */
-export async function openTwins(
+export async function openPairedVaults(
   random: SeededRandom,
   seed: string,
-  { layer, granted = [] }: TwinOptions = {},
-): Promise<Twins | undefined> {
+  { layer, granted = [] }: PairedVaultOptions = {},
+): Promise<PairedVaults | undefined> {
   const tables = randomTables(random)
   const policy = randomPolicy(random, tables)
   const caller = randomCaller(random)
@@ -57,13 +57,13 @@ export async function openTwins(
   const fresh = (form: CanaryForm) => freshValue(random, form)
   const mayAudit = caller.roles.some((role) => policy[role]?.some(mentionsAudit))
   const kin = [fresh('STRING'), fresh('STRING'), fresh('STRING')]
-  const rows = tables.flatMap((table) => randomTwinRows({ random, table, oracle, fresh, kin, mayBeAbsent: !mayAudit }))
+  const rows = tables.flatMap((table) => randomPairedRows({ random, table, oracle, fresh, kin, mayBeAbsent: !mayAudit }))
   const differences = rows.reduce((sum, row) => sum + row.differences, 0)
   if (differences === 0) return undefined
   const really = Object.fromEntries(Object.entries(policy).map(([role, statements]) => [role, [...statements, ...granted]]))
   const audit = random.chance(0.3) || mayAudit ? 'on' : 'off'
 
-  async function openTwin(side: 'left' | 'right'): Promise<Twin> {
+  async function openPairedVault(side: 'left' | 'right'): Promise<PairedVault> {
     const shared = sharedEntropy(seed)
     const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy: really, entropy: shared, audit })
     const direct = senderOf(vault, vault.as(caller), caller)
@@ -71,17 +71,17 @@ export async function openTwins(
     return { send, random: shared, stored: await fill(session, shared, { tables, rows, side }) }
   }
 
-  const [left, right] = [await openTwin('left'), await openTwin('right')]
+  const [left, right] = [await openPairedVault('left'), await openPairedVault('right')]
   const taken: string[] = []
   const step = inBoth([left, right], tables.length, taken)
-  return { known: knowledgeOf({ tables, oracle, left, right, taken, fresh }), caller, policy, differences, step }
+  return { known: knownValuesOf({ tables, oracle, left, right, taken, fresh }), caller, policy, differences, step }
 }
 
 /** Sends requests to both, each with the luck of its step. */
-function inBoth(twins: readonly Twin[], first: number, taken: string[]): Twins['step'] {
+function inBoth(vaults: readonly PairedVault[], first: number, taken: string[]): PairedVaults['step'] {
   let number = first
   return async (request) => {
-    const outcomes = twins.map(({ send, random }) => {
+    const outcomes = vaults.map(({ send, random }) => {
       random.begin(number)
       return outcomeOf(send, request, taken)
     })
@@ -97,13 +97,13 @@ function mentionsAudit({ effect, actions, on }: StatementDefinition): boolean {
 
 interface Filling {
   readonly tables: readonly LeakTable[]
-  readonly rows: readonly TwinRow[]
+  readonly rows: readonly PairedRow[]
   readonly side: 'left' | 'right'
 }
 
 /** Inserts the rows of one side, and deletes again what is not to be there. */
-async function fill(owner: LooseSession, random: SharedEntropy, { tables, rows, side }: Filling): Promise<Twin['stored']> {
-  const stored: { row: TwinRow; id: string; tokens: Readonly<Record<string, string>> }[] = []
+async function fill(owner: LooseSession, random: SharedEntropy, { tables, rows, side }: Filling): Promise<PairedVault['stored']> {
+  const stored: { row: PairedRow; id: string; tokens: Readonly<Record<string, string>> }[] = []
   for (const [step, table] of tables.entries()) {
     random.begin(step)
     const own = rows.filter((row) => row.table === table)
@@ -122,15 +122,15 @@ async function fill(owner: LooseSession, random: SharedEntropy, { tables, rows, 
 interface Known {
   readonly tables: readonly LeakTable[]
   readonly oracle: Oracle
-  readonly left: Twin
-  readonly right: Twin
+  readonly left: PairedVault
+  readonly right: PairedVault
   /** Tokens the caller was given meanwhile. */
   readonly taken: readonly string[]
   fresh(form: CanaryForm): unknown
 }
 
 /** The caller guesses at what either vault holds, and has every id and token that both have in the same place. */
-function knowledgeOf({ tables, oracle, left, right, taken, fresh }: Known): Knowledge {
+function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): KnownValues {
   const tokens = left.stored.flatMap((one, index) =>
     Object.entries(one.tokens).flatMap(([name, token]) => (right.stored[index]?.tokens[name] === token ? [token] : [])),
   )

@@ -1,12 +1,12 @@
 /** Random queries of one caller: what he may read, what he may not, and guesses in every condition. */
 
 import type { SeededRandom } from '../random/seeded-random.ts'
-import type { Knowledge, LeakRequest } from './known-values.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
 import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 
 /** A query, most often one that is well formed. */
-export function randomQuery(random: SeededRandom, known: Knowledge): LeakRequest {
+export function randomQuery(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   const joined = random.chance(0.15) ? joinOf(random, known, table) : ''
   const where = random.chance(0.7) ? ` WHERE ${condition(random, known, table)}` : ''
@@ -14,14 +14,14 @@ export function randomQuery(random: SeededRandom, known: Knowledge): LeakRequest
   return { method: 'query', args: [`SELECT ${outputs(random, known, table)} FROM ${table.name}${joined}${where}${limit}`] }
 }
 
-function joinOf(random: SeededRandom, known: Knowledge, table: LeakTable): string {
+function joinOf(random: SeededRandom, known: KnownValues, table: LeakTable): string {
   const other = random.pick(known.tables)
   const left = random.pick(columnsFor(random, known, table, 'READ'))
   const right = random.pick(columnsFor(random, known, other, 'READ'))
   return ` JOIN ${other.name} AS other ON ${table.name}.${left.name} = other.${right.name}`
 }
 
-function outputs(random: SeededRandom, known: Knowledge, table: LeakTable): string {
+function outputs(random: SeededRandom, known: KnownValues, table: LeakTable): string {
   const columns = columnsFor(random, known, table, 'READ')
   const name = () => `${table.name}.${random.pick(columns).name}`
   const draw = random()
@@ -33,13 +33,13 @@ function outputs(random: SeededRandom, known: Knowledge, table: LeakTable): stri
   return [...(random.chance(0.4) ? [`${table.name}.svc_id`] : []), ...named].join(', ')
 }
 
-function condition(random: SeededRandom, known: Knowledge, table: LeakTable): string {
+function condition(random: SeededRandom, known: KnownValues, table: LeakTable): string {
   const one = comparison(random, known, table, random.pick(columnsFor(random, known, table, random.pick(['READ', 'SEARCH']))))
   if (random.chance(0.2)) return `NOT ${one}`
   return random.chance(0.25) ? `${one} ${random.pick(['AND', 'OR'])} ${condition(random, known, table)}` : one
 }
 
-function comparison(random: SeededRandom, known: Knowledge, table: LeakTable, column: LeakColumn): string {
+function comparison(random: SeededRandom, known: KnownValues, table: LeakTable, column: LeakColumn): string {
   const place = `${table.name}.${column.name}`
   const draw = random()
   if (draw < 0.15) return `${place} IS ${random.chance(0.5) ? 'NOT ' : ''}NULL`

@@ -1,9 +1,9 @@
-/** Random requests of one caller, good and bad, over every verb, for the laws of secrecy. */
+/** Random requests of one caller, good and bad, over every verb, for the properties of secrecy. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import { spoil } from './invalid-input.ts'
-import type { Knowledge, LeakRequest } from './known-values.ts'
+import { makeInvalid } from './invalid-input.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
 import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
 import { randomQuery } from './queries.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
@@ -12,7 +12,7 @@ import { tokenKindOf } from './schemas.ts'
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
 const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
 
-type Maker = (random: SeededRandom, known: Knowledge) => LeakRequest
+type Maker = (random: SeededRandom, known: KnownValues) => LeakRequest
 
 /** Makers by method, each with what the caller needs for it; the more often one stands here the likelier it is. */
 const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
@@ -45,27 +45,27 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [randomQuery, 'READ'],
 ]
 
-/** One request; about one in seven is spoilt. */
-export function randomRequest(random: SeededRandom, known: Knowledge): LeakRequest {
+/** One request; about one in seven is invalidPart. */
+export function randomRequest(random: SeededRandom, known: KnownValues): LeakRequest {
   const [maker] = random.pick(MAKERS.filter(([, need]) => need === undefined || couldAnywhere(known, need) || random.chance(0.1)))
   const request = maker(random, known)
-  return random.chance(0.15) ? spoil(random, request, known.fresh('STRING')) : request
+  return random.chance(0.15) ? makeInvalid(random, request, known.fresh('STRING')) : request
 }
 
-function couldAnywhere({ tables, oracle }: Knowledge, action: Action): boolean {
+function couldAnywhere({ tables, oracle }: KnownValues, action: Action): boolean {
   return tables.some((table) => table.columns.some((column) => oracle.couldEver(action, table, column)))
 }
 
 function recordFor(
   random: SeededRandom,
-  known: Knowledge,
+  known: KnownValues,
   table: LeakTable,
   columns: readonly LeakColumn[],
 ): Record<string, unknown> {
   return Object.fromEntries(columns.map((column) => [column.name, valueFor(random, known, table, column)]))
 }
 
-function insert(random: SeededRandom, known: Knowledge): LeakRequest {
+function insert(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'CREATE')
   const columns = columnsFor(random, known, table, 'CREATE')
   const named = random.chance(0.6) ? columns : random.sample(columns, 1 + random.below(columns.length))
@@ -79,13 +79,13 @@ function insert(random: SeededRandom, known: Knowledge): LeakRequest {
   }
 }
 
-function broughtTokens(random: SeededRandom, known: Knowledge, columns: readonly LeakColumn[]): Record<string, unknown> {
+function broughtTokens(random: SeededRandom, known: KnownValues, columns: readonly LeakColumn[]): Record<string, unknown> {
   const tokenized = columns.filter((column) => tokenKindOf(column) !== undefined)
   const token = () => (random.chance(0.3) && known.tokens().length > 0 ? random.pick(known.tokens()) : `tok ${random.below(1e9)}`)
   return Object.fromEntries(tokenized.map((column) => [column.name, token()]))
 }
 
-function upsert(random: SeededRandom, known: Knowledge): LeakRequest {
+function upsert(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'CREATE')
   const columns = columnsFor(random, known, table, 'CREATE')
   const unique = table.columns.filter((column) => column.definition.unique === true)
@@ -95,20 +95,20 @@ function upsert(random: SeededRandom, known: Knowledge): LeakRequest {
   return { method: 'insert', args: [table.name, records, { upsert: key.name, tokenization: random.chance(0.5) }] }
 }
 
-function update(random: SeededRandom, known: Knowledge): LeakRequest {
+function update(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'UPDATE')
   const columns = columnsFor(random, known, table, 'UPDATE')
   const fields = recordFor(random, known, table, random.sample(columns, 1 + random.below(Math.min(3, columns.length))))
   return { method: 'update', args: [table.name, idFor(random, known, table), { fields }, { tokenization: random.chance(0.5) }] }
 }
 
-function idFor(random: SeededRandom, known: Knowledge, table: LeakTable): string {
+function idFor(random: SeededRandom, known: KnownValues, table: LeakTable): string {
   const ids = known.idsOf(random.chance(0.95) ? table : random.pick(known.tables))
   return ids.length > 0 && random.chance(0.95) ? random.pick(ids) : UNKNOWN_ID
 }
 
 /** How records are to be shown. */
-function showing(random: SeededRandom, known: Knowledge, table: LeakTable): Record<string, unknown> {
+function showing(random: SeededRandom, known: KnownValues, table: LeakTable): Record<string, unknown> {
   const columns = columnsFor(random, known, table, 'READ')
   const fields = random.sample(columns, 1 + random.below(columns.length)).map(({ name }) => name)
   return {
@@ -117,13 +117,13 @@ function showing(random: SeededRandom, known: Knowledge, table: LeakTable): Reco
   }
 }
 
-function getByIds(random: SeededRandom, known: Knowledge): LeakRequest {
+function getByIds(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   const ids = Array.from({ length: 1 + random.below(2) }, () => idFor(random, known, table))
   return { method: 'get', args: [table.name, { ids, ...showing(random, known, table) }] }
 }
 
-function lookUp(random: SeededRandom, known: Knowledge): LeakRequest {
+function lookUp(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   const found = table.columns.filter(({ definition }) => definition.unique || definition.searchable || definition.index)
   const column = random.pick(found.length > 0 && random.chance(0.9) ? found : table.columns)
@@ -134,7 +134,7 @@ function lookUp(random: SeededRandom, known: Knowledge): LeakRequest {
   }
 }
 
-function getPage(random: SeededRandom, known: Knowledge): LeakRequest {
+function getPage(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   const page = {
     ...(random.chance(0.3) ? { offset: random.below(4) } : {}),
@@ -144,25 +144,25 @@ function getPage(random: SeededRandom, known: Knowledge): LeakRequest {
   return { method: 'get', args: [table.name, { ...page, ...showing(random, known, table) }] }
 }
 
-function tokenView(random: SeededRandom, known: Knowledge): LeakRequest {
+function tokenView(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   const which = random.chance(0.5) ? { ids: [idFor(random, known, table)] } : {}
   return { method: 'get', args: [table.name, { ...which, tokenization: true }] }
 }
 
-function getOne(random: SeededRandom, known: Knowledge): LeakRequest {
+function getOne(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   return { method: 'getOne', args: [table.name, idFor(random, known, table), showing(random, known, table)] }
 }
 
-function remove(random: SeededRandom, known: Knowledge): LeakRequest {
+function remove(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'DELETE')
   if (random.chance(0.1)) return { method: 'delete', args: [table.name, '*'] }
   const ids = Array.from({ length: 1 + random.below(2) }, () => idFor(random, known, table))
   return random.chance(0.5) ? { method: 'deleteOne', args: [table.name, ids[0]] } : { method: 'delete', args: [table.name, ids] }
 }
 
-function someTokens(random: SeededRandom, known: Knowledge): string[] {
+function someTokens(random: SeededRandom, known: KnownValues): string[] {
   const tokens = known.tokens()
   const drawn = Array.from({ length: 1 + random.below(3) }, () =>
     tokens.length > 0 && random.chance(0.9) ? random.pick(tokens) : 'no such token',
@@ -170,13 +170,13 @@ function someTokens(random: SeededRandom, known: Knowledge): string[] {
   return random.chance(0.05) ? [...drawn, String(known.fresh('STRING'))] : drawn
 }
 
-function detokenize(random: SeededRandom, known: Knowledge): LeakRequest {
+function detokenize(random: SeededRandom, known: KnownValues): LeakRequest {
   const level = () => (random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {})
   const parameters = someTokens(random, known).map((token) => ({ token, ...level() }))
   return { method: 'detokenize', args: [parameters, { continueOnError: random.chance(0.8) }] }
 }
 
-function tokenize(random: SeededRandom, known: Knowledge): LeakRequest {
+function tokenize(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'TOKENIZATION')
   const deterministic = table.columns.filter((column) => tokenKindOf(column)?.startsWith('deterministic'))
   const column = random.pick(deterministic.length > 0 && random.chance(0.9) ? deterministic : table.columns)
@@ -187,7 +187,7 @@ function tokenize(random: SeededRandom, known: Knowledge): LeakRequest {
   return { method: 'tokenize', args: [[{ value, ...place }]] }
 }
 
-function getByTokens(random: SeededRandom, known: Knowledge): LeakRequest {
+function getByTokens(random: SeededRandom, known: KnownValues): LeakRequest {
   const options = random.chance(0.7) ? { redaction: random.pick(LEVELS) } : {}
   return { method: 'getByTokens', args: [someTokens(random, known), options] }
 }
@@ -196,7 +196,7 @@ function listEvents(random: SeededRandom): LeakRequest {
   return { method: 'listEvents', args: [{ filterOps: { accountID: 'v1' }, limit: 1 + random.below(100) }] }
 }
 
-function explain(random: SeededRandom, known: Knowledge): LeakRequest {
+function explain(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = random.pick(known.tables)
   const row = random.chance(0.6) ? { row: recordFor(random, known, table, random.sample(table.columns, 3)) } : {}
   return { method: 'explain', args: [random.pick(ACTIONS), table.name, row] }

@@ -1,4 +1,4 @@
-/** Random tables for the laws of secrecy: columns of every type, plain and sealed, with every kind of token, looked up or not. */
+/** Random tables for the properties of secrecy: columns of every type, plain and sealed, with every kind of token, looked up or not. */
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'

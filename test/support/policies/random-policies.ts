@@ -1,4 +1,4 @@
-/** Random roles for the tables of the laws of secrecy, and callers who hold some of them. */
+/** Random roles for the tables of the properties of secrecy, and callers who hold some of them. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'

@@ -4,7 +4,7 @@ import type { Answer } from './known-vault.ts'
 import type { KnownAnswer, KnownQuery } from './vectors.ts'
 
 /** Records a query answers at most. Source: specification, "Query". */
-export const MOST_RECORDS = 25
+export const MAX_RECORDS = 25
 
 /** Digits two engines' doubles are compared to. */
 const DIGITS = 9
@@ -18,7 +18,7 @@ const RECORD_ID = /^(?:[^.]+\.)?svc_id$/
 /** What is wrong with an answer, or undefined when nothing is. */
 export function faultOf(query: KnownQuery, { records }: Answer): string | undefined {
   const { expected } = query
-  const wanted = Math.min(MOST_RECORDS, expected.count)
+  const wanted = Math.min(MAX_RECORDS, expected.count)
   if (records.length !== wanted) return `answers ${records.length} records, not ${wanted}`
   const rows = records.map(({ fields }) => shownColumns(query, fields))
   const [first] = rows

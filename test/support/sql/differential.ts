@@ -1,4 +1,4 @@
-/** Asks the vault and its shadows the same queries, and lists where they differ. */
+/** Asks the vault and its references the same queries, and lists where they differ. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
@@ -6,15 +6,15 @@ import { createVault, defineSchema } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose } from '../vaults/open-untyped.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
-import type { World } from './fixture.ts'
-import { drawWorld, schemaOf, toInput } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+import { drawFixture, schemaOf, toInput } from './fixture.ts'
 import type { Answer } from './known-vault.ts'
 import { asQueryable } from './known-vault.ts'
 import { outputKeys, outputsOf, outputType } from './output-keys.ts'
 import { printQuery } from './print-query.ts'
 import type { RandomQuery } from './query-tree.ts'
 import { drawQuery } from './random-query.ts'
-import type { Comparable, Shadow, Shadower } from './reference-engine.ts'
+import type { Comparable, Reference, ReferenceEngine } from './reference-engine.ts'
 import { canonicalJson, isJson } from './reference-engine.ts'
 import { vaultDialect } from './vault-dialect.ts'
 
@@ -25,40 +25,40 @@ export interface Subject {
   close(): Promise<void>
 }
 
-/** Opens whoever is asked about a world. */
-export type OpenSubject = (world: World) => Promise<Subject>
+/** Opens whoever is asked about a fixture. */
+export type OpenSubject = (fixture: Fixture) => Promise<Subject>
 
 /** What a run compares. */
 export interface Contest {
   readonly random: SeededRandom
   readonly open: OpenSubject
-  readonly shadowers: readonly Shadower[]
+  readonly referenceEngines: readonly ReferenceEngine[]
   /** Comparisons of one answer with one other engine's, at least. */
   readonly comparisons: number
-  /** Queries asked of one world. */
+  /** Queries asked of one fixture. */
   readonly queries: number
   /** Differences after which the run ends. */
-  readonly mostFaults: number
+  readonly maxFaults: number
 }
 
 /** What came of a run. */
 export interface Outcome {
   readonly comparisons: number
   readonly byEngine: Readonly<Record<string, number>>
-  readonly worlds: number
+  readonly fixtures: number
   readonly faults: readonly string[]
 }
 
-/** A vault of a world, filled. */
-export async function openWorld(world: World, storage: StorageHandle): Promise<Subject> {
+/** A vault of a fixture, filled. */
+export async function openFixture(fixture: Fixture, storage: StorageHandle): Promise<Subject> {
   const vault = await createVault({
-    id: 'world',
+    id: 'fixture',
     storage,
-    schema: defineSchema(schemaOf(world)),
+    schema: defineSchema(schemaOf(fixture)),
     keys: localKeys({ secret: TEST_SECRET }),
   })
   const session = vault.as(OWNER)
-  for (const { name, columns, rows } of world.tables) {
+  for (const { name, columns, rows } of fixture.tables) {
     const records = rows.map((row) => ({
       fields: Object.fromEntries(columns.map((column, at) => [column.name, toInput(row[at] ?? null)])),
     }))
@@ -68,22 +68,22 @@ export async function openWorld(world: World, storage: StorageHandle): Promise<S
   return { ask: (query, print) => queryable.query(print(query)), close: () => vault.close() }
 }
 
-/** Draws worlds and queries until enough answers were compared, or too many differ. */
+/** Draws fixtures and queries until enough answers were compared, or too many differ. */
 export async function compareEngines(contest: Contest): Promise<Outcome> {
   const tally: Tally = { byEngine: {}, comparisons: 0, faults: [] }
-  let worlds = 0
-  while (tally.comparisons < contest.comparisons && tally.faults.length < contest.mostFaults) {
-    const world = drawWorld(contest.random)
-    worlds++
-    const subject = await contest.open(world)
-    const shadows = await Promise.all(contest.shadowers.map((shadower) => shadower.shadow(world)))
-    const scene = { world, subject, shadows: shadows.filter((shadow) => shadow !== undefined) }
-    for (let asked = 0; asked < contest.queries && tally.faults.length < contest.mostFaults; asked++) {
+  let fixtures = 0
+  while (tally.comparisons < contest.comparisons && tally.faults.length < contest.maxFaults) {
+    const fixture = drawFixture(contest.random)
+    fixtures++
+    const subject = await contest.open(fixture)
+    const references = await Promise.all(contest.referenceEngines.map((engine) => engine.load(fixture)))
+    const scene = { fixture, subject, references: references.filter((reference) => reference !== undefined) }
+    for (let asked = 0; asked < contest.queries && tally.faults.length < contest.maxFaults; asked++) {
       await compareOnce(contest.random, scene, tally)
     }
     await subject.close()
   }
-  return { ...tally, worlds }
+  return { ...tally, fixtures }
 }
 
 interface Tally {
@@ -93,27 +93,27 @@ interface Tally {
 }
 
 interface Scene {
-  readonly world: World
+  readonly fixture: Fixture
   readonly subject: Subject
-  readonly shadows: readonly Shadow[]
+  readonly references: readonly Reference[]
 }
 
 /** Asks one query of everybody. */
-async function compareOnce(random: SeededRandom, { world, subject, shadows }: Scene, tally: Tally): Promise<void> {
-  const query = drawQuery(random, world)
+async function compareOnce(random: SeededRandom, { fixture, subject, references }: Scene, tally: Tally): Promise<void> {
+  const query = drawQuery(random, fixture)
   let sql = ''
   const print = (asked: RandomQuery): string => {
     sql = printQuery(vaultDialect(random, asked), asked)
     return sql
   }
   const answer = await subject.ask(query, print).catch((error: unknown) => `is not answered: ${String(error)}`)
-  for (const { name, ask } of shadows) {
+  for (const { name, ask } of references) {
     const rows = await ask(query)
     if (rows === undefined) continue
     tally.comparisons++
     tally.byEngine[name] = 1 + (tally.byEngine[name] ?? 0)
     const difference = typeof answer === 'string' ? answer : differenceOf(query, answer, rows)
-    if (difference !== undefined) tally.faults.push(described(world, { sql, engine: name, difference }))
+    if (difference !== undefined) tally.faults.push(described(fixture, { sql, engine: name, difference }))
   }
 }
 
@@ -169,11 +169,11 @@ function isNear(value: number, wanted: number): boolean {
 
 /** Everything it takes to have a difference again. */
 export function described(
-  world: World,
+  fixture: Fixture,
   { sql, engine, difference }: { readonly sql: string; readonly engine: string; readonly difference: string },
 ): string {
   const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
-  const tables = world.tables.map(({ name, columns, rows }) => {
+  const tables = fixture.tables.map(({ name, columns, rows }) => {
     const declared = columns.map((column) => `${column.name} ${JSON.stringify(column.definition)}`).join('\n      ')
     return `  ${name}\n      ${declared}\n      ${rows.map((row) => JSON.stringify(row, plain)).join('\n      ')}`
   })

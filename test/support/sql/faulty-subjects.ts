@@ -1,7 +1,7 @@
 /** Vaults that answer wrongly in one way each: a law that does not find them out is none. */
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import type { OpenSubject, Subject } from './differential.ts'
-import type { World, WorldValue } from './fixture.ts'
+import type { Fixture, FixtureValue } from './fixture.ts'
 import type { Answer } from './known-vault.ts'
 import type { Predicate, RandomQuery } from './query-tree.ts'
 import { unknownOf } from './unknown.ts'
@@ -11,16 +11,16 @@ export type Fault = (open: OpenSubject) => OpenSubject
 
 /** A vault that answers another query than it was asked. */
 function asking(change: (query: RandomQuery) => RandomQuery): Fault {
-  return (open) => async (world) => {
-    const subject = await open(world)
+  return (open) => async (fixture) => {
+    const subject = await open(fixture)
     return { ...subject, ask: (query, print) => subject.ask(query, (asked) => print(change(asked))) }
   }
 }
 
 /** A vault that does something to its answers. */
 function answering(change: (answer: Answer) => Answer): Fault {
-  return (open) => async (world) => {
-    const subject = await open(world)
+  return (open) => async (fixture) => {
+    const subject = await open(fixture)
     return { ...subject, ask: async (query, print) => change(await subject.ask(query, print)) }
   }
 }
@@ -42,7 +42,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     ...query,
     joins: query.joins.map((join) => ({ ...join, kind: 'inner' as const })),
   })),
-  'texts order by UTF-16 units': (open) => async (world) => openSwapped(await open(swapWorld(world))),
+  'texts order by UTF-16 units': (open) => async (fixture) => openSwapped(await open(swapFixture(fixture))),
   'integers pass through doubles': answering((answer) => mapValues(answer, throughDouble)),
 }
 
@@ -92,10 +92,10 @@ function swapped(text: string, back = false): string {
   return SWAPS.reduce((swapping, [high, low]) => (back ? swapping.replaceAll(low, high) : swapping.replaceAll(high, low)), text)
 }
 
-/** The same world with its high characters moved to where UTF-16 orders them. */
-function swapWorld(world: World): World {
-  const swapValue = (value: WorldValue): WorldValue => (typeof value === 'string' ? swapped(value) : value)
-  return { ...world, tables: world.tables.map((table) => ({ ...table, rows: table.rows.map((row) => row.map(swapValue)) })) }
+/** The same fixture with its high characters moved to where UTF-16 orders them. */
+function swapFixture(fixture: Fixture): Fixture {
+  const swapValue = (value: FixtureValue): FixtureValue => (typeof value === 'string' ? swapped(value) : value)
+  return { ...fixture, tables: fixture.tables.map((table) => ({ ...table, rows: table.rows.map((row) => row.map(swapValue)) })) }
 }
 
 /** Asks in the moved characters and answers in the real ones. */

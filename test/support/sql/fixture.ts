@@ -3,28 +3,28 @@ import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schem
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
-/** A value of a world: integers are bigints, moments are in UTC with at most six decimals. */
-export type WorldValue = JsonValue | bigint
+/** A value of a fixture: integers are bigints, moments are in UTC with at most six decimals. */
+export type FixtureValue = JsonValue | bigint
 
 /** One column. */
-export interface WorldColumn {
+export interface FixtureColumn {
   readonly name: string
   readonly type: ColumnTypeName
   readonly definition: ColumnDefinition
 }
 
 /** One table and its rows in the order they are inserted. */
-export interface WorldTable {
+export interface FixtureTable {
   readonly name: string
-  readonly columns: readonly WorldColumn[]
-  readonly rows: readonly (readonly WorldValue[])[]
+  readonly columns: readonly FixtureColumn[]
+  readonly rows: readonly (readonly FixtureValue[])[]
 }
 
 /** Some tables, and what other engines must be spared in them. */
-export interface World {
-  readonly tables: readonly WorldTable[]
+export interface Fixture {
+  readonly tables: readonly FixtureTable[]
   /** The values columns of each type hold. */
-  readonly pools: Readonly<Record<ColumnTypeName, readonly WorldValue[]>>
+  readonly pools: Readonly<Record<ColumnTypeName, readonly FixtureValue[]>>
   /** Texts hold NUL, which PostgreSQL refuses and at which LIKE of SQLite stops. */
   readonly hasNul: boolean
   /** Texts hold backslashes: as a pattern, a text may end in a lone one. */
@@ -91,8 +91,8 @@ const MOST_ROWS = 14
 /** Beyond the first page a scan asks for. */
 const TALL_ROWS = 260
 
-/** Draws a world of one to three tables. */
-export function drawWorld(random: SeededRandom): World {
+/** Draws a fixture of one to three tables. */
+export function drawFixture(random: SeededRandom): Fixture {
   const hasNul = random.chance(0.1)
   const hasBackslash = random.chance(0.2)
   const isWide = random.chance(0.25)
@@ -122,12 +122,12 @@ export function drawWorld(random: SeededRandom): World {
 }
 
 interface Making {
-  readonly pools: World['pools']
+  readonly pools: Fixture['pools']
   readonly normalise: { readonly normalise?: readonly ('trim' | 'lowercase')[] }
   readonly isTall: boolean
 }
 
-function drawTable(random: SeededRandom, name: string, making: Making): WorldTable {
+function drawTable(random: SeededRandom, name: string, making: Making): FixtureTable {
   const columns = random.sample(COLUMN_NAMES, 2 + random.below(5)).map((column) => drawColumn(random, column, making))
   const nulls = random() * 0.5
   const count = making.isTall ? TALL_ROWS : random.chance(0.07) ? 0 : 1 + random.below(MOST_ROWS)
@@ -137,7 +137,7 @@ function drawTable(random: SeededRandom, name: string, making: Making): WorldTab
   return { name, columns, rows }
 }
 
-function drawColumn(random: SeededRandom, name: string, { normalise }: Making): WorldColumn {
+function drawColumn(random: SeededRandom, name: string, { normalise }: Making): FixtureColumn {
   const type = random.pick(TYPES)
   const shown = { redaction: 'PLAIN_TEXT' } as const
   const keeping = random.chance(0.4)
@@ -150,14 +150,14 @@ function drawColumn(random: SeededRandom, name: string, { normalise }: Making): 
   return { name, type, definition: { type, ...shown, ...keeping } }
 }
 
-/** The schema of a world. */
-export function schemaOf({ tables }: World): SchemaDefinition {
+/** The schema of a fixture. */
+export function schemaOf({ tables }: Fixture): SchemaDefinition {
   return Object.fromEntries(
     tables.map(({ name, columns }) => [name, Object.fromEntries(columns.map((column) => [column.name, column.definition]))]),
   )
 }
 
 /** A value as a vault takes it. */
-export function toInput(value: WorldValue): JsonValue {
+export function toInput(value: FixtureValue): JsonValue {
   return typeof value === 'bigint' ? value.toString() : value
 }

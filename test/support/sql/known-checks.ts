@@ -59,9 +59,19 @@ async function ask(vault: Queryable, sql: string, query: KnownQuery | WrongQuery
   }
 }
 
-/** True for an error that says the query is at fault, and neither the caller nor the vault. */
+/** Codes of errors that are the fault of the query, with the gRPC code of each. Source: docs/sql.md. */
+const REFUSALS: ReadonlyMap<string, number> = new Map([
+  ['invalid_request', 3],
+  ['not_found', 5],
+  ['limit_exceeded', 8],
+  ['unprocessable', 9],
+  ['out_of_range', 11],
+  ['unsupported', 12],
+])
+
+/** True for an error that is the fault of the query, and neither of the caller's rights nor of the vault. */
 export function isRefusal(error: unknown): boolean {
-  return isVaultError(error, 'invalid_request') || isVaultError(error, 'unprocessable')
+  return isVaultError(error) && REFUSALS.get(error.code) === error.grpcCode
 }
 
 function isExpected(kind: Outcome['kind'], query: KnownQuery | WrongQuery, expectation: Expectation): boolean {

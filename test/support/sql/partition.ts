@@ -1,11 +1,11 @@
 /** Parts what a query reads by a condition, its negation and its being unknown, and checks that the parts make the whole. */
 import type { SeededRandom } from '../random/seeded-random.ts'
 
-import { MOST_RECORDS } from './compare.ts'
+import { MAX_RECORDS } from './compare.ts'
 import type { OpenSubject, Subject } from './differential.ts'
 import { described } from './differential.ts'
-import type { World } from './fixture.ts'
-import { drawWorld } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+import { drawFixture } from './fixture.ts'
 import type { Answer } from './known-vault.ts'
 import { printQuery } from './print-query.ts'
 import type { Item, Predicate, RandomQuery } from './query-tree.ts'
@@ -23,12 +23,12 @@ const MOST_ROWS = 100
 export interface Partitioning {
   readonly random: SeededRandom
   readonly open: OpenSubject
-  readonly worlds: number
-  /** Conditions for each world. */
+  readonly fixtures: number
+  /** Conditions for each fixture. */
   readonly conditions: number
   /** Connectives within connectives. */
   readonly depth: number
-  readonly mostFaults: number
+  readonly maxFaults: number
 }
 
 /** What came of a run: a line for everything that does not add up. */
@@ -37,15 +37,15 @@ export interface Outcome {
   readonly faults: readonly string[]
 }
 
-/** Draws worlds and conditions. */
+/** Draws fixtures and conditions. */
 export async function partition(run: Partitioning): Promise<Outcome> {
   const faults: string[] = []
   let conditions = 0
-  for (let at = 0; at < run.worlds && faults.length < run.mostFaults; at++) {
-    const world = drawWorld(run.random)
-    const subject = await run.open(world)
+  for (let at = 0; at < run.fixtures && faults.length < run.maxFaults; at++) {
+    const fixture = drawFixture(run.random)
+    const subject = await run.open(fixture)
     for (let asked = 0; asked < run.conditions; asked++) {
-      const fault = await partitionOnce(run, world, subject)
+      const fault = await partitionOnce(run, fixture, subject)
       if (fault !== undefined) faults.push(fault)
       conditions++
     }
@@ -62,16 +62,16 @@ interface Parted {
   readonly parts: readonly Reading[]
 }
 
-async function partitionOnce({ random, depth }: Partitioning, world: World, subject: Subject): Promise<string | undefined> {
-  const whole = { ...drawReading(random, world), where: undefined }
-  const condition = drawPredicate(random, { world, sources: sourcesOf(whole), depth })
+async function partitionOnce({ random, depth }: Partitioning, fixture: Fixture, subject: Subject): Promise<string | undefined> {
+  const whole = { ...drawReading(random, fixture), where: undefined }
+  const condition = drawPredicate(random, { fixture, sources: sourcesOf(whole), depth })
   const wheres: readonly Predicate[] = [condition, { kind: 'not', operand: condition }, unknownOf(condition)]
   const parted = { whole, parts: wheres.map((where) => ({ ...whole, where })) }
   const print = (query: RandomQuery): string => printQuery(vaultDialect(random, query), query)
   const ask = (query: RandomQuery): Promise<Answer> => subject.ask(query, print)
   const difference = await mismatch(ask, parted).catch((error: unknown) => `is not answered: ${String(error)}`)
   if (difference === undefined) return undefined
-  return described(world, { sql: print(counted({ ...whole, where: condition })), engine: 'itself', difference })
+  return described(fixture, { sql: print(counted({ ...whole, where: condition })), engine: 'itself', difference })
 }
 
 type Ask = (query: RandomQuery) => Promise<Answer>
@@ -112,7 +112,7 @@ async function readAll(ask: Ask, query: RandomQuery): Promise<string[]> {
   while (all.length <= MOST_ROWS) {
     const { records } = await ask({ ...query, offset: all.length })
     all.push(...records.map(({ fields }) => canonicalJson(fields)))
-    if (records.length < MOST_RECORDS) break
+    if (records.length < MAX_RECORDS) break
   }
   return all
 }

@@ -1,14 +1,14 @@
-/** Shadows worlds in a real PostgreSQL. */
+/** References fixtures in a real PostgreSQL. */
 import pg from 'pg'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { WorldTable, WorldValue } from './fixture.ts'
+import type { FixtureTable, FixtureValue } from './fixture.ts'
 import type { Output } from './output-keys.ts'
 import { outputType } from './output-keys.ts'
 import type { Dialect } from './print-query.ts'
 import { printQuery, quoted } from './print-query.ts'
 import type { RandomQuery } from './query-tree.ts'
-import type { Comparable, Shadower } from './reference-engine.ts'
-import { canonicalJson, isJson, PLACE, shadowItems, shadowWindow, shownOutputs } from './reference-engine.ts'
+import type { Comparable, ReferenceEngine } from './reference-engine.ts'
+import { canonicalJson, isJson, PLACE, referenceItems, referenceWindow, shownOutputs } from './reference-engine.ts'
 
 const NATIVE: Readonly<Record<ColumnTypeName, string>> = {
   ...{ STRING: 'text collate "C"', INTEGER: 'bigint', FLOAT: 'double precision', BOOL: 'boolean', DATE: 'date' },
@@ -21,29 +21,31 @@ const UNSUPPORTED = '0A000'
 const name = (text: string): string => quoted(text, '"')
 
 /** A PostgreSQL database of its own. */
-export async function postgresShadower(url: string): Promise<Shadower> {
+export async function postgresReferenceEngine(url: string): Promise<ReferenceEngine> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query("set timezone = 'UTC'; set client_min_messages = 'error'; set jit = off")
   return {
-    async shadow(world) {
-      if (world.hasNul) return undefined
-      await client.query('drop schema if exists shadow cascade; create schema shadow; set search_path = shadow, pg_catalog')
-      for (const table of world.tables) await fill(client, table)
+    async load(fixture) {
+      if (fixture.hasNul) return undefined
+      await client.query(
+        'drop schema if exists reference_rows cascade; create schema reference_rows; set search_path = reference_rows, pg_catalog',
+      )
+      for (const table of fixture.tables) await fill(client, table)
       return { name: 'PostgreSQL', ask: (query) => ask(client, query) }
     },
     close: () => client.end(),
   }
 }
 
-async function fill(client: pg.Client, { name: table, columns, rows }: WorldTable): Promise<void> {
+async function fill(client: pg.Client, { name: table, columns, rows }: FixtureTable): Promise<void> {
   const declared = columns.map((column) => `${name(column.name)} ${NATIVE[column.type]}`)
   const tuples = rows.map((row, at) => `(${[at, ...row.map((value, place) => literal(columns[place]?.type, value))].join()})`)
   const insert = tuples.length === 0 ? '' : `; insert into ${name(table)} values ${tuples.join()}`
   await client.query(`create table ${name(table)} (${[`${name(PLACE)} integer`, ...declared].join()})${insert}`)
 }
 
-function literal(type: ColumnTypeName | undefined, value: WorldValue): string {
+function literal(type: ColumnTypeName | undefined, value: FixtureValue): string {
   if (value === null) return 'null'
   if (typeof value === 'bigint') return `${value}`
   if (type === 'JSON' || type === 'ARRAY') return quoted(canonicalJson(value))
@@ -75,8 +77,8 @@ const DIALECT: Dialect = {
     `${left} ${isNegated ? 'not ' : ''}${ignoresCase ? `ilike ${right} collate "pg_c_utf8"` : `like ${right}`}`,
   hasKey: (column, key) =>
     `case when ${column} is null then null when jsonb_typeof(${column}) = 'object' then ${column} ? ${quoted(key)} else false end`,
-  items: (query, column) => shadowItems(query, column, (expression) => `(${expression})::text`),
-  window: shadowWindow,
+  items: (query, column) => referenceItems(query, column, (expression) => `(${expression})::text`),
+  window: referenceWindow,
 }
 
 function comparable(output: Output | undefined, value: string | null): Comparable {

@@ -1,7 +1,7 @@
 /** Writes a query down in the language of an engine. */
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { WorldValue } from './fixture.ts'
+import type { FixtureValue } from './fixture.ts'
 import type { ColumnTerm, Predicate, RandomQuery, Source, Term } from './query-tree.ts'
 import { sourcesOf } from './query-tree.ts'
 
@@ -20,7 +20,7 @@ export interface Dialect {
   gap(): string
   table(source: Source): string
   column(term: ColumnTerm, place: Place | undefined): string
-  value(type: ColumnTypeName, value: WorldValue, place: Place | undefined): string
+  value(type: ColumnTypeName, value: FixtureValue, place: Place | undefined): string
   number(text: string): string
   /** A whole comparison of texts with a pattern. */
   like(predicate: Extract<Predicate, { kind: 'like' }>, left: string, right: string): string

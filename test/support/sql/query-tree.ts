@@ -1,25 +1,25 @@
-/** Queries over a world as trees that know the type of every term: from one tree the same question is asked of every engine. */
+/** Queries over a fixture as trees that know the type of every term: from one tree the same question is asked of every engine. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { WorldColumn, WorldTable, WorldValue } from './fixture.ts'
+import type { FixtureColumn, FixtureTable, FixtureValue } from './fixture.ts'
 
 /** A table in FROM; `alias` is the table's own name where none is given. */
 export interface Source {
   readonly alias: string
-  readonly table: WorldTable
+  readonly table: FixtureTable
 }
 
 /** A column of a source. */
 export interface ColumnTerm {
   readonly kind: 'column'
   readonly source: Source
-  readonly column: WorldColumn
+  readonly column: FixtureColumn
 }
 
 /** What a column is compared with. A `number` keeps its spelling. */
 export type Term =
   | ColumnTerm
   | { readonly kind: 'number'; readonly text: string }
-  | { readonly kind: 'value'; readonly type: ColumnTypeName; readonly value: WorldValue }
+  | { readonly kind: 'value'; readonly type: ColumnTypeName; readonly value: FixtureValue }
   | { readonly kind: 'null' }
 
 /** A condition. */

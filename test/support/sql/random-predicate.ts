@@ -1,7 +1,7 @@
 /** Random conditions whose terms fit each other. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import type { World } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
 import type { ColumnTerm, Predicate, Source, Term } from './query-tree.ts'
 import { columnsOf, isCompared } from './query-tree.ts'
 
@@ -10,19 +10,19 @@ const DEPTH = 3
 
 /** What a condition is drawn about. */
 export interface Subject {
-  readonly world: World
+  readonly fixture: Fixture
   readonly sources: readonly Source[]
   /** Connectives within connectives, 3 unless said. */
   readonly depth?: number
 }
 
 /** Draws a condition. */
-export function drawPredicate(random: SeededRandom, { world, sources, depth = DEPTH }: Subject): Predicate {
-  return draw(random, { world, columns: sources.flatMap(columnsOf) }, depth)
+export function drawPredicate(random: SeededRandom, { fixture, sources, depth = DEPTH }: Subject): Predicate {
+  return draw(random, { fixture, columns: sources.flatMap(columnsOf) }, depth)
 }
 
 interface Scene {
-  readonly world: World
+  readonly fixture: Fixture
   readonly columns: readonly ColumnTerm[]
 }
 
@@ -46,7 +46,7 @@ function drawSimple(random: SeededRandom, scene: Scene): Predicate {
 
 function drawCompare(random: SeededRandom, scene: Scene): Predicate {
   const operator = random.pick(OPERATORS)
-  if (random.chance(0.03)) return { kind: 'compare', operator, ...literals(random, scene.world) }
+  if (random.chance(0.03)) return { kind: 'compare', operator, ...literals(random, scene.fixture) }
   const compared = scene.columns.filter(({ column }) => isCompared(column.type))
   if (compared.length === 0) return { kind: 'isNull', isNegated: random.chance(0.5), term: random.pick(scene.columns) }
   const one = random.pick(compared)
@@ -56,49 +56,49 @@ function drawCompare(random: SeededRandom, scene: Scene): Predicate {
     : { kind: 'compare', operator, left: other, right: one }
 }
 
-function literals(random: SeededRandom, { pools }: World): { readonly left: Term; readonly right: Term } {
+function literals(random: SeededRandom, { pools }: Fixture): { readonly left: Term; readonly right: Term } {
   if (random.chance(0.5)) return { left: drawNumber(random, pools, 'INTEGER'), right: drawNumber(random, pools, 'FLOAT') }
   return { left: value('STRING', random.pick(pools.STRING)), right: value('STRING', random.pick(pools.STRING)) }
 }
 
 /** What stands beside a column: another column, null, or a value of its pool. */
-function drawOther(random: SeededRandom, { world, columns }: Scene, { column }: ColumnTerm): Term {
+function drawOther(random: SeededRandom, { fixture, columns }: Scene, { column }: ColumnTerm): Term {
   const isNumber = (type: ColumnTypeName): boolean => type === 'INTEGER' || type === 'FLOAT'
   if (random.chance(0.25)) {
     const fitting = columns.filter(({ column: { type } }) => type === column.type || (isNumber(type) && isNumber(column.type)))
     return random.pick(fitting)
   }
   if (random.chance(0.04)) return { kind: 'null' }
-  if (isNumber(column.type) && random.chance(0.75)) return drawNumber(random, world.pools, column.type)
-  return value(column.type, random.pick(world.pools[column.type]))
+  if (isNumber(column.type) && random.chance(0.75)) return drawNumber(random, fixture.pools, column.type)
+  return value(column.type, random.pick(fixture.pools[column.type]))
 }
 
-function value(type: ColumnTypeName, of: World['pools'][ColumnTypeName][number]): Term {
+function value(type: ColumnTypeName, of: Fixture['pools'][ColumnTypeName][number]): Term {
   return { kind: 'value', type, value: of }
 }
 
 /** A number in one of the ways numbers are written, in the pool or beside it. */
-function drawNumber(random: SeededRandom, pools: World['pools'], type: ColumnTypeName): Term {
+function drawNumber(random: SeededRandom, pools: Fixture['pools'], type: ColumnTypeName): Term {
   if (random.chance(0.15))
     return { kind: 'number', text: random.pick(['.5', '1e2', '1.0', '-2.50', '4.2e1', '-0', '0.0', '1e30', '-1E3', '2.']) }
   return { kind: 'number', text: String(random.pick(pools[type])).replace('e+', 'e') }
 }
 
-function drawLike(random: SeededRandom, { world, columns }: Scene): Predicate | undefined {
+function drawLike(random: SeededRandom, { fixture, columns }: Scene): Predicate | undefined {
   const texts = columns.filter(({ column }) => column.type === 'STRING')
-  if (texts.length === 0 || world.hasNul) return undefined
+  if (texts.length === 0 || fixture.hasNul) return undefined
   const like = { kind: 'like', ignoresCase: random.chance(0.35), isNegated: random.chance(0.3) } as const
-  // A text of a world with backslashes is no pattern: it may end in the middle of an escape.
-  if (!world.hasBackslash && random.chance(0.12)) {
-    const left = random.chance(0.5) ? random.pick(texts) : value('STRING', random.pick(world.pools.STRING))
+  // A text of a fixture with backslashes is no pattern: it may end in the middle of an escape.
+  if (!fixture.hasBackslash && random.chance(0.12)) {
+    const left = random.chance(0.5) ? random.pick(texts) : value('STRING', random.pick(fixture.pools.STRING))
     return { ...like, left, right: random.pick(texts) }
   }
-  return { ...like, left: random.pick(texts), right: value('STRING', drawPattern(random, world)) }
+  return { ...like, left: random.pick(texts), right: value('STRING', drawPattern(random, fixture)) }
 }
 
-/** A pattern made of a text of the world: pieces taken out for wildcards, case changed, signs escaped. */
-function drawPattern(random: SeededRandom, world: World): string {
-  const characters = [...String(random.pick(world.pools.STRING))]
+/** A pattern made of a text of the fixture: pieces taken out for wildcards, case changed, signs escaped. */
+function drawPattern(random: SeededRandom, fixture: Fixture): string {
+  const characters = [...String(random.pick(fixture.pools.STRING))]
   const steps = characters.map((character) => {
     const part = random()
     if (part < 0.15) return '_'

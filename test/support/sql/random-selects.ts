@@ -1,4 +1,4 @@
-/** Grammar-made queries for the laws of the parser: random trees, random dress for their texts, and random damage. */
+/** Grammar-made queries for the properties of the parser: random trees, random dress for their texts, and random damage. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ColumnName, Expression, Literal, Operand } from '../../../src/core/expressions/ast.ts'
 import { lex } from '../../../src/core/expressions/lexer.ts'

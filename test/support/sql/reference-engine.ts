@@ -1,7 +1,7 @@
-/** What a world's shadow in another engine is: plain tables with the same rows, asked the same queries. */
+/** The interface of another engine that holds the rows of a fixture in plain tables and runs the same queries. */
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
-import { MOST_RECORDS } from './compare.ts'
-import type { World } from './fixture.ts'
+import { MAX_RECORDS } from './compare.ts'
+import type { Fixture } from './fixture.ts'
 import type { Output } from './output-keys.ts'
 import { outputsOf } from './output-keys.ts'
 import { quoted } from './print-query.ts'
@@ -11,21 +11,21 @@ import { sourcesOf } from './query-tree.ts'
 /** A comparable form of a value: one text for equal values of a type. */
 export type Comparable = string | null
 
-/** An engine that holds a world's shadow. */
-export interface Shadow {
+/** The rows of one fixture in another engine. */
+export interface Reference {
   readonly name: string
   /** The rows in order without the ids only a vault has; undefined where the engine cannot be asked this. */
   ask(query: RandomQuery): Promise<readonly (readonly Comparable[])[] | undefined>
 }
 
-/** Another engine, which can shadow one world after another. */
-export interface Shadower {
-  /** Undefined where the engine cannot hold this world. */
-  shadow(world: World): Promise<Shadow | undefined>
+/** Another engine. It loads one fixture after another. */
+export interface ReferenceEngine {
+  /** Undefined where the engine cannot hold this fixture. */
+  load(fixture: Fixture): Promise<Reference | undefined>
   close(): Promise<void>
 }
 
-/** Column of every shadow table that counts its rows in the order of their insertion. */
+/** Column of every reference table that numbers its rows in the order of insertion, from 0. */
 export const PLACE = '#'
 
 /** The outputs another engine has too. */
@@ -34,7 +34,7 @@ export function shownOutputs(query: RandomQuery): readonly (Output & { readonly 
 }
 
 /** The select list: each output with its level, handed to the engine's own manner of showing a type. */
-export function shadowItems(
+export function referenceItems(
   query: RandomQuery,
   column: (term: ColumnTerm) => string,
   show: (expression: string, output: Output) => string,
@@ -54,11 +54,11 @@ function expressionOf(item: NonNullable<Output['item']>, column: (term: ColumnTe
  * The order the vault promises: rows of the FROM table as they were inserted, then those of the joined ones; what has no partner
  * comes after what has. Then the bounds, 25 at most.
  */
-export function shadowWindow(query: RandomQuery): string {
+export function referenceWindow(query: RandomQuery): string {
   const isAggregate = query.items.some(({ kind }) => kind === 'aggregate')
   const places = sourcesOf(query).map(({ alias }) => `${quoted(alias, '"')}.${quoted(PLACE, '"')} nulls last`)
   const order = isAggregate ? '' : ` order by ${places.join(', ')}`
-  return `${order} limit ${Math.min(query.limit ?? MOST_RECORDS, MOST_RECORDS)} offset ${query.offset ?? 0}`
+  return `${order} limit ${Math.min(query.limit ?? MAX_RECORDS, MAX_RECORDS)} offset ${query.offset ?? 0}`
 }
 
 /** JSON in one spelling: members in the order of their names. */

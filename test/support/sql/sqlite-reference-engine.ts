@@ -1,14 +1,14 @@
-/** Shadows worlds in SQLite. */
+/** References fixtures in SQLite. */
 import Database from 'better-sqlite3'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { World, WorldTable, WorldValue } from './fixture.ts'
+import type { Fixture, FixtureTable, FixtureValue } from './fixture.ts'
 import type { Output } from './output-keys.ts'
 import { outputType } from './output-keys.ts'
 import type { Dialect } from './print-query.ts'
 import { printQuery, quoted } from './print-query.ts'
 import type { Predicate, RandomQuery, Term } from './query-tree.ts'
-import type { Comparable, Shadower } from './reference-engine.ts'
-import { canonicalJson, isJson, PLACE, shadowItems, shadowWindow, shownOutputs } from './reference-engine.ts'
+import type { Comparable, ReferenceEngine } from './reference-engine.ts'
+import { canonicalJson, isJson, PLACE, referenceItems, referenceWindow, shownOutputs } from './reference-engine.ts'
 
 const NATIVE: Readonly<Record<ColumnTypeName, string>> = {
   ...{ STRING: 'text', INTEGER: 'integer', FLOAT: 'real', BOOL: 'integer', DATE: 'text' },
@@ -19,19 +19,19 @@ const NATIVE: Readonly<Record<ColumnTypeName, string>> = {
 const name = (text: string): string => quoted(text, '"')
 
 /** SQLite, in memory. */
-export function sqliteShadower(): Shadower {
+export function sqliteReferenceEngine(): ReferenceEngine {
   return {
-    async shadow(world) {
+    async load(fixture) {
       const database = new Database(':memory:')
       database.pragma('case_sensitive_like = on')
-      for (const table of world.tables) fill(database, table)
-      return { name: 'SQLite', ask: async (query) => (isAnswerable(world, query) ? ask(database, query) : undefined) }
+      for (const table of fixture.tables) fill(database, table)
+      return { name: 'SQLite', ask: async (query) => (isAnswerable(fixture, query) ? ask(database, query) : undefined) }
     },
     async close() {},
   }
 }
 
-function fill(database: Database.Database, { name: table, columns, rows }: WorldTable): void {
+function fill(database: Database.Database, { name: table, columns, rows }: FixtureTable): void {
   const declared = columns.map((column) => `${name(column.name)} ${NATIVE[column.type]}`)
   database.exec(`create table ${name(table)} (${[`${name(PLACE)} integer`, ...declared].join()})`)
   const insert = database.prepare(`insert into ${name(table)} values (?${', ?'.repeat(columns.length)})`)
@@ -39,7 +39,7 @@ function fill(database: Database.Database, { name: table, columns, rows }: World
 }
 
 /** A value as SQLite holds it: what is more than a number or a text becomes a text that orders as the values do. */
-function bound(type: ColumnTypeName | undefined, value: WorldValue): string | number | bigint | null {
+function bound(type: ColumnTypeName | undefined, value: FixtureValue): string | number | bigint | null {
   if (value === null || typeof value === 'bigint') return value
   if (type === 'JSON' || type === 'ARRAY') return canonicalJson(value)
   if (typeof value === 'boolean') return Number(value)
@@ -89,8 +89,8 @@ function dialect(parameters: (string | number | bigint | null)[]): Dialect {
     like: ({ isNegated }, left, right) => `${left} ${isNegated ? 'not like' : 'like'} ${right} escape '\\'`,
     hasKey: (column, key) =>
       `case when ${column} is null then null when json_type(${column}) = 'object' then ${bind(key)} in (select key from json_each(${column})) else false end`,
-    items: (query, column) => shadowItems(query, column, (expression) => expression),
-    window: shadowWindow,
+    items: (query, column) => referenceItems(query, column, (expression) => expression),
+    window: referenceWindow,
   }
 }
 
@@ -106,10 +106,10 @@ function comparable(output: Output | undefined, value: unknown): Comparable {
  * SQLite has no ILIKE; it compares an integer with a double exactly, where PostgreSQL and the vault make both doubles; and its
  * sums overflow.
  */
-function isAnswerable(world: World, query: RandomQuery): boolean {
+function isAnswerable(fixture: Fixture, query: RandomQuery): boolean {
   const conditions = [...query.joins.map(({ on }) => on), ...(query.where === undefined ? [] : [query.where])]
   if (conditions.some((condition) => uses(condition, (one) => one.kind === 'like' && one.ignoresCase))) return false
-  if (!world.isWide) return true
+  if (!fixture.isWide) return true
   const sums = query.items.some((item) => item.kind === 'aggregate' && (item.name === 'sum' || item.name === 'avg'))
   return !sums && !conditions.some((condition) => uses(condition, mixesNumbers))
 }

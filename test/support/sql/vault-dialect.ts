@@ -1,7 +1,7 @@
 /** Spells a query for the vault, in any of the ways its language allows. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import type { WorldValue } from './fixture.ts'
+import type { FixtureValue } from './fixture.ts'
 import type { Dialect, Place } from './print-query.ts'
 import { isUnambiguous, quoted } from './print-query.ts'
 import type { ColumnTerm, Item, RandomQuery, Source } from './query-tree.ts'
@@ -56,7 +56,7 @@ function spellColumn(
   return isQualified ? `${spellName(random, term.source.alias, true)}.${name}` : name
 }
 
-function spellValue(random: SeededRandom, type: ColumnTypeName, value: WorldValue, place: Place | undefined): string {
+function spellValue(random: SeededRandom, type: ColumnTypeName, value: FixtureValue, place: Place | undefined): string {
   const isBare = type === 'INTEGER' || type === 'FLOAT' || type === 'BOOL'
   if (isBare && random.chance(0.5)) return type === 'BOOL' ? spellWord(random, String(value)) : String(value)
   const text = type === 'DATETIME' ? withOffset(random, String(value)) : String(value)

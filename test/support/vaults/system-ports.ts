@@ -1,4 +1,4 @@
-/** The world as `createVault` plugs it in, for tests that open a vault with one part of it replaced. */
+/** The fixture as `createVault` plugs it in, for tests that open a vault with one part of it replaced. */
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
 import { systemClock } from '../../../src/adapters/system/system-clock.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
