@@ -1,6 +1,6 @@
 /** How the tests run: one real PostgreSQL for all of them, one process per file. */
 import { defineConfig } from 'vitest/config'
-import { closingLine } from './test/support/reporting/summary-line.ts'
+import { summaryLine } from './test/support/reporting/summary-line.ts'
 
 export default defineConfig({
   test: {
@@ -10,6 +10,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
-    reporters: ['default', closingLine()],
+    reporters: ['default', summaryLine()],
   },
 })

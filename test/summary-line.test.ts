@@ -8,38 +8,38 @@ import { describe, expect, it } from 'vitest'
 
 const TOP = fileURLToPath(new URL('..', import.meta.url))
 
-describe('the closing line of a test run', () => {
+describe('the summary line of a test run', () => {
   it('counts what passed', () => {
-    expect(closingLineOf(`it('a', () => {})\nit('b', () => {})`)).toBe('2 passed, 0 failed')
+    expect(summaryLineOf(`it('a', () => {})\nit('b', () => {})`)).toBe('2 passed, 0 failed')
   })
 
   it('counts what failed and what was left out', () => {
-    expect(closingLineOf(`it('a', () => {})\nit('b', () => { throw new Error('b') })\nit.skip('c', () => {})`)).toBe(
+    expect(summaryLineOf(`it('a', () => {})\nit('b', () => { throw new Error('b') })\nit.skip('c', () => {})`)).toBe(
       '1 passed, 1 failed, 1 skipped',
     )
   })
 
   it('counts a file that does not load as failed', () => {
-    expect(closingLineOf(`throw new Error('broken')`)).toBe('0 passed, 1 failed')
+    expect(summaryLineOf(`throw new Error('broken')`)).toBe('0 passed, 1 failed')
   })
 
   it('counts a group whose preparation fails as failed', () => {
     const group = `describe('d', () => { beforeAll(() => { throw new Error('d') }); it('a', () => {}) })`
-    expect(closingLineOf(`it('b', () => {})\n${group}`)).toBe('1 passed, 1 failed, 1 skipped')
+    expect(summaryLineOf(`it('b', () => {})\n${group}`)).toBe('1 passed, 1 failed, 1 skipped')
   })
 
   it('counts an error outside of any test as failed', () => {
     const stray = `it('a', () => { Promise.reject(new Error('late')); return new Promise((done) => setImmediate(done)) })`
-    expect(closingLineOf(stray)).toBe('1 passed, 1 failed')
+    expect(summaryLineOf(stray)).toBe('1 passed, 1 failed')
   })
 
   it('does not call a run without tests a success', () => {
-    expect(closingLineOf(undefined)).toBe('0 passed, 1 failed')
+    expect(summaryLineOf(undefined)).toBe('0 passed, 1 failed')
   })
 })
 
 /** Runs one test file of this text in a folder of its own and answers the last line printed. */
-function closingLineOf(text: string | undefined): string | undefined {
+function summaryLineOf(text: string | undefined): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'closing-line-'))
   try {
     mkdirSync(join(folder, 'test'))
@@ -47,7 +47,7 @@ function closingLineOf(text: string | undefined): string | undefined {
     const reporter = JSON.stringify(join(TOP, 'test/support/reporting/summary-line.ts'))
     writeFileSync(
       join(folder, 'vitest.config.ts'),
-      `import { closingLine } from ${reporter}\nexport default { test: { reporters: ['default', closingLine()] } }`,
+      `import { summaryLine } from ${reporter}\nexport default { test: { reporters: ['default', summaryLine()] } }`,
     )
     if (text !== undefined)
       writeFileSync(join(folder, 'test/a.test.ts'), `import { beforeAll, describe, it } from 'vitest'\n${text}`)

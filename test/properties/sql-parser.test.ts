@@ -7,9 +7,9 @@ import { parseSelect } from '../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../src/core/sql/print-select.ts'
 import type { Select } from '../../src/core/sql/select.ts'
 import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
-import { sqlVectors } from '../support/sql/ndjson.ts'
 import { isComparable, readAsPostgres, toReading } from '../support/sql/postgres-reading.ts'
 import { assertRoundTrip, damage, dress, randomSelect, randomText, withoutPlaces } from '../support/sql/random-selects.ts'
+import { readVectors } from '../support/sql/vectors.ts'
 
 const SEED = 'sql parser 1'
 const isSoak = process.env.SOAK === '1'
@@ -37,7 +37,7 @@ describe('a query', () => {
 
   it.each(['strict', 'generated'])('of the %s vectors is read, as PostgreSQL reads it, and printed to the same tree', (name) => {
     const random = seededRandom(SEED)
-    for (const { sql } of sqlVectors<{ sql: string }>(name)) {
+    for (const { sql } of readVectors<{ sql: string }>(name)) {
       const tree = parseSelect(sql)
       assertRoundTrip(random, tree)
       if (!sql.includes('"')) assertReadAlike(sql)
@@ -46,16 +46,16 @@ describe('a query', () => {
   })
 
   it('of another kind than one SELECT is refused', () => {
-    for (const { sql } of sqlVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(TextFault)
+    for (const { sql } of readVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(TextFault)
   })
 
   it('that is a payload is refused, but for one that is a query', () => {
-    const payloads = sqlVectors<{ payload: string }>('injection').map(({ payload }) => payload)
+    const payloads = readVectors<{ payload: string }>('injection').map(({ payload }) => payload)
     expect(payloads.filter((payload) => read(payload) !== undefined)).toEqual(['select * from pg_group;'])
   })
 
   it('of the extended vectors is refused, or is of the grammar and read as PostgreSQL reads it', () => {
-    const queries = sqlVectors<{ sql: string }>('extended').map(({ sql }) => sql)
+    const queries = readVectors<{ sql: string }>('extended').map(({ sql }) => sql)
     const accepted = queries.filter((sql) => read(sql) !== undefined)
     for (const sql of accepted) assertReadAlike(sql)
     expect(accepted.length).toBe(6)

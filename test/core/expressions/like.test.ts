@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMatcher, endsInLoneEscape, PatternFault } from '../../../src/core/expressions/like.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
-import { sqlVectors } from '../../support/sql/ndjson.ts'
+import { readVectors } from '../../support/sql/vectors.ts'
 
 interface LikeCase {
   readonly value: string | null
@@ -15,7 +15,7 @@ interface LikeCase {
 
 describe('the vectors', () => {
   // Left out: ESCAPE of NULL and of several characters, which the language has no way to say.
-  const cases = sqlVectors<LikeCase>('like_cases').filter((line) => line.escape === undefined || line.escape?.length === 1)
+  const cases = readVectors<LikeCase>('like_cases').filter((line) => line.escape === undefined || line.escape?.length === 1)
 
   it.each(cases)('$value $op $pattern is $expected', ({ value, op, pattern, escape: sign, expected }) => {
     if (value === null || pattern === null) return expect(expected).toBeNull()

@@ -1,17 +1,17 @@
 /** A reporter that ends the test run with one plain line: `412 passed, 0 failed`, and `, 3 skipped` where some were. */
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Prints the closing line through `print` when the run has ended. */
-export function closingLine(print: (line: string) => void = console.log): Reporter {
+/** Prints the summary line through `print` when the run has ended. */
+export function summaryLine(print: (line: string) => void = console.log): Reporter {
   return {
     onTestRunEnd(testModules, unhandledErrors, reason) {
-      print(closingLineOf(testModules, unhandledErrors.length, reason === 'passed'))
+      print(summaryLineOf(testModules, unhandledErrors.length, reason === 'passed'))
     },
   }
 }
 
 /** Counts tests. A file or group that could not run counts as one failed, and so does an error outside of any test. */
-function closingLineOf(testModules: readonly TestModule[], strayErrors: number, isGreen: boolean): string {
+function summaryLineOf(testModules: readonly TestModule[], strayErrors: number, isGreen: boolean): string {
   const tests = testModules.flatMap((one) => [...one.children.allTests()])
   const count = (state: 'passed' | 'failed'): number => tests.filter((test) => test.result().state === state).length
   const groups = testModules.flatMap((one) => [one, ...one.children.allSuites()])
