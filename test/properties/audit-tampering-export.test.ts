@@ -1,4 +1,4 @@
-/** Law: whatever is done to an exported audit trail is found, and by whom nothing was done is not accused. */
+/** Property: verification of an exported audit trail finds every kind of tampering, and accepts an unchanged export. */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
@@ -10,14 +10,14 @@ import { seededRandom } from '../support/random/seeded-random.ts'
 const TAMPERINGS = process.env.SOAK === '1' ? 100_000 : 2000
 
 const TRAIL = tamperedTrail()
-/** Signed while the trail was being written, and taken along in the export. */
+/** Signed while the trail was written, and included in the export. */
 const EARLY = await signCheckpoint(marksOf(writeTrail([3, 1, 2])), START + 10n)
-/** Signed at the end, and kept elsewhere. */
+/** Signed at the end, and stored outside the export. */
 const KEPT = await signCheckpoint(marksOf(TRAIL), START + 20n)
 const LINES = exportLines(TRAIL, [EARLY])
 const WAYS = Object.entries({ ...CLUMSY, ...CAREFUL })
 
-/** Tampers so many times, each way in turn; answers the ways whose work passed for untouched. */
+/** Tampers so many times, each way in turn. Returns how often each way was not found. */
 async function missedBy(
   accepts: (lines: readonly string[]) => boolean | Promise<boolean>,
   ways: [string, Tampering][],
@@ -28,15 +28,15 @@ async function missedBy(
   for (let round = 0; round < times; round++) {
     const [name, tamper] = ways[round % ways.length] ?? ['nothing', () => LINES]
     const lines = tamper({ trail: TRAIL, lines: LINES, below: random.below })
-    // Two equal choices may undo each other: then nothing was tampered with.
+    // Two equal choices may cancel each other out. Then nothing was changed.
     if (lines.join('\n') === LINES.join('\n')) continue
     if (await accepts(lines)) missed.set(name, (missed.get(name) ?? 0) + 1)
   }
   return missed
 }
 
-describe('tampering with an export', () => {
-  test(`is found: ${TAMPERINGS.toLocaleString('en')} times in ${WAYS.length} ways, with a checkpoint at hand`, {
+describe('verification of a tampered export', () => {
+  test(`finds ${TAMPERINGS.toLocaleString('en')} tamperings of ${WAYS.length} kinds with a checkpoint`, {
     timeout: 3_600_000,
   }, async () => {
     const accepts = async (lines: readonly string[]) =>
@@ -44,14 +44,14 @@ describe('tampering with an export', () => {
     expect(await missedBy(accepts, WAYS, TAMPERINGS)).toEqual(new Map())
   })
 
-  test('clumsily is found without a checkpoint too', async () => {
+  test('finds careless tampering without a checkpoint', async () => {
     const accepts = async (lines: readonly string[]) => (await verifyExport(lines, { keys: SIGNING.keys })).ok
     expect(await missedBy(accepts, Object.entries(CLUMSY), 500)).toEqual(new Map())
   })
 })
 
-describe('the law can go red', () => {
-  test('an untouched export is in order, with and without what was kept elsewhere', async () => {
+describe('controls of the property', () => {
+  test('an unchanged export verifies, with and without the checkpoint', async () => {
     expect(await verifyExport(LINES)).toEqual({ ok: true, events: 12, checkpoints: 1 })
     expect(await verifyExport(LINES, { checkpoints: [KEPT], keys: SIGNING.keys })).toEqual({
       ok: true,
@@ -60,13 +60,13 @@ describe('the law can go red', () => {
     })
   })
 
-  test('without a checkpoint, every careful way passes', async () => {
+  test('every careful way passes without a checkpoint', async () => {
     const accepts = async (lines: readonly string[]) => (await verifyExport(lines)).ok
     const missed = await missedBy(accepts, Object.entries(CAREFUL), 100)
     expect([...missed.keys()].sort()).toEqual(Object.keys(CAREFUL).sort())
   })
 
-  test('a check of each event’s own digest alone, without the one before, misses half the clumsy ways', async () => {
+  test('a check of each event alone, without the event before, misses half of the careless ways', async () => {
     const missed = await missedBy(acceptsDigests, Object.entries(CLUMSY), 1000)
     expect([...missed.keys()]).toEqual(
       expect.arrayContaining(['removes a line', 'swaps two lines', 'edits an event and its digest']),
@@ -74,7 +74,7 @@ describe('the law can go red', () => {
   })
 })
 
-/** A check as it must not be: events by themselves. */
+/** A wrong check: each event alone. */
 function acceptsDigests(lines: readonly string[]): boolean {
   return lines.every((line) => {
     const found = /^\{"digest":"([0-9a-f]{64})","event":(.*)\}$/.exec(line)

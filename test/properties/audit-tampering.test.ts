@@ -1,4 +1,4 @@
-/** Law: whatever is done to the audit trail where it is stored is found by verifyAudit; with its stated limit, and a control. */
+/** Property: verifyAudit finds every kind of tampering with the stored audit trail, up to the documented limit. */
 import { beforeAll, expect, test } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { NewRow, Row, SignedCheckpoint, StorageHandle, Vault } from '../../src/index.ts'
@@ -13,23 +13,23 @@ const EVENTS = 'audit_events'
 const HEADS = 'audit_lanes'
 const EVERY = { kind: 'every' } as const
 const ALL = { order: 'up', limit: 10_000 } as const
-/** Rows a lane has room for: a row's id is its lane times this, and its place. */
+/** Rows that one chain has room for. The id of a row is its chain times this, plus its position. */
 const LANE_SIZE = 2 ** 32
 
-/** The trail's tables as rows, for tampering in plain JavaScript. */
+/** The rows of the trail's tables. */
 interface Stored {
   readonly events: readonly Row[]
   readonly heads: readonly Row[]
 }
 
-/** What tampering may draw upon beside random: the trail as it was some events ago, and the trail of another vault. */
+/** What tampering may use: random integers, the trail as it was some events ago, and the trail of another vault. */
 interface Loot {
   readonly below: (count: number) => number
   readonly earlier: Stored
   readonly foreign: Stored
 }
 
-/** Another trail in place of this one; undefined where luck chose something that changes nothing. */
+/** Returns the changed trail; undefined if the random choice changes nothing. */
 type Tampering = (trail: Stored, loot: Loot) => Stored | undefined
 
 let storage: StorageHandle
@@ -39,7 +39,7 @@ let earlier: Stored
 let foreign: Stored
 let checkpoint: SignedCheckpoint
 
-/** Many at once, so that there are many lanes. */
+/** Runs many operations at once, so that there are many chains. */
 async function work(on: Vault<Clients>, rounds: number): Promise<void> {
   const session = on.as(OWNER)
   for (let round = 0; round < rounds; round++) {
@@ -53,7 +53,7 @@ async function work(on: Vault<Clients>, rounds: number): Promise<void> {
   }
 }
 
-/** A storage in memory that lets lanes run side by side, as Postgres does. */
+/** A storage in memory with concurrent transactions, as in PostgreSQL. */
 function withLanes(): StorageHandle {
   return { ...memoryStorage(), transactions: 'side by side' }
 }
@@ -91,7 +91,7 @@ function oneOf(rows: readonly Row[], { below }: Loot): Row {
   return row
 }
 
-/** A lane, its events, and its last. */
+/** A chain, its events, and its last event. */
 function laneIn({ events }: Stored, loot: Loot) {
   const lane = laneOf(oneOf(events, loot))
   const own = events.filter((row) => laneOf(row) === lane)
@@ -103,7 +103,7 @@ function flipped(bytes: Uint8Array, { below }: Loot): Uint8Array {
   return bytes.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte))
 }
 
-/** The rows with one of them changed. */
+/** The rows, one of them changed. */
 function changed(rows: readonly Row[], row: Row, set: Partial<Record<string, Row[string]>>): Row[] {
   return rows.map((one) => (one === row ? ({ ...one, ...set } as Row) : one))
 }
@@ -111,13 +111,13 @@ function changed(rows: readonly Row[], row: Row, set: Partial<Record<string, Row
 const without = (rows: readonly Row[], ...gone: readonly Row[]): Row[] => rows.filter((row) => !gone.includes(row))
 const byId = (rows: readonly Row[]): Row[] => [...rows].sort((left, right) => left.id - right.id)
 
-/** One event moved to another id that is free. */
+/** The trail with one event moved to another free id. */
 function moved({ events, heads }: Stored, row: Row, id: number): Stored | undefined {
   if (events.some((one) => one.id === id)) return undefined
   return { events: byId([...without(events, row), { ...row, id }]), heads }
 }
 
-/** Found without anything else at hand. */
+/** Tampering that the trail alone reveals. */
 const FOUND: Readonly<Record<string, Tampering>> = {
   'a bit of an event is flipped': ({ events, heads }, loot) => {
     const row = oneOf(events, loot)
@@ -132,21 +132,21 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     return { events: changed(events, row, { body: bytesOf(row).slice(0, loot.below(bytesOf(row).length)) }), heads }
   },
   'an event is emptied': ({ events, heads }, loot) => ({ events: changed(events, oneOf(events, loot), { body: null }), heads }),
-  'two events change places, their times with them or not': ({ events, heads }, loot) => {
+  'two events swap their positions, with or without their times': ({ events, heads }, loot) => {
     const [one, other] = [oneOf(events, loot), oneOf(events, loot)]
     if (one === other) return undefined
     const times = loot.below(2) === 0
     const swapped = changed(events, one, { body: other.body ?? null, ...(times ? { at: other.at ?? null } : {}) })
     return { events: changed(swapped, other, { body: one.body ?? null, ...(times ? { at: one.at ?? null } : {}) }), heads }
   },
-  'an event is moved to the end of a lane': (trail, loot) =>
+  'an event is moved to the end of a chain': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), laneIn(trail, loot).last.id + 1),
-  'an event is moved to a lane of its own': (trail, loot) =>
+  'an event is moved to a new chain': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), (100 + loot.below(100)) * LANE_SIZE + 1),
-  'an event is moved where no event can be': (trail, loot) =>
+  'an event is moved to an invalid position': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), [1, LANE_SIZE - 1, 70_000 * LANE_SIZE, 3 * LANE_SIZE][loot.below(4)] ?? 1),
   'an event is deleted': ({ events, heads }, loot) => ({ events: without(events, oneOf(events, loot)), heads }),
-  'the last of a lane is deleted, and its head is left': (trail, loot) => ({
+  'the last event of a chain is deleted, and the head is not': (trail, loot) => ({
     events: without(trail.events, laneIn(trail, loot).last),
     heads: trail.heads,
   }),
@@ -154,7 +154,7 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     const start = loot.below(events.length)
     return { events: without(events, ...events.slice(start, start + 1 + loot.below(5))), heads }
   },
-  'a whole lane is deleted, and its head is left': ({ events, heads }, loot) => {
+  'all events of a chain are deleted, and the head is not': ({ events, heads }, loot) => {
     const { own } = laneIn({ events, heads }, loot)
     return { events: without(events, ...own), heads }
   },
@@ -168,12 +168,12 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     events,
     heads: [...heads, { ...oneOf(heads, loot), id: 500 }],
   }),
-  'two heads change places': ({ events, heads }, loot) => {
+  'two heads are swapped': ({ events, heads }, loot) => {
     const [one, other] = [oneOf(heads, loot), oneOf(heads, loot)]
     if (one === other) return undefined
     return { events, heads: changed(changed(heads, one, { body: other.body ?? null }), other, { body: one.body ?? null }) }
   },
-  'an event is made up': (trail, loot) => {
+  'an event is forged': (trail, loot) => {
     const { last } = laneIn(trail, loot)
     const body = Uint8Array.from({ length: bytesOf(last).length }, () => loot.below(256))
     return { events: byId([...trail.events, { ...last, id: last.id + 1, body }]), heads: trail.heads }
@@ -189,18 +189,18 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     const by = (loot.below(2) === 0 ? 1n : -1n) * BigInt(1 + loot.below(1_000_000_000))
     return { events: changed(events, row, { at: BigInt(row.at as number | bigint) + by }), heads }
   },
-  'a time is taken away': ({ events, heads }, loot) => ({ events: changed(events, oneOf(events, loot), { at: null }), heads }),
-  'an older head is put back, and its events are left': ({ events, heads }, loot) => {
+  'a time is deleted': ({ events, heads }, loot) => ({ events: changed(events, oneOf(events, loot), { at: null }), heads }),
+  'an older head is restored, and the events are not': ({ events, heads }, loot) => {
     const row = oneOf(heads, loot)
     const older = loot.earlier.heads.find(({ id }) => id === row.id)
     return older && { events, heads: changed(heads, row, { body: older.body ?? null }) }
   },
-  'all events are put back as they were earlier, and the heads are left': ({ heads }, { earlier }) => ({ ...earlier, heads }),
+  'all events are restored to an earlier state, and the heads are not': ({ heads }, { earlier }) => ({ ...earlier, heads }),
 }
 
-/** Found only by whoever kept a checkpoint: the trail looks as it truly once did. */
+/** Tampering that only a checkpoint reveals: the trail equals an earlier state of itself. */
 const FOUND_BY_CHECKPOINT: Readonly<Record<string, Tampering>> = {
-  'a lane is cut back to an older head': ({ events, heads }, loot) => {
+  'a chain is cut to an older head': ({ events, heads }, loot) => {
     const { lane } = laneIn({ events, heads }, loot)
     const older = loot.earlier.heads.find(({ id }) => id === lane)
     if (older === undefined) return undefined
@@ -211,15 +211,15 @@ const FOUND_BY_CHECKPOINT: Readonly<Record<string, Tampering>> = {
       heads: heads.map((row) => (row.id === lane ? older : row)),
     }
   },
-  'the whole trail is put back as it was earlier': (_, { earlier }) => earlier,
-  'a lane is deleted with its head': ({ events, heads }, loot) => {
+  'the whole trail is restored to an earlier state': (_, { earlier }) => earlier,
+  'a chain is deleted with its head': ({ events, heads }, loot) => {
     const { lane, own } = laneIn({ events, heads }, loot)
     return { events: without(events, ...own), heads: heads.filter(({ id }) => id !== lane) }
   },
   'everything is deleted': () => ({ events: [], heads: [] }),
 }
 
-/** Tampers so many times, each way in turn; answers the ways that passed for untouched, and how often. */
+/** Tampers so many times, each way in turn. Returns the ways that were not found, and how often. */
 async function missedBy(
   ways: Readonly<Record<string, Tampering>>,
   times: number,
@@ -241,7 +241,7 @@ async function missedBy(
   return missed
 }
 
-test('a trail nobody touched is in order, also beside a checkpoint of it', async () => {
+test('an unchanged trail verifies, with and without a checkpoint', async () => {
   const verdict = { ok: true, events: 25 }
   expect(trail.heads.length).toBeGreaterThanOrEqual(3)
   expect(await vault.verifyAudit()).toEqual(verdict)
@@ -249,20 +249,20 @@ test('a trail nobody touched is in order, also beside a checkpoint of it', async
   expect(await vault.verifyAudit({ checkpoints: [checkpoint] })).toEqual(verdict)
 })
 
-test(`law: ${TAMPERINGS} tamperings are all found`, async () => {
+test(`${TAMPERINGS} tamperings are all found`, async () => {
   expect(await missedBy(FOUND, TAMPERINGS)).toEqual(new Map())
 }, 600_000)
 
-test('a checkpoint at hand finds also what makes the trail look as it truly once did', async () => {
+test('a checkpoint also reveals a trail that was restored to an earlier state', async () => {
   expect(await missedBy({ ...FOUND, ...FOUND_BY_CHECKPOINT }, TAMPERINGS / 10, [checkpoint])).toEqual(new Map())
 }, 600_000)
 
-test('without one it cannot be found: this is the limit of a trail that nobody else has a mark of', async () => {
+test('without a checkpoint an earlier state verifies: this is the documented limit', async () => {
   const missed = await missedBy(FOUND_BY_CHECKPOINT, 40)
   expect([...missed.keys()].sort()).toEqual(Object.keys(FOUND_BY_CHECKPOINT).sort())
 })
 
-test('a trail that was tampered with is found broken where it is', async () => {
+test('verification names the position of the first failure', async () => {
   const { events, heads } = trail
   const [row] = events.filter((one) => laneOf(one) === 1).slice(2)
   if (row === undefined) throw new Error('lane 1 is too short')

@@ -1,4 +1,4 @@
-/** Law: however many write at once, in one process or several, every operation has its one event and every chain is whole. */
+/** Property: with any number of concurrent writers and processes, every operation has exactly one event and every chain verifies. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,14 +13,14 @@ const EACH = process.env.SOAK === '1' ? 200 : 8
 
 const run = promisify(execFile)
 
-/** A process of its own with so many callers at once; answers how many operations it did. */
+/** Starts a separate process with 16 concurrent callers. Returns the number of its operations. */
 async function process16(address: StorageAddress, name: string): Promise<number> {
   const script = join(import.meta.dirname, 'audit-writer-process.ts')
   const { stdout } = await run(process.execPath, [script, JSON.stringify(address), name, '16', String(EACH)])
   return JSON.parse(stdout) as number
 }
 
-/** What holds afterwards: an event for each operation, no two with one id, in chains that are whole. */
+/** Asserts one event for each operation, with distinct ids, in chains that verify. */
 async function assertWhole(storage: StorageHandle, operations: number): Promise<void> {
   const vault = await openClients(storage)
   expect(await vault.verifyAudit()).toEqual({ ok: true, events: operations })
@@ -29,10 +29,10 @@ async function assertWhole(storage: StorageHandle, operations: number): Promise<
   expect(new Set(events.map(({ context }) => context.requestID)).size).toBe(operations)
 }
 
-onEachStorage('64 callers at once', (engine) => {
-  test('through one handle, or several where there can be', async () => {
+onEachStorage('64 concurrent callers', (engine) => {
+  test('leave one event per operation, through one handle or several', async () => {
     const place = engine.fresh()
-    // Several handles on Postgres are as good as several processes; a memory has but one, and SQLite's processes come below.
+    // Several handles on PostgreSQL equal several processes. Memory has one handle; processes on SQLite are tested below.
     const handles = engine.name === 'postgres' ? [1, 2, 3, 4] : [1]
     const vaults = await Promise.all(handles.map(() => openClients(place.open())))
     const callers = 64 / vaults.length

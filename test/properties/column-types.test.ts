@@ -1,4 +1,4 @@
-/** The properties every column type obeys, looped over the registry; each law is shown to go red for a type that breaks it. */
+/** The properties of every column type in the registry. For each property, a type that breaks it fails the test. */
 import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -17,10 +17,10 @@ const RUNS = { seed: 20_260_131, numRuns: process.env.SOAK === undefined ? 1000 
 const names = Object.keys(columnTypes) as ColumnTypeName[] // Object.keys widens to string; the registry's type says which.
 const salt = fc.nat(100)
 
-type Law = (type: AnyColumnType, samples: Samples<unknown>) => void
+type Property = (type: AnyColumnType, samples: Samples<unknown>) => void
 
-const properties: Readonly<Record<string, Law>> = {
-  'reads back what it wrote, wherever it stands among other bytes': (type, samples) => {
+const properties: Readonly<Record<string, Property>> = {
+  'reads back what it wrote, at any offset': (type, samples) => {
     fc.assert(
       fc.property(valuesOf(type, samples), fc.nat(20), (value, before) => {
         const out = new ByteWriter(4)
@@ -34,7 +34,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'writes one value in one canonical form, however it came in': (type, samples) => {
+  'writes one value in one canonical form, for every spelling of the input': (type, samples) => {
     fc.assert(
       fc.property(samples.keys, salt, salt, (key, one, other) => {
         const left = type.parse(samples.write(key, one))
@@ -45,7 +45,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'has equal canonical bytes only for equal values, near misses included': (type, samples) => {
+  'has equal canonical bytes only for equal values, even for values that are nearly equal': (type, samples) => {
     const near = fc.tuple(samples.keys, salt).map(([key, choice]) => [key, samples.near(key, choice)] as const)
     fc.assert(
       fc.property(fc.oneof(near, fc.tuple(samples.keys, samples.keys)), salt, ([left, right], choice) => {
@@ -57,7 +57,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'gets the same value back from its cell, of the physical type it names': (type, samples) => {
+  'reads the same value back from a cell of its physical type': (type, samples) => {
     fc.assert(
       fc.property(valuesOf(type, samples), (value) => {
         const cell = type.toCell(value)
@@ -68,7 +68,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'orders cells as it orders values, and both as time and number do': (type, samples) => {
+  'orders cells as it orders values, by time or by number': (type, samples) => {
     fc.assert(
       fc.property(samples.keys, samples.keys, salt, (key, far, choice) => {
         for (const other of [far, samples.near(key, choice), key]) {
@@ -85,7 +85,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'reads its own text and its own answer as the same value': (type, samples) => {
+  'reads its own text and its own JSON as the same value': (type, samples) => {
     fc.assert(
       fc.property(valuesOf(type, samples), (value) => {
         expectSame(type.fromText(type.show(value)), value)
@@ -95,7 +95,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'reads random text as a value that stands, or refuses it with a fault that quotes nothing': (type) => {
+  'reads random text as a stable value, or rejects it with an error that does not quote it': (type) => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.json(),
@@ -111,7 +111,7 @@ const properties: Readonly<Record<string, Law>> = {
     )
   },
 
-  'refuses hostile inputs with a fault that quotes nothing, or takes them as plain data, and changes none': (type) => {
+  'rejects hostile input with an error that does not quote it, or reads it as plain data, and changes none': (type) => {
     for (const [what, input] of hostileInputs()) {
       const before = lookOf(input)
       try {
@@ -133,7 +133,7 @@ describe.each(names)('the column type %s', (name) => {
 })
 
 describe('the registry', () => {
-  test('names each type by its own name and gives each a tag that never changes', () => {
+  test('lists each type under its name, with a tag that never changes', () => {
     expect(names.map((name) => columnTypes[name].name)).toEqual(names)
     const tags = { STRING: 1, INTEGER: 2, FLOAT: 3, BOOL: 4, DATE: 5, TIME: 6, DATETIME: 7, JSON: 8, ARRAY: 9 }
     expect(Object.fromEntries(names.map((name) => [name, columnTypes[name].tag]))).toMatchObject(tags)
@@ -145,57 +145,49 @@ describe('the registry', () => {
   })
 })
 
-/** A law, the type it is broken for, and how. */
-const BROKEN: readonly (readonly [law: string, name: ColumnTypeName, fault: Partial<AnyColumnType>])[] = [
+/** A property, the type that is broken, and how. */
+const BROKEN: readonly (readonly [property: string, name: ColumnTypeName, fault: Partial<AnyColumnType>])[] = [
+  ['reads back what it wrote, at any offset', 'STRING', { read: (bytes, _start, end) => columnTypes.STRING.read(bytes, 0, end) }],
   [
-    'reads back what it wrote, wherever it stands among other bytes',
-    'STRING',
-    { read: (bytes, _start, end) => columnTypes.STRING.read(bytes, 0, end) },
-  ],
-  [
-    'writes one value in one canonical form, however it came in',
+    'writes one value in one canonical form, for every spelling of the input',
     'STRING',
     { canonical: (value, out) => columnTypes.STRING.write(value, out) },
   ],
   [
-    'has equal canonical bytes only for equal values, near misses included',
+    'has equal canonical bytes only for equal values, even for values that are nearly equal',
     'TIME',
     { canonical: (value, out) => out.utf8(columnTypes.TIME.show(value).slice(0, 8)) },
   ],
-  ['gets the same value back from its cell, of the physical type it names', 'INTEGER', { fromCell: (cell) => Number(cell) }],
+  ['reads the same value back from a cell of its physical type', 'INTEGER', { fromCell: (cell) => Number(cell) }],
+  ['orders cells as it orders values, by time or by number', 'DATETIME', { toCell: (value) => columnTypes.DATETIME.show(value) }],
+  ['reads its own text and its own JSON as the same value', 'INTEGER', { show: (value) => Number(value).toString() }],
   [
-    'orders cells as it orders values, and both as time and number do',
-    'DATETIME',
-    { toCell: (value) => columnTypes.DATETIME.show(value) },
-  ],
-  ['reads its own text and its own answer as the same value', 'INTEGER', { show: (value) => Number(value).toString() }],
-  [
-    'reads random text as a value that stands, or refuses it with a fault that quotes nothing',
+    'reads random text as a stable value, or rejects it with an error that does not quote it',
     'JSON',
     { fromText: (text) => JSON.parse(text) },
   ],
   [
-    'refuses hostile inputs with a fault that quotes nothing, or takes them as plain data, and changes none',
+    'rejects hostile input with an error that does not quote it, or reads it as plain data, and changes none',
     'STRING',
     { parse: (input) => String(input) },
   ],
 ]
 
-describe('a law', () => {
-  test.each(BROKEN)('that says "%s" goes red for a broken %s', (law, name, fault) => {
-    const holds = properties[law]
+describe('a property', () => {
+  test.each(BROKEN)('"%s" fails for a broken %s', (property, name, fault) => {
+    const holds = properties[property]
     expect(holds).toBeDefined()
     expect(() => holds?.({ ...columnTypes[name], ...fault }, columnTypeSamples[name])).toThrow()
   })
 
-  test('has a type that breaks it', () => {
-    expect(BROKEN.map(([law]) => law)).toEqual(Object.keys(properties))
+  test('has at least one type that breaks it', () => {
+    expect(BROKEN.map(([property]) => property)).toEqual(Object.keys(properties))
   })
 })
 
 const REFUSED = Symbol('refused')
 
-/** The answer, or REFUSED; anything thrown but a `ValueFault` that is a clause about what must hold goes on up. */
+/** The result, or REFUSED for a `ValueFault` that is a clause about what must hold. Any other error is thrown on. */
 function attempt(work: () => unknown): unknown {
   try {
     return work()
@@ -212,7 +204,7 @@ function valuesOf(type: AnyColumnType, samples: Samples<unknown>): fc.Arbitrary<
   return fc.tuple(samples.keys, salt).map(([key, choice]) => type.parse(samples.write(key, choice)))
 }
 
-/** Asked of node:util, which also sees a member named `__proto__`. */
+/** Compares by node:util, which also sees a member named `__proto__`. */
 function expectSame(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) throw new Error(`${inspect(actual)} is not ${inspect(expected)}`)
 }
@@ -249,7 +241,7 @@ function cellOrder(left: Cell, right: Cell): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** What can be seen of an input without running any of its code. */
+/** What is visible of an input without running any of its code. */
 function lookOf(input: unknown): string {
   return inspect(input, { showProxy: true, customInspect: false, depth: 6, maxArrayLength: 20, maxStringLength: 100 })
 }

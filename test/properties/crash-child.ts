@@ -1,4 +1,4 @@
-/** Inserts batches until it is killed, writing down each batch only once the vault has acknowledged it. Run by crash.test.ts. */
+/** Inserts batches until it is killed, and writes each acknowledged batch to a file. Started by crash.test.ts. */
 import { openSync, writeSync } from 'node:fs'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { createVault } from '../../src/index.ts'
@@ -12,7 +12,7 @@ const vault = await createVault({ id: 'crash', schema: crashSchema, storage, key
 const session = vault.as(OWNER)
 const acknowledged = openSync(ledger, 'a')
 
-/** Several writers at once, so that a kill meets batches in every state. */
+/** Several concurrent writers, so that a kill meets batches in every state. */
 await Promise.all(
   Array.from({ length: 4 }, async (_, writer) => {
     for (let count = 0; ; count++) {

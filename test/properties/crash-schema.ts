@@ -1,4 +1,4 @@
-/** What crash.test.ts and the process it kills agree on. */
+/** The schema that crash.test.ts and the process it kills share. */
 import { column, defineSchema } from '../../src/index.ts'
 
 /** Records of one batch. */

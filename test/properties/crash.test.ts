@@ -1,4 +1,4 @@
-/** kill -9 in the middle of batches: nothing acknowledged is lost, and no batch is torn. */
+/** Property: after kill -9 in the middle of batches, every acknowledged batch is stored, and no batch is stored in part. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -20,11 +20,11 @@ const LIMIT = KILLS * 10_000
 
 interface Scene {
   readonly address: StorageAddress
-  /** What else goes down with the process, in this round. */
+  /** Crashes what else crashes with the process in this round. */
   crash(round: number): Promise<void>
 }
 
-/** Kills the inserting process again and again, and looks after each kill. Answers how many batches had been acknowledged. */
+/** Kills the inserting process repeatedly and checks after each kill. Returns the number of acknowledged batches. */
 async function survive(scene: Scene, directory: string): Promise<number> {
   const ledger = join(directory, 'acknowledged')
   const random = seededRandom(`crash on ${scene.address.engine}`)
@@ -48,7 +48,7 @@ async function survive(scene: Scene, directory: string): Promise<number> {
   return acknowledged.length
 }
 
-/** Every acknowledged batch is there, whole and readable; every batch that is there is whole. */
+/** Asserts that every acknowledged batch is stored and readable, and that every stored batch is complete. */
 async function look(scene: Scene, acknowledged: readonly string[]): Promise<void> {
   const storage = openStorage(scene.address)
   try {

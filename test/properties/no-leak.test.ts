@@ -1,4 +1,4 @@
-/** Law: what a caller may not see in plain text never leaves the vault: not in answers, errors, lines, spans, events or storage. */
+/** Property: what a caller may not see in plain text never leaves the vault: not in results, errors, logs, spans, events or storage. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
@@ -20,11 +20,11 @@ import type { PostgresAddress } from '../support/storages/open-storage.ts'
 const isSoak = process.env.SOAK === '1'
 const SEED = runSeed('no leak')
 const SOAK_HOURS = 4 * 3_600_000
-/** Fixtures on memory; each has its own schema, policy and caller. Some more live on the engines with files. */
+/** Fixtures in memory. Each has its own schema, policy and caller. There are fewer on the engines with files. */
 const FIXTURES = isSoak ? 480 : 46
 const STEPS = isSoak ? 400 : 40
 
-/** Where a fixture lives, and what of it the port does not show. */
+/** The storage of a fixture, and its bytes that the port does not show. */
 interface Place {
   readonly storage: StorageHandle
   others(): Promise<string> | string
@@ -32,7 +32,7 @@ interface Place {
 
 const onMemory = (): Place => ({ storage: memoryStorage(), others: () => '' })
 
-/** Lives one fixture to its end; what was wrong in it is told with the seed and the request. */
+/** Runs one fixture. Returns a line with seed and request for each leak. */
 async function live(seed: string, { storage, others }: Place, options: FixtureOptions = {}): Promise<string[]> {
   const random = randomFor(seed)
   const fixture = await openFixture(random, storage, options)
@@ -50,7 +50,7 @@ function told({ method, args }: LeakRequest): string {
   return `${method} ${JSON.stringify(args, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`
 }
 
-/** Fixtures in turn, up to the first that leaks. */
+/** Runs fixtures up to the first that leaks. Returns its leaks. */
 async function firstFaults(fixtures: number, name: string, place: () => Place, options: FixtureOptions = {}): Promise<string[]> {
   for (let fixture = FIRST_FIXTURE; fixture < FIRST_FIXTURE + fixtures; fixture++) {
     const faults = await live(`${SEED} ${name} ${fixture}`, place(), options)
@@ -59,7 +59,7 @@ async function firstFaults(fixtures: number, name: string, place: () => Place, o
   return []
 }
 
-describe('no value leaves the vault beyond what the policy shows', () => {
+describe('a vault shows a caller no value beyond the policy', () => {
   const sqlite = sqliteEngine()
   const postgres = postgresEngine()
 
@@ -67,7 +67,7 @@ describe('no value leaves the vault beyond what the policy shows', () => {
     expect(await firstFaults(FIXTURES, 'memory', onMemory)).toEqual([])
   })
 
-  it('on SQLite, in its file and its write-ahead log', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
+  it('on SQLite, including its file and write-ahead log', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
     const onSqlite = (): Place => {
       const place = sqlite.fresh()
       const folder = dirname(place.address().filename)
@@ -82,7 +82,7 @@ describe('no value leaves the vault beyond what the policy shows', () => {
     expect(await firstFaults(isSoak ? 15 : 3, 'sqlite', onSqlite)).toEqual([])
   })
 
-  it('on Postgres, in every cell of every table', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
+  it('on PostgreSQL, including every cell of every table', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
     const onPostgres = (): Place => {
       const place = postgres.fresh()
       return { storage: place.open(), others: () => tablesOf(place.address()) }
@@ -113,14 +113,14 @@ async function tablesOf({ url, schema }: PostgresAddress): Promise<string> {
   }
 }
 
-describe('the law that nothing leaks is broken by', () => {
+describe('the leak check detects', () => {
   const BROKEN: readonly (readonly [fault: string, options: FixtureOptions, found: RegExp])[] = [
     [
       'a value that an error repeats',
       {
         layer: (send) => (request) =>
           send(request).catch((error: unknown) => {
-            const { message } = error as Error // What a session throws is always an error: the law itself says so.
+            const { message } = error as Error // A session throws errors only; the property checks that.
             throw new VaultError('unprocessable', `${message} It was ${told(request)}.`)
           }),
       },
@@ -152,7 +152,7 @@ describe('the law that nothing leaks is broken by', () => {
         layer: (send, owner) => (request) =>
           request.method.startsWith('get') ? send(request).then(() => owner(request)) : send(request),
       },
-      /fields of .* should be|canaries he may not see|not there for him|hidden column/,
+      /fields of .* should be|canaries hidden from the caller|invisible to the caller|hidden column/,
     ],
     [
       'tokens resolved at the level asked',
@@ -160,7 +160,7 @@ describe('the law that nothing leaks is broken by', () => {
         layer: (send, owner) => (request) =>
           request.method === 'detokenize' ? send(request).then(() => owner(request)) : send(request),
       },
-      /is shown as .* and may only be|canaries he may not see/,
+      /is shown as .* and may only be|canaries hidden from the caller/,
     ],
   ]
 
@@ -188,7 +188,7 @@ describe('the search for canaries', () => {
   }
 
   for (const [disguise, wear] of Object.entries(DISGUISES)) {
-    it(`finds one ${disguise}`, () => {
+    it(`finds a canary ${disguise}`, () => {
       const canaries = createCanaries(randomFor(disguise))
       for (const form of ['STRING', 'EMAIL', 'CARD', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME'] as const) {
         const { value, id } = canaries.make(form)
@@ -199,7 +199,7 @@ describe('the search for canaries', () => {
     })
   }
 
-  it('finds nothing where there is nothing', () => {
+  it('finds nothing in bytes without a canary', () => {
     const canaries = createCanaries(randomFor('nothing'))
     for (let count = 0; count < 100; count++) for (const form of ['STRING', 'INTEGER', 'DATE'] as const) canaries.make(form)
     const random = randomFor('noise')

@@ -1,4 +1,4 @@
-/** Law: two vaults that differ only in what a caller may not see answer his requests with equal bytes. */
+/** Property: two vaults that differ only in what a caller may not see return equal bytes for the caller's requests. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { TableDefinition } from '../../src/core/schema/column.ts'
@@ -21,15 +21,15 @@ const PAIRS = isSoak ? 100_000 : 1000
 const STEPS = 6
 const SOAK_HOURS = 4 * 3_600_000
 
-/** What a run of pairs came to. */
+/** The result of a run of pairs. */
 interface Run {
   readonly pairs: number
   readonly differences: number
-  /** The first request that told two vaults apart, and both outcomes. */
+  /** The first request with different outcomes, and both outcomes. */
   readonly told: string | undefined
 }
 
-/** Runs pairs that differ in something, up to the first that a transcript tells apart. */
+/** Runs pairs that differ, up to the first pair with different transcripts. */
 async function runPairs(count: number, name: string, options: PairedVaultOptions = {}): Promise<Run> {
   let differences = 0
   let pairs = 0
@@ -68,7 +68,7 @@ function spelt({ method, args }: LeakRequest): string {
 }
 
 describe('two vaults that differ only in what a caller may not see', () => {
-  it('answer him with equal bytes', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
+  it('return equal bytes', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
     const begun = performance.now()
     const { pairs, differences, told } = await runPairs(PAIRS, 'pair')
     expect(told).toBeUndefined()
@@ -78,11 +78,11 @@ describe('two vaults that differ only in what a caller may not see', () => {
   })
 })
 
-describe('the law that the unseen does not interfere is broken by', () => {
+describe('the comparison of paired vaults detects', () => {
   const everything = { on: ['*'], effect: 'ALLOW' } as const
   const BROKEN: readonly (readonly [fault: string, options: PairedVaultOptions])[] = [
     ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }],
-    ['tokenize that tells of values nobody granted', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
+    ['tokenize for values without a grant', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
     [
       'answers at the level asked instead of the lower of both',
       {
@@ -121,13 +121,13 @@ describe('the law that the unseen does not interfere is broken by', () => {
   }
 })
 
-/** A case found by the law, cut down to what matters: one request of a clerk's, in two vaults that differ in records he may not see. */
+/** A minimal case of an earlier failure: one request of a clerk, in two vaults that differ in records hidden from the clerk. */
 interface SmallCase {
   readonly table: TableDefinition
   readonly policy: readonly string[]
   readonly left: readonly Cells[]
   readonly right: readonly Cells[]
-  /** The request, from ids and tokens of the records as they stand. */
+  /** The request, made from ids and tokens of the stored records. */
   request(stored: readonly LooseStored[]): LeakRequest
 }
 
@@ -149,13 +149,13 @@ async function outcomesOf({ table, policy, left, right, request }: SmallCase): P
   )
 }
 
-describe('found by the law', () => {
+describe('earlier failures', () => {
   const name = column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' })
   const region = column.string({ encrypted: false })
   const north = ["ALLOW READ, DETOKENIZATION ON cards.* WHERE region = 'north'"]
   const ofLast = (stored: readonly LooseStored[]) => stored.at(-1)?.tokens.name ?? ''
 
-  it('a token of a row he sees is resolved, whatever row he does not see holds the same value before it', async () => {
+  it('resolve a token of a visible row alike when an earlier hidden row holds the same value', async () => {
     const [left, right] = await outcomesOf({
       table: { name, region },
       policy: north,
@@ -172,7 +172,7 @@ describe('found by the law', () => {
     expect(left).toBe(right)
   })
 
-  it('the same, where he asks for the record', async () => {
+  it('resolve it alike in getByTokens', async () => {
     const [left, right] = await outcomesOf({
       table: { name, region },
       policy: north,
@@ -189,7 +189,7 @@ describe('found by the law', () => {
     expect(left).toBe(right)
   })
 
-  it('the same, where a hidden column of its group holds the value', async () => {
+  it('resolve it alike when a hidden column of the group holds the value', async () => {
     const kin = column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT', columnGroup: 'kin' })
     const [left, right] = await outcomesOf({
       table: { alias: kin, name: kin },
@@ -207,7 +207,7 @@ describe('found by the law', () => {
     expect(left).toBe(right)
   })
 
-  it('a stable token in the form of its value tells nothing of that value to who writes over it unseen', async () => {
+  it('return a format-preserving stable token alike when the caller overwrites a hidden value', async () => {
     const format = { preset: 'card', keepFirst: 4 } as const
     const [left, right] = await outcomesOf({
       table: { number: column.string({ token: { kind: 'formatPreserving', format, stable: true } }) },

@@ -1,4 +1,4 @@
-/** Nothing at rest shows a plaintext of a sealed column: not the SQLite file or its log, not Postgres' tables, files or log. */
+/** Property: no plaintext of a sealed column is stored: not in the SQLite file or its log, nor in PostgreSQL's tables, files or log. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
@@ -11,7 +11,7 @@ import { sqliteEngine } from '../support/storages/engines.ts'
 import { openStorage } from '../support/storages/open-storage.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 
-/** Sealed values no one may find at rest. */
+/** Values of sealed columns. None may occur in stored bytes. */
 const SEALED = [
   'canary-name-Zephyrine',
   'canary.email@quetzal.example',
@@ -20,7 +20,7 @@ const SEALED = [
   'Ünïcødé-canary-ж',
   'canary inside json',
 ]
-/** A value that is kept plain: the searcher must find it, or it finds nothing. */
+/** A value of a plain column. The search must find it; this shows that the search works. */
 const PLAIN = 'canary-in-the-open'
 
 const schema = defineSchema({
@@ -35,7 +35,7 @@ const schema = defineSchema({
   },
 })
 
-/** Inserts, reads, updates, fails and deletes, so that every statement the vault has runs with canaries about. */
+/** Inserts, reads, updates, fails and deletes, so that every statement of the vault runs with canaries. */
 async function exercise(storage: StorageHandle): Promise<void> {
   const vault = await createVault({ id: 'v1', schema, storage, keys: localKeys({ secret: TEST_SECRET }) })
   const people = vault.as(OWNER)
@@ -55,7 +55,7 @@ async function exercise(storage: StorageHandle): Promise<void> {
   await people.delete('people', [doomed[0]?.id ?? ''])
 }
 
-/** How the bytes could spell a text. */
+/** The encodings of a text that bytes could contain. */
 function spellings(text: string): Buffer[] {
   const utf8 = Buffer.from(text, 'utf8')
   const hex = utf8.toString('hex')
@@ -77,7 +77,7 @@ function spellings(text: string): Buffer[] {
   ]
 }
 
-/** The texts that occur in the bytes, in any spelling. */
+/** The texts that occur in the bytes, in any encoding. */
 function foundIn(bytes: Buffer, texts: readonly string[]): string[] {
   return texts.filter((text) => spellings(text).some((spelling) => bytes.includes(spelling)))
 }

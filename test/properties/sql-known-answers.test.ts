@@ -1,4 +1,4 @@
-/** Law: queries whose answers are known are answered right, whatever is sealed and wherever it is stored; what is no query of the language is refused. */
+/** Property: queries with known results return them, for any sealed columns and on any storage. Texts that are not a query are rejected. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { nameFault } from '../../src/core/schema/names.ts'
@@ -13,7 +13,7 @@ import { onEachStorage } from '../support/storages/engines.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'
 
 const TIMEOUT_MS = 120_000
-/** The files of queries and what must come of each. */
+/** The files of queries and the expected outcome of each. */
 const FILES: readonly (Omit<Inquiry, 'places'> & { readonly name: string })[] = [
   { name: 'strict', queries: readVectors<KnownQuery>('strict'), expectation: 'answer' },
   { name: 'generated', queries: readVectors<KnownQuery>('generated'), expectation: 'answer' },
@@ -21,7 +21,7 @@ const FILES: readonly (Omit<Inquiry, 'places'> & { readonly name: string })[] = 
   { name: 'errors', queries: readVectors<WrongQuery>('errors'), expectation: 'refuse' },
 ]
 
-/** The databases of all queries but those that are refused before any table is looked for. */
+/** The databases of all queries that parse. */
 const places = placeDatabases(databasesOf(FILES.flatMap(({ queries }) => queries)))
 
 function databasesOf(queries: readonly (KnownQuery | WrongQuery)[]): ReadonlyMap<string, KnownDatabase> {
@@ -29,7 +29,7 @@ function databasesOf(queries: readonly (KnownQuery | WrongQuery)[]): ReadonlyMap
   return new Map([...readDatabases()].filter(([id]) => asked.has(id)))
 }
 
-onEachStorage('queries with known answers', ({ name: engine, fresh }) => {
+onEachStorage('queries with known results', ({ name: engine, fresh }) => {
   for (const keeping of ['sealed', 'plain'] as const satisfies Keeping[]) {
     describe(`with every column ${keeping}`, () => {
       let vault: Queryable
@@ -55,13 +55,13 @@ onEachStorage('queries with known answers', ({ name: engine, fresh }) => {
   }
 })
 
-describe('the law of known answers', () => {
-  /** Vaults that go wrong in one way each. */
+describe('the check of known results', () => {
+  /** Vaults with one fault each. */
   const FAULTS: Readonly<Record<string, (vault: Queryable) => Queryable>> = {
     'the last record is dropped': (vault) => ({
       query: async (sql) => ({ records: (await vault.query(sql)).records.slice(0, -1) }),
     }),
-    'more than 25 records are answered': (vault) => ({
+    'more than 25 records are returned': (vault) => ({
       query: async (sql) => {
         const { records } = await vault.query(sql)
         return { records: records.length === 25 ? [...records, ...records.slice(0, 1)] : records }
@@ -69,11 +69,11 @@ describe('the law of known answers', () => {
     }),
     'OFFSET is ignored': (vault) => ({ query: (sql) => vault.query(sql.replace(/\boffset\s+\d+/i, '')) }),
     'LIKE ignores case': (vault) => ({ query: (sql) => vault.query(sql.replaceAll(/\blike\b/gi, 'ILIKE')) }),
-    'OR binds as AND does': (vault) => ({ query: (sql) => vault.query(sql.replaceAll(/\bor\b/gi, 'AND')) }),
-    'outer joins are inner ones': (vault) => ({
+    'OR is read as AND': (vault) => ({ query: (sql) => vault.query(sql.replaceAll(/\bor\b/gi, 'AND')) }),
+    'outer joins are read as inner joins': (vault) => ({
       query: (sql) => vault.query(sql.replaceAll(/\b(?:left|right|full)(?:\s+outer)?\s+join\b/gi, 'JOIN')),
     }),
-    'nothing is refused': (vault) => ({ query: (sql) => vault.query(sql).catch(() => ({ records: [] })) }),
+    'nothing is rejected': (vault) => ({ query: (sql) => vault.query(sql).catch(() => ({ records: [] })) }),
   }
   const find = async (vault: Queryable): Promise<string[]> => {
     const found: string[] = []
@@ -91,18 +91,18 @@ describe('the law of known answers', () => {
   }, TIMEOUT_MS)
 
   for (const [name, fault] of Object.entries(FAULTS)) {
-    it(`is broken when ${name}`, async () => {
+    it(`fails when ${name}`, async () => {
       const more = (await find(fault(vault))).filter((line) => !without.includes(line))
       expect(more.length).toBeGreaterThan(0)
     })
   }
 })
 
-/** Texts that are not one SELECT, and the tables they would change. */
+/** Texts that are not one SELECT, and injection payloads. */
 const REJECTED = readVectors<{ readonly id: string; readonly sql: string }>('reject')
 const PAYLOADS = [...new Set(readVectors<{ readonly payload: string }>('injection').map(({ payload }) => payload))]
 
-/** Every name that follows a word which names a table, so that a statement which were carried out would find something. */
+/** Every table name in the rejected statements, so that a statement that were executed would find its table. */
 function namedTables(): string[] {
   const names = REJECTED.flatMap(({ sql }) =>
     [...sql.toLowerCase().matchAll(/\b(?:from|into|table|update|on|truncate|exists|analyze|copy)\s+"?(\w+)/g)].map(
@@ -112,9 +112,9 @@ function namedTables(): string[] {
   return [...new Set(names)].filter((name) => nameFault(name) === undefined)
 }
 
-onEachStorage('what is not one SELECT', ({ fresh }) => {
+onEachStorage('a text that is not one SELECT', ({ fresh }) => {
   it(
-    'is refused, and changes nothing',
+    'is rejected and changes nothing',
     async () => {
       const tables = namedTables()
       expect(tables.length).toBeGreaterThan(50)
@@ -136,7 +136,7 @@ onEachStorage('what is not one SELECT', ({ fresh }) => {
   )
 })
 
-/** What is wrong where a text is not refused as it should be: with an error that says the query is at fault and repeats nothing of it. */
+/** Returns what is wrong; undefined if the text is rejected with an error of the query that does not repeat the text. */
 async function refusalFault(session: Queryable, sql: string): Promise<string | undefined> {
   try {
     await session.query(sql)
@@ -148,8 +148,8 @@ async function refusalFault(session: Queryable, sql: string): Promise<string | u
   }
 }
 
-onEachStorage('injected texts', ({ fresh }) => {
-  it('are refused as queries, and as names of tables and columns', async () => {
+onEachStorage('injection payloads', ({ fresh }) => {
+  it('are rejected as queries and as names of tables and columns', async () => {
     const { session: loose } = await openLoose(fresh().open(), { notes: { text: { type: 'STRING', redaction: 'PLAIN_TEXT' } } })
     const session = asQueryable(loose)
     await session.insert('notes', [{ fields: { text: 'kept' } }])
@@ -176,7 +176,7 @@ onEachStorage('injected texts', ({ fresh }) => {
     expect((await session.get('notes')).records).toHaveLength(1)
   })
 
-  it('come back as they went in, as values and as literals', async () => {
+  it('are returned unchanged as values, and match as literals', async () => {
     const shown = { type: 'STRING', redaction: 'PLAIN_TEXT' } as const
     const columns = { sealed: shown, found: { ...shown, searchable: true }, plain: { ...shown, encrypted: false } }
     const { session: loose } = await openLoose(fresh().open(), { notes: columns })

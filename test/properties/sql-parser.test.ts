@@ -1,4 +1,4 @@
-/** The properties of the parser of queries: what it prints it reads, what it reads PostgreSQL reads alike, and no text harms it. */
+/** Properties of the SQL parser: it reads what it prints, it reads queries as PostgreSQL does, and any text ends in time. */
 import { isDeepStrictEqual } from 'node:util'
 import { loadModule } from 'libpg-query'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -15,14 +15,14 @@ const SEED = 'sql parser 1'
 const isSoak = process.env.SOAK === '1'
 const TEXTS = isSoak ? 20_000_000 : 100_000
 const SOAK_HOURS = 12 * 3_600_000
-/** Milliseconds no text may take. */
+/** Milliseconds that one text may take, at most. */
 const LONGEST = 50
 
 beforeAll(async () => loadModule())
 
 describe('a query', () => {
   it(
-    'is printed to a text that reads to the same tree, in whatever dress',
+    'prints to a text that parses to the same tree, in any spelling',
     () => {
       const random = seededRandom(SEED)
       for (let run = 0; run < TEXTS / 10; run++) assertRoundTrip(random, randomSelect(random))
@@ -30,12 +30,12 @@ describe('a query', () => {
     isSoak ? SOAK_HOURS : 60_000,
   )
 
-  it('is read as PostgreSQL reads it', () => {
+  it('parses as in PostgreSQL', () => {
     const random = seededRandom(SEED)
     for (let run = 0; run < 3000; run++) assertReadAlike(printSelect(randomSelect(random)))
   })
 
-  it.each(['strict', 'generated'])('of the %s vectors is read, as PostgreSQL reads it, and printed to the same tree', (name) => {
+  it.each(['strict', 'generated'])('of the %s vectors parses as in PostgreSQL and prints to the same tree', (name) => {
     const random = seededRandom(SEED)
     for (const { sql } of readVectors<{ sql: string }>(name)) {
       const tree = parseSelect(sql)
@@ -45,16 +45,16 @@ describe('a query', () => {
     }
   })
 
-  it('of another kind than one SELECT is refused', () => {
+  it('is rejected if it is not one SELECT', () => {
     for (const { sql } of readVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(TextFault)
   })
 
-  it('that is a payload is refused, but for one that is a query', () => {
+  it('is rejected if it is an injection payload, except one payload that is a query', () => {
     const payloads = readVectors<{ payload: string }>('injection').map(({ payload }) => payload)
     expect(payloads.filter((payload) => read(payload) !== undefined)).toEqual(['select * from pg_group;'])
   })
 
-  it('of the extended vectors is refused, or is of the grammar and read as PostgreSQL reads it', () => {
+  it('of the extended vectors is rejected, or parses as in PostgreSQL', () => {
     const queries = readVectors<{ sql: string }>('extended').map(({ sql }) => sql)
     const accepted = queries.filter((sql) => read(sql) !== undefined)
     for (const sql of accepted) assertReadAlike(sql)
@@ -69,7 +69,7 @@ describe('an alias without AS', () => {
     right second similar tablesample to union using varying where window with within without year
     action at both by cast check count date default desc end key level min name only row some table text time type user value`
 
-  it.each(words.split(/\s+/))('can be %s only where PostgreSQL has it so', (word) => {
+  it.each(words.split(/\s+/))('can be %s only if PostgreSQL allows it', (word) => {
     const text = `SELECT a ${word} FROM t`
     if (read(text) !== undefined) assertReadAlike(text)
   })
@@ -83,7 +83,7 @@ describe('an alias without AS', () => {
 
 describe('any text', () => {
   it(
-    'is read as PostgreSQL reads it or refused with a TextFault, in time',
+    'parses as in PostgreSQL or is rejected with a TextFault, in time',
     () => {
       const random = seededRandom(SEED)
       const queries = Array.from({ length: 2000 }, () => printSelect(randomSelect(random)))
@@ -102,21 +102,21 @@ describe('any text', () => {
     isSoak ? SOAK_HOURS : 60_000,
   )
 
-  it.each(pathologicalTexts())('of %s is refused in time', (_, text) => {
+  it.each(pathologicalTexts())('of %s is rejected in time', (_, text) => {
     expect(readInTime(text)).toBeUndefined()
   })
 
-  it.each(largeTexts())('of %s is read in time', (_, text) => {
+  it.each(largeTexts())('of %s is parsed in time', (_, text) => {
     expect(readInTime(text)).toBeDefined()
   })
 })
 
-describe('the watch over time', () => {
-  it('sees a text that takes too long', () => {
+describe('the time limit of a text', () => {
+  it('fails for a text that takes too long', () => {
     expect(() => inTime(() => spin(LONGEST + 10))).toThrow('took')
   })
 
-  it('forgives a neighbour that was noisy once', () => {
+  it('passes a text that was slow once', () => {
     let calls = 0
     expect(inTime(() => (calls++ === 0 ? spin(LONGEST + 10) : 'done'))).toBe('done')
   })
@@ -128,7 +128,7 @@ function randomQuery(random: SeededRandom, query: string): string {
   return damage(random, roll < 0.6 ? dress(random, query) : query)
 }
 
-/** The tree of a text, or undefined where it is refused as it should be. */
+/** The tree of a text; undefined if it is rejected with a TextFault. */
 function read(text: string): Select | undefined {
   try {
     return parseSelect(text)
@@ -142,7 +142,7 @@ function readInTime(text: string): Select | undefined {
   return inTime(() => read(text))
 }
 
-/** Does the work again where it took too long: only what is slow every time is slow. */
+/** Repeats work that took too long: only work that is slow every time counts as slow. */
 function inTime<Result>(work: () => Result): Result {
   let took = 0
   for (let attempt = 0; attempt < 4; attempt++) {
@@ -157,12 +157,12 @@ function inTime<Result>(work: () => Result): Result {
 function spin(milliseconds: number): string {
   const end = performance.now() + milliseconds
   while (performance.now() < end) {
-    // Busy on purpose.
+    // Burns time.
   }
   return 'late'
 }
 
-/** The text a tree is printed to, once that was read back. */
+/** The text that a tree prints to, after it was parsed back. */
 function assertPrinted(tree: Select): string {
   const printed = printSelect(tree)
   if (isDeepStrictEqual(withoutPlaces(parseSelect(printed)), withoutPlaces(tree))) return printed

@@ -1,4 +1,4 @@
-/** Law: a condition is true, false or unknown of every record, so what is read where it is each makes up what is read without it. */
+/** Property: a condition is true, false or unknown for every record, so the three parts together equal the whole. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
@@ -17,9 +17,9 @@ const TIMEOUT_MS = isSoak ? 4 * 3_600_000 : 60_000
 const FIXTURES = { memory: 30, sqlite: 8, postgres: 8 }
 const CONDITIONS = 15
 
-onEachStorage('true, false and unknown', ({ name, fresh }) => {
+onEachStorage('the parts of a query where a condition is true, false and unknown', ({ name, fresh }) => {
   it(
-    'make up the whole',
+    'equal the whole',
     async () => {
       const begun = performance.now()
       const open: OpenSubject = (fixture) => openFixture(fixture, fresh().open())
@@ -41,21 +41,21 @@ onEachStorage('true, false and unknown', ({ name, fresh }) => {
   )
 })
 
-describe('the law of three truths', () => {
+describe('the check of partitions', () => {
   const inMemory: OpenSubject = (fixture) => openFixture(fixture, memoryStorage())
   const find = (open: OpenSubject): Promise<Outcome> =>
     partition({ random: seededRandom('faulty'), open, fixtures: 40, conditions: CONDITIONS, depth: 1, maxFaults: 10 })
-  const caught = ['the last record is dropped', 'OFFSET is ignored', 'unknown is taken for true'] as const
+  const caught = ['the last record is dropped', 'OFFSET is ignored', 'unknown is treated as true'] as const
 
-  it('holds without a fault', async () => {
+  it('passes for a correct vault', async () => {
     const outcome = await find(inMemory)
     expect(listed(outcome.faults)).toBe('none')
   })
 
   for (const name of caught) {
-    it(`is broken when ${name}`, async () => {
+    it(`fails when ${name}`, async () => {
       const outcome = await find(FAULTS[name]?.(inMemory) ?? inMemory)
-      // Some faults make a query longer than any may be; those would be found out by a refusal.
+      // Some faults make a query longer than the limit. Its rejection must not count as the detection.
       expect(outcome.faults.some((line) => !line.includes('is not answered'))).toBe(true)
     })
   }

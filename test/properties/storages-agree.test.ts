@@ -1,4 +1,4 @@
-/** Law: whatever list of operations is replayed, memory, SQLite and PostgreSQL give equal answers and keep equal rows. */
+/** Property: for any list of operations, memory, SQLite and PostgreSQL return equal results and store equal rows. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
@@ -7,7 +7,7 @@ import { brokenStorage, type FaultName } from '../adapters/memory/broken-storage
 import { ENGINES } from '../support/storages/engines.ts'
 import { operationLists, PLAYGROUND, replay } from '../support/storages/random-operations.ts'
 
-/** Most operations of one list, half of it on average; those inside transactions come on top. */
+/** Operations of one list, at most; half as many on average. Operations inside transactions come on top. */
 const LENGTH = 40
 const isSoak = process.env.SOAK === '1'
 const LISTS = isSoak ? 55_000 : 120
@@ -19,7 +19,7 @@ interface Contestant {
   readonly storage: StorageHandle
 }
 
-/** Replays random lists on all contestants; rejects with the seed and the shortest list on which they disagree. */
+/** Replays random lists on all storages. Rejects with the seed and the shortest list whose results differ. */
 async function assertAgree(contestants: readonly Contestant[], lists: number): Promise<number> {
   let operations = 0
   for (const { storage } of contestants) await storage.prepare([PLAYGROUND])
@@ -33,17 +33,17 @@ async function assertAgree(contestants: readonly Contestant[], lists: number): P
       throw new Error(`operation ${place}: ${names} disagree\n  ${first?.[place]}\n  ${answers[place]}`)
     }
   })
-  // The time limit ends the search for a shorter list in good time; a search cut short is a failure all the same.
+  // The limit ends the search for a shorter list before the test times out. An interrupted search is still a failure.
   const limit = isSoak ? {} : { interruptAfterTimeLimit: 40_000, markInterruptAsFailure: true }
   await fc.assert(property, { seed: SEED, numRuns: lists, includeErrorInReport: true, ...limit })
   return operations
 }
 
-describe('the storages', () => {
+describe('memory, SQLite and PostgreSQL', () => {
   const engines = Object.values(ENGINES).map((setUp) => setUp())
 
   it(
-    'agree on random operation lists',
+    'return equal results for random lists of operations',
     async () => {
       const begun = performance.now()
       const contestants = engines.map(({ name, fresh }) => ({ name, storage: fresh().open() }))
@@ -55,7 +55,7 @@ describe('the storages', () => {
   )
 })
 
-describe('the law that storages agree', () => {
+describe('the comparison of storages', () => {
   const CAUGHT: readonly FaultName[] = [
     'get loses the order asked',
     'an insert that fails keeps its first rows',
@@ -69,13 +69,13 @@ describe('the law that storages agree', () => {
     'sums are cut to 64 bits',
   ]
 
-  it('holds between memory and memory', async () => {
+  it('passes for two storages in memory', async () => {
     const pair = ['one', 'two'].map((name) => ({ name, storage: memoryStorage() }))
     await assertAgree(pair, 50)
   })
 
   for (const fault of CAUGHT) {
-    it(`is broken when ${fault}`, async () => {
+    it(`fails when ${fault}`, async () => {
       const pair = [
         { name: 'memory', storage: memoryStorage() },
         { name: 'broken', storage: brokenStorage(fault) },

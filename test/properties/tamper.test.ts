@@ -1,4 +1,4 @@
-/** A stored body that was changed or moved does not open: no plaintext comes out, and its siblings are unharmed. */
+/** Property: a stored body that was changed or moved fails authentication, and other records stay readable. */
 import { expect, test } from 'vitest'
 import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
@@ -38,8 +38,8 @@ async function putBody(storage: StorageHandle, table: string, id: number, body: 
   expect(await storage.update(table, [{ id, version, set: { body } }])).toEqual([true])
 }
 
-onEachStorage('tampering', (engine) => {
-  test('any bit flipped in a body, and any body cut short or emptied, is refused', async () => {
+onEachStorage('a tampered body', (engine) => {
+  test('is rejected after any flipped bit, and when it is cut or emptied', async () => {
     const storage = engine.fresh().open()
     const session = await openSession(storage, 'v1')
     const { records } = await session.insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'sibling' } }], {
@@ -70,7 +70,7 @@ onEachStorage('tampering', (engine) => {
     await expect(session.deleteOne('lefts', victim?.id ?? '')).resolves.toBeDefined()
   }, 600_000)
 
-  test('a body moved to another row, table or vault is refused there', async () => {
+  test('is rejected in another row, table or vault', async () => {
     const storage = engine.fresh().open()
     const elsewhere = engine.fresh().open()
     const session = await openSession(storage, 'v1')
@@ -92,7 +92,7 @@ onEachStorage('tampering', (engine) => {
   })
 })
 
-test('negative control: were the associated data dropped, a moved body would open', async () => {
+test('negative control: a moved body opens if the associated data is dropped', async () => {
   const storage = memoryStorage()
   const blind: KeyEngine = {
     createRing(vaultId, roots) {
@@ -119,7 +119,7 @@ function tampered(body: Uint8Array, round: number, random: SeededRandom): Uint8A
   if (round % 50 === 48) return body.slice(0, random.below(body.length))
   if (round % 50 === 49) return Uint8Array.of(...body, 0)
   const bad = body.slice()
-  // The first rounds walk every bit of the body; later ones pick at random.
+  // The first rounds flip every bit of the body in turn; later rounds flip a random bit.
   const bit = round < body.length * 8 ? round : random.below(body.length * 8)
   bad[bit >> 3] = (bad[bit >> 3] ?? 0) ^ (1 << (bit & 7))
   return bad

@@ -1,4 +1,4 @@
-/** The properties every token format obeys, looped over all presets and options; each law is shown to go red for a format that breaks it. */
+/** The properties of every token format, for all presets and options. For each property, a format that breaks it fails the test. */
 import { describe, expect, test } from 'vitest'
 import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { decipherApart, encipherApart, type Permutation } from '../../src/core/tokens/derangement.ts'
@@ -18,10 +18,10 @@ function ringAt(scope: string): Permutation {
   return { encipher: (ranks) => ring.encipher(scope, ranks), decipher: (ranks) => ring.decipher(scope, ranks) }
 }
 
-type Law = (format: TokenFormat, sample: TokenFormatSample) => void
+type Property = (format: TokenFormat, sample: TokenFormatSample) => void
 
-const properties: Readonly<Record<string, Law>> = {
-  'draws tokens that keep the form, hold the promise and are never the value': (format, sample) => {
+const properties: Readonly<Record<string, Property>> = {
+  'draws tokens that keep the form and are never the value': (format, sample) => {
     const random = seededRandom(SEED)
     const values = Array.from({ length: RUNS / 2 }, () => sample.value(random))
     const shapes = values.map((value) => format.shapeOf(value))
@@ -32,7 +32,7 @@ const properties: Readonly<Record<string, Law>> = {
     for (const [i, value] of values.entries()) assertToken(sample, value, shapes[i]?.tokenAt(ranks[i] ?? 0n) ?? '')
   },
 
-  'numbers the tokens of a value, the first and the last and those around the value, each once': (format, sample) => {
+  'numbers the tokens of a value without gaps: the first, the last, and those next to the value': (format, sample) => {
     const random = seededRandom(SEED)
     for (let round = 0; round < 20; round++) {
       const value = sample.value(random)
@@ -46,7 +46,7 @@ const properties: Readonly<Record<string, Law>> = {
     }
   },
 
-  'computes tokens that keep the form, are never the value, differ for differing values, and lead back to it': (
+  'computes tokens that keep the form, are never the value, differ for different values, and decrypt to the value': (
     format,
     sample,
   ) => {
@@ -66,15 +66,12 @@ const properties: Readonly<Record<string, Law>> = {
       if (valueAt(origins[i] ?? 0n) !== values[i]) fail('a token leads to another value')
   },
 
-  'has at least its capacity of tokens for every value, no less for the least of them, and never under a million': (
-    format,
-    sample,
-  ) => {
+  'has at least its capacity of tokens for every value, and at least a million': (format, sample) => {
     const random = seededRandom(SEED)
     const [least, possibilities] = sample.least
     expect(format.capacity).toBeGreaterThanOrEqual(LEAST_POSSIBILITIES)
     expect(format.capacity).toBe(possibilities)
-    // The value itself, where it is one of the texts, is no token of its own.
+    // The value itself is not one of its tokens.
     expect([possibilities, possibilities - 1n]).toContain(format.shapeOf(least).domain)
     for (let round = 0; round < 500; round++) {
       const value = sample.value(random)
@@ -86,7 +83,7 @@ const properties: Readonly<Record<string, Law>> = {
     }
   },
 
-  'refuses what has no such token with a clause that quotes nothing, and knows no such text as a token': (format, sample) => {
+  'rejects values without a token by a clause that does not quote them, and does not accept them as tokens': (format, sample) => {
     const hostile = hostileInputs().flatMap(([, input]) => (typeof input === 'string' ? [input] : []))
     expect(hostile.length).toBeGreaterThan(5)
     for (const value of [...sample.refused, ...hostile, 'x'.repeat(300), '1'.repeat(300), `${'9'.repeat(2_000_000)}@`]) {
@@ -105,7 +102,7 @@ describe.each(Object.entries(tokenFormatSamples))('the token format %s', (_name,
 })
 
 describe('the registry', () => {
-  test('has samples for every preset, and its shape takes their definitions as they stand', () => {
+  test('has samples for every preset, and its schema accepts their definitions', () => {
     const definitions = Object.values(tokenFormatSamples).map(({ definition }) => definition)
     const presets = definitions.map((one) => (typeof one === 'string' ? one : 'preset' in one ? one.preset : 'pattern'))
     expect([...new Set(presets)].sort()).toEqual([...TOKEN_PRESETS, 'pattern'].sort())
@@ -115,8 +112,8 @@ describe('the registry', () => {
   })
 })
 
-/** A law, the sample it is broken for, and how. */
-const BROKEN: readonly (readonly [law: number, name: string, fault: (format: TokenFormat) => TokenFormat])[] = [
+/** A property, the sample whose format is broken, and how. */
+const BROKEN: readonly (readonly [property: number, name: string, fault: (format: TokenFormat) => TokenFormat])[] = [
   [0, 'digits', (format) => withToken(format, (token) => token.slice(1))],
   [0, 'card', () => compileFormat({ preset: 'card', luhn: 'valid' })],
   [0, 'card', () => compileFormat({ preset: 'card', keepLast: 3 })],
@@ -138,19 +135,19 @@ const BROKEN: readonly (readonly [law: number, name: string, fault: (format: Tok
   [4, 'digits', (format) => ({ ...format, shapeOf: () => ({ domain: 10n ** 6n, tokenAt: String }) })],
 ]
 
-describe('a law', () => {
-  test.each(BROKEN)('number %i goes red for a broken format, %s', (law, name, fault) => {
-    const [holds, sample] = [Object.values(properties)[law], tokenFormatSamples[name]]
-    if (holds === undefined || sample === undefined) throw new Error('no such law or sample')
+describe('a property', () => {
+  test.each(BROKEN)('number %i fails for a broken format, %s', (property, name, fault) => {
+    const [holds, sample] = [Object.values(properties)[property], tokenFormatSamples[name]]
+    if (holds === undefined || sample === undefined) throw new Error('no such property or sample')
     holds(compileFormat(sample.definition), sample)
     expect(() => holds(fault(compileFormat(sample.definition)), sample)).toThrow()
   })
 
-  test('has a format that breaks it', () => {
-    expect([...new Set(BROKEN.map(([law]) => law))]).toEqual(Object.keys(properties).map((_, i) => i))
+  test('has at least one format that breaks it', () => {
+    expect([...new Set(BROKEN.map(([property]) => property))]).toEqual(Object.keys(properties).map((_, i) => i))
   })
 
-  test('judges cards by a check that tells right from wrong', () => {
+  test('uses a card check that accepts valid and rejects invalid numbers', () => {
     expect(['4111 1111 1111 1111', '5500000000000004', '79927398713'].every(passesLuhn)).toBe(true)
     expect(['4111 1111 1111 1112', '5500000000000040', '79927398710'].some(passesLuhn)).toBe(false)
   })
@@ -173,7 +170,7 @@ function assertToken(sample: TokenFormatSample, value: string, token: string): v
   if (token.length > 256) fail('a token is longer than 256 characters')
 }
 
-/** True when the work throws a `TokenFault` that is a clause and quotes nothing; any other error goes on up. */
+/** True if the work throws a `TokenFault` that is a clause and quotes no value. Any other error is thrown on. */
 function refuses(work: () => unknown, value: string): boolean {
   try {
     work()
@@ -221,7 +218,7 @@ function withValueRank(format: TokenFormat, change: (rank: bigint) => bigint): T
   return { ...format, deterministic: { ...deterministic, rankOfToken } }
 }
 
-/** Every text of the pattern, the value's own among them: what a shape would be that forgot to leave it out. */
+/** Every text of the pattern, including the value: a broken format that does not exclude it. */
 function unshaped(format: TokenFormat, value: string): (rank: bigint) => string {
   const ranked = format.deterministic?.rankOf(value)
   return (rank) => ranked?.tokenAt(rank) ?? value

@@ -1,4 +1,4 @@
-/** The properties every token kind obeys, looped over the registry, on every storage; each law is shown to go red for a vault that breaks it. */
+/** The properties of every token kind in the registry, on every storage. For each property, a vault that breaks it fails the test. */
 import { describe, expect, test } from 'vitest'
 import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
@@ -17,20 +17,20 @@ import { insertOne, openLoose, valuesOf } from '../support/vaults/open-untyped.t
 
 const names = Object.keys(tokenKinds) as TokenKindName[] // Object.keys widens to string; the registry's type says which.
 
-/** A kind on trial: a vault with two tables of its columns, and others beside it. */
+/** A token kind under test: a vault with two tables of its columns, and other vaults for comparison. */
 interface Fixture {
   readonly kind: TokenKind
   readonly samples: readonly TokenSample[]
-  /** Those whose values need not repeat. */
+  /** Columns with enough different values. */
   readonly manifold: readonly TokenSample[]
   readonly session: LooseSession
-  /** The first of so many numbers that nobody has made values of. */
+  /** The first of so many unused numbers, to make values of. */
   fresh(count: number): number
   /** The same vault through another handle. */
   reopen(): Promise<LooseSession>
   /** A vault of another id, and one of another key. */
   elsewhere(): Promise<LooseSession[]>
-  /** 10,000 tokens and what they stand for, made once. */
+  /** 10,000 tokens and their values, made once. */
   many(): Promise<readonly Minted[]>
 }
 
@@ -40,9 +40,9 @@ interface Minted {
   readonly token: string
 }
 
-type Law = (fixture: Fixture) => Promise<void>
+type Property = (fixture: Fixture) => Promise<void>
 
-/** Token of the group: in a format of letters, where the kind has formats. */
+/** The token definition of the column group: a format of letters, if the kind has formats. */
 function groupToken(kind: TokenKind): TokenDefinition {
   switch (kind.name) {
     case 'formatPreserving':
@@ -99,8 +99,8 @@ const LEVELS = [
   ['REDACTED', true],
 ] as const
 
-const properties: Readonly<Record<string, Law>> = {
-  'leads back to its value as text, with its type, at every level': async ({ session, samples, fresh }) => {
+const properties: Readonly<Record<string, Property>> = {
+  'detokenizes to its value as text, with its type, at every redaction level': async ({ session, samples, fresh }) => {
     const i = fresh(2)
     const { records } = await session.insert(
       'lefts',
@@ -122,19 +122,19 @@ const properties: Readonly<Record<string, Law>> = {
     }
   },
 
-  'is never its own value, in 10,000': async ({ many }) => {
+  'is never its own value, among 10,000 tokens': async ({ many }) => {
     for (const { shown, token } of await many()) expect(token).not.toBe(shown)
   },
 
-  'has the form its column promises, 10,000 times': async ({ many }) => {
+  'has the form of its column, among 10,000 tokens': async ({ many }) => {
     for (const { sample, shown, token } of await many()) expect([sample.name, token, sample.fits(token, shown)]).toContain(true)
   },
 
-  'is unlike the 9,999 others': async ({ many }) => {
+  'differs from 9,999 others': async ({ many }) => {
     expect(new Set((await many()).map(({ token }) => token)).size).toBe((await many()).length)
   },
 
-  'is one for equal values of a scope where the kind is deterministic, and new every time where it is not': async (fixture) => {
+  'is equal for equal values of a scope if the kind is deterministic, and new each time if it is not': async (fixture) => {
     const { session, samples, kind, fresh } = fixture
     const i = fresh(1)
     const [one, two] = [
@@ -150,7 +150,7 @@ const properties: Readonly<Record<string, Law>> = {
     expect(tokens).not.toContain(undefined)
   },
 
-  'is another in another column, table and vault, and under another key': async ({ session, samples, fresh, elsewhere }) => {
+  'differs by column, table, vault and key': async ({ session, samples, fresh, elsewhere }) => {
     const i = fresh(1)
     const [renamed, rekeyed] = await elsewhere()
     const homes: [LooseSession | undefined, string][] = [
@@ -171,7 +171,7 @@ const properties: Readonly<Record<string, Law>> = {
     expect(await valuesOf(rekeyed ?? session, tokensOf(mine, samples))).toEqual(samples.map(() => undefined))
   },
 
-  'is what the token view of a read answers': async ({ session, samples, fresh }) => {
+  'is returned by a read with tokenization': async ({ session, samples, fresh }) => {
     const { id, tokens } = await insertOne(session, 'lefts', { ...cellsOf(samples, fresh(1)), other: 'x' })
     const view = await session.getOne('lefts', id, { tokenization: true })
     expect(view.tokens).toEqual(tokens)
@@ -179,7 +179,7 @@ const properties: Readonly<Record<string, Law>> = {
     expect(Object.keys(tokens)).toEqual(samples.map(({ name }) => `c_${name}`))
   },
 
-  'survives reopening': async ({ session, samples, fresh, reopen }) => {
+  'is unchanged after the vault is reopened': async ({ session, samples, fresh, reopen }) => {
     const i = fresh(1)
     const { id, tokens } = await insertOne(session, 'lefts', cellsOf(samples, i))
     const again = await reopen()
@@ -187,7 +187,7 @@ const properties: Readonly<Record<string, Law>> = {
     expect((await again.getOne('lefts', id, { tokenization: true })).tokens).toEqual(tokens)
   },
 
-  'survives changes of other columns and dies with its own value': async ({ session, manifold, fresh }) => {
+  'survives changes of other columns and expires with its own value': async ({ session, manifold, fresh }) => {
     const i = fresh(2)
     const { id, tokens } = await insertOne(session, 'lefts', { ...cellsOf(manifold, i), other: 'x' })
     await session.update('lefts', id, { fields: { other: 'y' } })
@@ -203,7 +203,7 @@ const properties: Readonly<Record<string, Law>> = {
     expect((await session.getOne('lefts', id, { tokenization: true })).tokens).toEqual({})
   },
 
-  'dies with its record: a shared one with the last that holds the value, a transient one not yet': async (fixture) => {
+  'expires with its record: a shared token with the last record of the value, a transient token later': async (fixture) => {
     const { session, manifold, kind, fresh } = fixture
     const i = fresh(1)
     const one = await insertOne(session, 'lefts', cellsOf(manifold, i))
@@ -217,7 +217,7 @@ const properties: Readonly<Record<string, Law>> = {
     expect(await valuesOf(session, tokensOf(two, manifold))).toEqual(kind.expires ? shown : gone)
   },
 
-  'dies when all records are deleted, a transient one not yet': async ({ session, samples, kind, fresh }) => {
+  'expires when all records are deleted, a transient token later': async ({ session, samples, kind, fresh }) => {
     const i = fresh(1)
     const one = await insertOne(session, 'doomed', cellsOf(samples, i))
     const kept = await insertOne(session, 'rights', cellsOf(samples, i))
@@ -228,7 +228,7 @@ const properties: Readonly<Record<string, Law>> = {
   },
 }
 
-/** The vault of one kind at one place. `broken` stands between the properties and the vault. */
+/** The vault of one kind at one place. `broken` wraps its session in negative controls. */
 async function openFixture(
   name: TokenKindName,
   open: { same: () => StorageHandle; other: () => StorageHandle },
@@ -258,7 +258,7 @@ async function openFixture(
       return [broken(renamed.session), broken(rekeyed.session)]
     },
     many() {
-      // In a vault of their own: a date has so few tokens that thousands of live ones would now and then be hit by chance.
+      // In a separate vault: a date has so few tokens that a guess would sometimes hit one of thousands.
       minted ??= openLoose(open.other(), tables, { id: 'crowd' }).then((crowd) => mintMany(broken(crowd.session), manifold))
       return minted
     },
@@ -279,7 +279,7 @@ onEachStorage('token kinds', (engine) => {
   })
 })
 
-/** A vault that changes every answered token. */
+/** A vault that changes every returned token. */
 const changingTokens =
   (change: (token: string, at: number) => string) =>
   (session: LooseSession): LooseSession => {
@@ -295,7 +295,7 @@ const changingTokens =
     }
   }
 
-/** A vault that answers values by this rule in place of its own. */
+/** A vault that returns values by this rule. */
 const answering =
   (answer: (token: string, value: string, session: LooseSession) => string) =>
   (session: LooseSession): LooseSession => ({
@@ -306,53 +306,57 @@ const answering =
     },
   })
 
-/** A vault that forgets nothing: what a token once stood for it stands for always. */
+/** A vault whose tokens never expire. */
 function hoarding(session: LooseSession): LooseSession {
   return { ...session, update: async (_table, id) => ({ id, tokens: {} }), delete: async () => ({ ids: [] }) }
 }
 
-/** A law, a kind it must hold for, and a vault that breaks it. */
-const BROKEN: readonly (readonly [law: string, kind: TokenKindName, broken: (session: LooseSession) => LooseSession])[] = [
+/** A property, a token kind, and a vault that breaks the property for it. */
+const BROKEN: readonly (readonly [property: string, kind: TokenKindName, broken: (session: LooseSession) => LooseSession])[] = [
   [
-    'leads back to its value as text, with its type, at every level',
+    'detokenizes to its value as text, with its type, at every redaction level',
     'random',
     answering((_token, value) => (value === '9007199254740994' ? '9007199254740992' : value)),
   ],
   [
-    'is never its own value, in 10,000',
+    'is never its own value, among 10,000 tokens',
     'formatPreserving',
     changingTokens((token, at) => (at === 9_000 ? (tokenSamples.formatPreserving[0]?.textAt(900) ?? '') : token)),
   ],
   [
-    'has the form its column promises, 10,000 times',
+    'has the form of its column, among 10,000 tokens',
     'deterministic',
     changingTokens((token, at) => (at === 77 ? token.toUpperCase() : token)),
   ],
-  ['is unlike the 9,999 others', 'random', changingTokens((token, at) => (at === 9_999 || at === 1 ? 'twice' : token))],
+  ['differs from 9,999 others', 'random', changingTokens((token, at) => (at === 9_999 || at === 1 ? 'twice' : token))],
   [
-    'is one for equal values of a scope where the kind is deterministic, and new every time where it is not',
+    'is equal for equal values of a scope if the kind is deterministic, and new each time if it is not',
     'deterministicFormatPreserving',
     changingTokens((token, at) => `${token}${at}`),
   ],
   [
-    'is another in another column, table and vault, and under another key',
+    'differs by column, table, vault and key',
     'deterministic',
     (session) => ({ ...session, insert: (table, ...given) => session.insert(table === 'rights' ? 'lefts' : table, ...given) }),
   ],
   [
-    'is what the token view of a read answers',
+    'is returned by a read with tokenization',
     'deterministicFormatPreserving',
     (session) => ({ ...session, getOne: (table, id) => session.getOne(table, id) }),
   ],
-  ['survives reopening', 'formatPreserving', changingTokens((token) => `${token}0`)],
-  ['survives changes of other columns and dies with its own value', 'random', hoarding],
-  ['dies with its record: a shared one with the last that holds the value, a transient one not yet', 'deterministic', hoarding],
-  ['dies when all records are deleted, a transient one not yet', 'formatPreserving', hoarding],
+  ['is unchanged after the vault is reopened', 'formatPreserving', changingTokens((token) => `${token}0`)],
+  ['survives changes of other columns and expires with its own value', 'random', hoarding],
+  [
+    'expires with its record: a shared token with the last record of the value, a transient token later',
+    'deterministic',
+    hoarding,
+  ],
+  ['expires when all records are deleted, a transient token later', 'formatPreserving', hoarding],
 ]
 
-describe('a law of tokens', () => {
-  test.each(BROKEN)('that says it "%s" goes red for a broken vault of kind %s', async (law, name, broken) => {
-    const holds = properties[law]
+describe('a property of tokens', () => {
+  test.each(BROKEN)('"%s" fails for a broken vault of kind %s', async (property, name, broken) => {
+    const holds = properties[property]
     const [one, two] = [memoryStorage(), memoryStorage()]
     const sound = await openFixture(name, { same: () => one, other: memoryStorage })
     await expect(holds?.(sound)).resolves.toBeUndefined()
@@ -360,13 +364,13 @@ describe('a law of tokens', () => {
     await expect(holds?.(fixture)).rejects.toThrow()
   })
 
-  test('has a vault that breaks it', () => {
-    expect(BROKEN.map(([law]) => law)).toEqual(Object.keys(properties))
+  test('has at least one vault that breaks it', () => {
+    expect(BROKEN.map(([property]) => property)).toEqual(Object.keys(properties))
   })
 })
 
 describe('the registry of token kinds', () => {
-  test('names each kind by its own name, and has samples for each', () => {
+  test('lists each kind under its name, with samples for each', () => {
     expect(names.map((name) => tokenKinds[name].name)).toEqual(names)
     expect(Object.keys(tokenSamples).sort()).toEqual([...names].sort())
     for (const name of names) expect(tokenSamples[name].length).toBeGreaterThan(0)
@@ -375,7 +379,7 @@ describe('the registry of token kinds', () => {
 
 describe('collisions', () => {
   /** Birthday bound: n² / 2 / 2^122 for n = 10^6 is 9.4 * 10^-26. */
-  test('1,000,000 deterministic tokens of distinct values collide never: expected collisions are below 10^-25', () => {
+  test('do not occur among 1,000,000 deterministic tokens: the expected number is below 10^-25', () => {
     const tables: SchemaDefinition = { t: { a: { type: 'STRING', token: 'deterministic' } } }
     const column = layoutSchema(allotSchema(tables, EMPTY_ALLOTMENT)).tables.get('t')?.columns[0]
     if (column === undefined) throw new Error('the table has no column')

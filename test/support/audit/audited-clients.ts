@@ -1,4 +1,4 @@
-/** A small audited vault, its trail read without leaving a trace, and callers of every sort: for tests of audit and policies at work. */
+/** A small audited vault, its trail read without new events, and callers with any roles. */
 
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
@@ -6,7 +6,7 @@ import type { AuditEvent, Caller, PolicyFor, Session, StorageHandle, Vault, Vaul
 import { column, createVault, defineSchema, mask } from '../../../src/index.ts'
 import { TEST_SECRET } from '../vaults/test-vault.ts'
 
-/** Two tables: one with tokens of both sorts, one beside it. */
+/** Two tables, one with random and deterministic tokens. */
 export const clients = defineSchema({
   clients: {
     name: column.string({ required: true, token: 'random', redaction: 'MASKED', mask: mask.keepFirst(1) }),
@@ -19,10 +19,10 @@ export const clients = defineSchema({
 
 /** The schema's definition, for types. */
 export type Clients = (typeof clients)['tables']
-/** One caller's hold on the vault of `clients`. */
+/** A session on the vault of `clients`. */
 export type ClientSession = Session<Clients>
 
-/** Opens the vault of `clients`; as often as wanted on one place. */
+/** Opens the vault of `clients`. It can be opened several times on one place. */
 export function openClients(
   storage: StorageHandle,
   more: Partial<VaultOptions<Clients>> & { readonly policy?: PolicyFor<Clients> } = {},
@@ -35,7 +35,7 @@ export function callerOf(...roles: readonly string[]): Caller {
   return { actor: 'robin@acme.example', actorType: 'USER', roles }
 }
 
-/** Every event of the trail, by time; reading them this way is no operation and leaves no event. */
+/** Every event of the trail, by time. This read records no event. */
 export async function eventsOf(vault: Pick<Vault, 'exportAudit'>): Promise<ChainedEvent[]> {
   const events: ChainedEvent[] = []
   for await (const line of vault.exportAudit()) {
@@ -45,7 +45,7 @@ export async function eventsOf(vault: Pick<Vault, 'exportAudit'>): Promise<Chain
   return events.sort((left, right) => (left.timestamp < right.timestamp ? -1 : 1))
 }
 
-/** What work answers, or what it throws, and the events it left. */
+/** The result or error of the work, and the events that it recorded. */
 export async function eventsBy(
   vault: Pick<Vault, 'exportAudit'>,
   work: () => Promise<unknown>,
@@ -61,7 +61,7 @@ export async function eventsBy(
   return { answer, error, events }
 }
 
-/** Every event as an auditor lists them, oldest first, page by page. */
+/** Every event as an auditor lists it, oldest first, read page by page. */
 export async function listedBy(session: ClientSession): Promise<AuditEvent[]> {
   const listed: AuditEvent[] = []
   for (let after: { timestamp: string; changeID: string } | undefined; ; ) {

@@ -1,17 +1,17 @@
-/** Callers who do a bit of everything at once, and count what they did. */
+/** Concurrent callers that run every kind of operation and count them. */
 import type { Vault } from '../../../src/index.ts'
 import { OWNER, STRANGER } from '../vaults/test-vault.ts'
 import type { Clients } from './audited-clients.ts'
 
-/** How much work: so many callers at once, each with so many operations one after the other. */
+/** The amount of work: `callers` concurrent callers, each with `each` operations in sequence. */
 export interface Work {
-  /** Tells these callers' records from those of others. */
+  /** Distinguishes the records of these callers from those of others. */
   readonly name: string
   readonly callers: number
   readonly each: number
 }
 
-/** Does the work, in which some things fail; answers how many operations there were. */
+/** Does the work, in which some operations fail. Returns the number of operations. */
 export async function doOperations(vault: Vault<Clients>, { name, callers, each }: Work): Promise<number> {
   const counts = await Promise.all(Array.from({ length: callers }, (_, caller) => doSome(vault, `${name}/${caller}`, each)))
   return counts.reduce((sum, count) => sum + count, 0)
@@ -30,7 +30,7 @@ async function doSome(vault: Vault<Clients>, name: string, each: number): Promis
     () => vault.transaction(async (inside) => void (await inside.as(OWNER).insert('orders', [{ fields: { memo: name } }]))),
     () => session.detokenize([{ token: 'nothing' }]),
   ]
-  // Which of them fail is known, and beside the point: each leaves its event.
+  // It does not matter which operations fail: each records one event.
   for (let n = 1; n < each; n++) await operations[n % operations.length]?.().catch(assertExpected)
   return each
 }

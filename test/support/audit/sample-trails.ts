@@ -1,4 +1,4 @@
-/** Audit trails to check and to tamper with: a few lanes of events of every kind, and their export. */
+/** Audit trails to verify and to tamper with: a few chains with events of every kind, and their export. */
 import { generateKeyPairSync } from 'node:crypto'
 import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
@@ -13,10 +13,10 @@ import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../
 import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
 import type { Signer } from '../../../src/core/ports/signer.ts'
 
-/** When the trails below begin, in nanoseconds since 1970. */
+/** Start of the trails below, in nanoseconds since 1970. */
 export const START = 1_800_000_000_000_000_000n
 
-/** An event of an insert that went well. */
+/** The event of a successful insert. */
 export const DRAFT: EventDraft = {
   context: {
     requestID: 'f0c9a1f2-6a53-4d0f-9f3a-0d8a0f6c1b11',
@@ -37,7 +37,7 @@ export const DRAFT: EventDraft = {
   content: '{"records":[{"fields":{"name":"*REDACTED*"},"times":1000}]}',
 }
 
-/** An event with every member there is, and text of every width. */
+/** An event with every member, and characters of every width. */
 export const FULL_DRAFT: EventDraft = {
   context: {
     ...DRAFT.context,
@@ -62,7 +62,7 @@ export const FULL_DRAFT: EventDraft = {
   ],
 }
 
-/** A failure of a caller with nothing to name. */
+/** The event of a failure without table, records or context. */
 export const FAILED_DRAFT: EventDraft = {
   context: DRAFT.context,
   action: 'QUERY',
@@ -73,7 +73,7 @@ export const FAILED_DRAFT: EventDraft = {
 
 const DRAFTS = [DRAFT, FULL_DRAFT, FAILED_DRAFT]
 
-/** Ids of events that say where they stand. */
+/** Change ids that contain the position of their event. */
 export function changeIDsOf(rows: readonly number[]): string[] {
   return rows.map((row) => `change-${row}`)
 }
@@ -84,7 +84,7 @@ export interface Trail {
   readonly heads: readonly LaneHead[]
 }
 
-/** Appends lists of events to one lane, beginning at a time. */
+/** Appends lists of events to one chain, from a start time. */
 export function chainLane(
   lane: number,
   drafts: readonly EventDraft[],
@@ -93,7 +93,7 @@ export function chainLane(
   return chainEvents(drafts, { lane, head, vaultID: 'v1', accountID: 'acme', now, hash: systemHash, changeIDsOf })
 }
 
-/** A trail with lanes of these lengths. */
+/** A trail with chains of these lengths. */
 export function writeTrail(lengths: readonly number[]): Trail {
   const lanes = lengths.map((length, index) =>
     chainLane(
@@ -104,7 +104,7 @@ export function writeTrail(lengths: readonly number[]): Trail {
   return { rows: lanes.flatMap(({ rows }) => rows), heads: lanes.map(({ head }) => head) }
 }
 
-/** The marks of a trail's heads. */
+/** The tree heads of a trail. */
 export function marksOf({ heads }: Trail): LaneMark[] {
   return heads.map((head) => markOfHead(systemHash, head))
 }
@@ -119,13 +119,13 @@ export function createSigning(keyId: string): { signer: Signer; keys: { keyId: s
   return { signer, keys: [{ keyId, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() }] }
 }
 
-/** A signed checkpoint of these marks. */
+/** A signed checkpoint of these tree heads. */
 export async function signCheckpoint(marks: readonly LaneMark[], now: bigint, { signer } = SIGNING): Promise<SignedCheckpoint> {
   const checkpoint = createCheckpoint(marks, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
 }
 
-/** The trail as lines. */
+/** The lines of the trail's export. */
 export function exportLines(trail: Trail, checkpoints: readonly SignedCheckpoint[] = []): string[] {
   return [
     headerLine('v1'),

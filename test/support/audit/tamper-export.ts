@@ -1,4 +1,4 @@
-/** Ways to tamper with an exported audit trail, from clumsy to careful: the careful ones make the export agree with itself again. */
+/** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import type { ChainedRow } from '../../../src/core/audit/chain.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
@@ -7,25 +7,25 @@ import { eventLine } from '../../../src/core/audit/export-lines.ts'
 import type { Trail } from './sample-trails.ts'
 import { chainLane, exportLines, writeTrail } from './sample-trails.ts'
 
-/** One export to tamper with: the trail, its lines, and random. */
+/** One export to tamper with: the trail, its lines, and random integers. */
 export interface Target {
   readonly trail: Trail
   readonly lines: readonly string[]
-  /** A whole number from 0, below the one given. */
+  /** A random integer from 0 up to, and without, `count`. */
   below(count: number): number
 }
 
-/** A way to tamper; answers other lines. */
+/** One way to tamper. Returns the changed lines. */
 export type Tampering = (target: Target) => readonly string[]
 
 const LENGTHS = [6, 1, 5]
-/** Characters put in place of others: what JSON, digits and names are made of. */
+/** Replacement characters: those of JSON, digits and names. */
 const CHARACTERS = '{}[]",:0123456789abcdefABCDEF xyz-*\\\u0000é'
 
-/** A trail like the one tampered with, from another time. */
+/** A similar trail from another time. */
 const OTHER = exportLines(writeTrail([6, 2, 5, 1]))
 
-/** Whoever does these leaves a trace inside the export. */
+/** Tampering that the export alone reveals. */
 export const CLUMSY: Readonly<Record<string, Tampering>> = {
   'changes a character': ({ lines, below }) => {
     const at = below(lines.length)
@@ -71,7 +71,7 @@ export const CLUMSY: Readonly<Record<string, Tampering>> = {
   },
 }
 
-/** Whoever does these writes heads, counts and all later digests anew: only what was kept elsewhere tells. */
+/** Tampering that recomputes heads, counts and all later digests: only a checkpoint reveals it. */
 export const CAREFUL: Readonly<Record<string, Tampering>> = {
   'cuts the end of a lane': ({ below }) => {
     const lane = below(LENGTHS.length)
@@ -93,19 +93,19 @@ export const CAREFUL: Readonly<Record<string, Tampering>> = {
     return exportLines(replacedLane(trail, lane + 1, put))
   },
   'takes out an event and chains the rest together': ({ trail, below }) => {
-    // A lane of one event would be gone altogether, which is the cut above.
+    // A chain of one event would be removed completely, which the cut above does already.
     const lane = below(2) === 0 ? 1 : 3
     const drafts = draftsOf(trail, lane)
     return exportLines(replacedLane(trail, lane, drafts.toSpliced(below(drafts.length), 1)))
   },
 }
 
-/** The trail all of them work on. */
+/** The trail that all ways change. */
 export function tamperedTrail(): Trail {
   return writeTrail(LENGTHS)
 }
 
-/** The trail written anew with these lengths; lanes left empty are not there. */
+/** The trail rewritten with chains of these lengths, without empty chains. */
 function rewritten(
   lengths: readonly number[],
   change?: (draft: EventDraft, at: { lane: number; place: number }) => EventDraft,
@@ -128,7 +128,7 @@ function replacedLane({ rows, heads }: Trail, lane: number, drafts: readonly Eve
   }
 }
 
-/** What the events of a lane were made from. */
+/** The drafts of the events of a chain. */
 function draftsOf({ rows }: Trail, lane: number): EventDraft[] {
   return rows
     .map(({ bytes }) => decodeEvent(bytes))
@@ -177,7 +177,7 @@ function withEvent(target: Target, change: (row: ChainedRow, target: Target) => 
   const { trail, lines, below } = target
   const index = below(trail.rows.length)
   const row = trail.rows[index]
-  // Events stand right before the end.
+  // The events directly precede the end line.
   return row === undefined ? lines : lines.with(lines.length - 1 - trail.rows.length + index, change(row, target))
 }
 

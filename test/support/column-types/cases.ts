@@ -1,8 +1,8 @@
-/** What tests of one column type ask again and again: is this taken, as what, and is that refused. */
+/** Checks for the tests of one column type: which inputs it accepts, as what, and which it rejects. */
 import { ValueFault } from '../../../src/core/values/column-type.ts'
 import type { AnyColumnType } from '../../../src/core/values/column-types.ts'
 
-/** The trusted form, or the sentence of the fault. */
+/** The parsed form, or the message of the error. */
 export function outcomeOf(work: () => unknown): unknown {
   try {
     return work()
@@ -12,12 +12,12 @@ export function outcomeOf(work: () => unknown): unknown {
   }
 }
 
-/** The inputs, of all given, that the type takes. */
+/** Those of the inputs that the type accepts. */
 export function takenOf(type: AnyColumnType, inputs: readonly unknown[]): unknown[] {
   return inputs.filter((input) => !isFault(() => type.parse(input)))
 }
 
-/** The texts, of all given, that the type reads. */
+/** Those of the texts that the type reads. */
 export function readableOf(type: AnyColumnType, texts: readonly string[]): string[] {
   return texts.filter((text) => !isFault(() => type.fromText(text)))
 }

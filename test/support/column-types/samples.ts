@@ -1,15 +1,15 @@
-/** Values of every column type for its properties: abstract keys, the many ways to write each, and keys close to a key. */
+/** Values of every column type: abstract keys, the spellings of each, and keys that are close to a key. */
 import fc from 'fast-check'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 
 /** Samples of one type. Two inputs are one value exactly when their keys are deeply equal. */
 export interface Samples<Key> {
   readonly keys: fc.Arbitrary<Key>
-  /** One of the ways to write a key; `salt` chooses which. */
+  /** A spelling of a key; `salt` chooses which. */
   readonly write: (key: Key, salt: number) => unknown
   /** A key that differs by little, or not at all. */
   readonly near: (key: Key, salt: number) => Key
-  /** The order of keys, where the type has one. */
+  /** The order of keys, if the type has one. */
   readonly order: ((left: Key, right: Key) => number) | undefined
 }
 
@@ -123,7 +123,7 @@ const array: Samples<JsonValue> = {
   order: undefined,
 }
 
-/** Samples by type. A new type gets a line here and is held to every law. */
+/** Samples by type. A new type gets a line here; all properties then cover it. */
 export const columnTypeSamples: Readonly<Record<ColumnTypeName, Samples<unknown>>> = {
   STRING: string as Samples<unknown>, // Keys of one type's samples only ever meet that type's functions.
   INTEGER: integer as Samples<unknown>,

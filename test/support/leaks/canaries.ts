@@ -1,4 +1,4 @@
-/** Values that nobody else would write, and the search for them in whatever an observer gets, in any disguise. */
+/** Unique secret values, and the search for them in any output and any encoding. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
@@ -7,13 +7,13 @@ export type CanaryForm = ColumnTypeName | 'CARD' | 'EMAIL'
 
 /** All canaries made so far. */
 export interface Canaries {
-  /** A value of this form that was not there before; `id` is what a find of it is called. */
+  /** A new value of this form; `id` names it in a finding. */
   make(form: CanaryForm): { readonly value: unknown; readonly id: number | undefined }
-  /** The canaries whose characters stand anywhere in the text. */
+  /** The canaries that occur in the text, in any encoding. */
   findIn(text: string): Set<number>
 }
 
-/** A piece of a canary and how much of it counts as found. Digits want more, as hexadecimal digests are full of them. */
+/** A piece of a canary and how many of its characters count as found. Digits need more, because hexadecimal digests contain many. */
 interface Core {
   readonly text: string
   readonly least: number
@@ -21,7 +21,7 @@ interface Core {
 
 const LETTERS_LEAST = 8
 const DIGITS_LEAST = 12
-/** Characters by which disguises are looked up. */
+/** Characters by which encodings are looked up. */
 const KEY = 8
 
 interface Needle {
@@ -29,7 +29,7 @@ interface Needle {
   readonly id: number
 }
 
-/** An empty cage. */
+/** An empty set of canaries. */
 export function createCanaries(random: SeededRandom): Canaries {
   const folded = new Map<string, Needle[]>()
   const exact = new Map<string, Needle[]>()
@@ -54,7 +54,7 @@ export function createCanaries(random: SeededRandom): Canaries {
   }
 }
 
-/** A value of this form, for those who only need it to be like no other. */
+/** A unique value of this form that is not searched for. */
 export function freshValue(random: SeededRandom, form: CanaryForm): unknown {
   return canaryOf(form, random).value
 }

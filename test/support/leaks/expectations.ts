@@ -1,4 +1,4 @@
-/** What answers must hold, cell by cell, as the oracle has it: no more, and no less. */
+/** Compares results with the oracle, cell by cell: they must hold no more and no less. */
 import { isDeepStrictEqual } from 'node:util'
 import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'
 import type { LeakRequest } from './known-values.ts'
@@ -11,7 +11,7 @@ import { tokenKindOf } from './schemas.ts'
 
 const REDACTED = '*REDACTED*'
 
-/** The members of a record that answers differ in. */
+/** The members of a record that are compared. */
 interface Answered {
   readonly id?: string
   readonly token?: string
@@ -21,7 +21,7 @@ interface Answered {
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
-/** Sentences about every record of an answer that is not as the oracle says; none when all is well. */
+/** One sentence for each record of a result that differs from the oracle; an empty list if none does. */
 export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle }: Judges): string[] {
   const records = recordsOf(answer)
   const options = request.args[request.method === 'getOne' ? 2 : 1]
@@ -40,7 +40,7 @@ export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle 
   })
 }
 
-/** Who says what answers must hold. */
+/** What determines the expected result. */
 export interface Judges {
   readonly model: Model
   readonly oracle: Oracle
@@ -56,7 +56,7 @@ function memberOf(part: unknown, name: string): unknown {
 }
 
 function levelIn(options: unknown): AskedLevel {
-  return (memberOf(options, 'redaction') as AskedLevel | undefined) ?? 'DEFAULT' // The vault answered, so it is one.
+  return (memberOf(options, 'redaction') as AskedLevel | undefined) ?? 'DEFAULT' // The vault accepted it, so it is one.
 }
 
 interface Expecting {
@@ -67,7 +67,8 @@ interface Expecting {
 
 function faultsOfFields({ fields }: Answered, row: ModelRow, { columns, asked, oracle }: Expecting): string[] {
   const { table } = row
-  if (!table.columns.some((column) => oracle.may('READ', table, column, row.asked))) return [`row ${row.id} is not there for him`]
+  if (!table.columns.some((column) => oracle.may('READ', table, column, row.asked)))
+    return [`row ${row.id} is invisible to the caller`]
   const expected = columns.flatMap((column) => {
     const allowed = oracle.level(table, column, row.asked)
     if (allowed === undefined || tokenKindOf(column) === 'transient') return []
@@ -86,7 +87,7 @@ function faultsOfTokens({ fields }: Answered, row: ModelRow, oracle: Oracle): st
   return hidden.map((name) => `the token of hidden column ${row.table.name}.${name} is shown`)
 }
 
-/** A token's value must be that of one of the cells it stands for, at that cell's level. */
+/** The value of a token must equal that of one of its cells, at the level of that cell. */
 function faultOfValue(request: LeakRequest, record: Answered, index: number, { model, oracle }: Judges): string[] {
   const homes = model.homes.get(record.token ?? '') ?? []
   const isApart = homes.length === 0 || homes.some(({ column }) => tokenKindOf(column) === 'transient')
@@ -101,7 +102,7 @@ function faultOfValue(request: LeakRequest, record: Answered, index: number, { m
   return [`token ${index} is shown as ${record.value} and may only be ${allowed.join(' or ')}`]
 }
 
-/** A value at a level, masks written out by hand. */
+/** A value at a redaction level, with masks written by hand. */
 export function shown({ definition }: LeakColumn, value: unknown, level: Level): unknown {
   if (value === null || value === undefined || level === 'PLAIN_TEXT') return value
   if (level === 'REDACTED' || definition.mask === undefined) return REDACTED

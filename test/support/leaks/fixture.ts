@@ -1,4 +1,4 @@
-/** A vault full of canaries, one limited caller, and a record of everything that leaves it: answers, errors, lines, spans, events, storage. */
+/** A vault full of canaries, one limited caller, and a record of everything that leaves it: results, errors, logs, spans, events, storage. */
 import { inspect } from 'node:util'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
@@ -24,20 +24,20 @@ import { GRADES, REGIONS, randomTables, schemaOf } from './schemas.ts'
 import type { Layer, Send } from './send.ts'
 import { senderOf } from './send.ts'
 
-/** What a fixture may be opened with. */
+/** Options of a fixture, for negative controls. */
 export interface FixtureOptions {
   readonly layer?: Layer
-  /** Makes of the caller another one, as a careless host would. */
+  /** Replaces the caller, as a careless application would. */
   readonly host?: (caller: Caller, secret: string) => Caller
 }
 
-/** One vault under watch. */
+/** One observed vault. */
 export interface LeakFixture {
   readonly known: KnownValues
   readonly caller: Caller
-  /** Sends one request of the caller, judges what came back, and answers what was wrong with it. */
+  /** Sends one request of the caller. Returns one line for each fault in its result. */
   step(request: LeakRequest): Promise<string[]>
-  /** Everything that lines, spans, events and storage should not hold; `others` are bytes of storage that the port does not show. */
+  /** Returns one line for each canary in logs, spans, events and storage. `others` are stored bytes that the port does not show. */
   faultsAtRest(others: () => Promise<string> | string): Promise<string[]>
   close(): Promise<void>
 }
@@ -45,7 +45,7 @@ export interface LeakFixture {
 const ROWS = 6
 const FEWEST_ROWS = 3
 
-/** A fixture as it is under way. */
+/** The state of a running fixture. */
 interface State {
   readonly random: SeededRandom
   readonly tables: readonly LeakTable[]
@@ -53,19 +53,19 @@ interface State {
   readonly oracle: Oracle
   readonly owner: LooseSession
   readonly send: Send
-  /** Lines, spans and errors so far. */
+  /** Log lines, spans and errors so far. */
   readonly noise: readonly string[]
   readonly apart: Apart[]
   readonly ownTokens: string[]
-  /** Canaries that the caller made tokens of. */
+  /** Canaries that the caller has used as tokens. */
   readonly asTokens: Set<number>
-  /** Canaries that ever stood in a plain column. */
+  /** Canaries that were ever stored in a plain column. */
   readonly everPlain: Set<number>
   model: Model
   sightings: Sightings
 }
 
-/** Opens a random vault in an empty storage, with records of the owner's. */
+/** Opens a random vault on an empty storage and inserts records as the owner. */
 export async function openFixture(
   random: SeededRandom,
   storage: StorageHandle,
@@ -105,7 +105,7 @@ export async function openFixture(
   }
 }
 
-/** Some statements typed, the others as text. */
+/** The policy with some statements typed and the others as text. */
 function asWritten(random: SeededRandom, policy: RandomPolicy): PolicyDefinition {
   const roles = Object.entries(policy)
   return Object.fromEntries(
@@ -129,7 +129,7 @@ function knownValuesOf(state: State): KnownValues {
   }
 }
 
-/** Reads how things stand, and sees to it that there are records in every table. */
+/** Reads the current state, and refills tables that have no records. */
 async function look(state: State): Promise<void> {
   const { tables, owner, canaries, oracle, apart, everPlain } = state
   for (const table of tables) {
@@ -151,7 +151,7 @@ async function fill({ random, owner, canaries, apart, ownTokens }: State, table:
 function note({ tables, canaries, apart, asTokens }: State, request: LeakRequest): void {
   const table = tables.find(({ name }) => name === request.args[0])
   apart.push(...apartIn(table, request.args, canaries))
-  // A token of the caller's own making comes back as the token it is, even one that was made of a canary.
+  // A token supplied by the caller is returned as it is, even if it was made from a canary.
   if (request.method !== 'insert' && request.method !== 'update') return
   for (const id of canaries.findIn(spelt(tokensIn(request.args)))) asTokens.add(id)
 }
@@ -167,7 +167,7 @@ async function stepOf(state: State, noise: string[], request: LeakRequest): Prom
     if (!isVaultError(error)) return [`no VaultError was thrown but ${text}`]
     return state.canaries.findIn(text).size === 0 ? [] : [`the error holds a canary: ${text}`]
   }
-  // What a change answers is judged by what stands after it.
+  // The result of a change is compared with the state after it.
   if (/^(insert|update|delete)/.test(request.method)) await look(state)
   return faultsOfAnswer(state, request, answer)
 }
@@ -180,7 +180,7 @@ function faultsOfAnswer(
   const isWithoutValues = request.method === 'listEvents' || request.method === 'explain'
   const found = [...canaries.findIn(withoutEchoes(request, answer))]
   const leaked = found.filter((id) => (isWithoutValues || !sightings.visible.has(id)) && !asTokens.has(id))
-  const leaks = leaked.length === 0 ? [] : [`the answer holds ${leaked.length} canaries he may not see: ${spelt(answer)}`]
+  const leaks = leaked.length === 0 ? [] : [`the answer holds ${leaked.length} canaries hidden from the caller: ${spelt(answer)}`]
   return [...leaks, ...faultsOf(request, answer, { model, oracle })]
 }
 
@@ -204,13 +204,13 @@ function ownRecord(random: SeededRandom, table: LeakTable, fresh: (form: CanaryF
   return { region: random.pick(REGIONS), grade: random.pick(GRADES), ...Object.fromEntries(secrets) }
 }
 
-/** Everything under members named tokens. */
+/** All values of members named `tokens`, at any depth. */
 function tokensIn(part: unknown): unknown[] {
   if (typeof part !== 'object' || part === null) return []
   return Object.entries(part).flatMap(([name, value]) => (name === 'tokens' ? [value] : tokensIn(value)))
 }
 
-/** The answer's text without the ids and tokens that were in the request: those are his own words. */
+/** The text of the result without the ids and tokens of the request, which the caller knows already. */
 function withoutEchoes(request: LeakRequest, answer: unknown): string {
   const sent = new Set(textsIn(request.args))
   const isEcho = (value: unknown) => typeof value === 'string' && sent.has(value)

@@ -1,9 +1,9 @@
-/** Spoils requests: one thing in them becomes something else, or stands under another name. */
+/** Makes requests invalid: one value in them is replaced, or moved to another name. */
 
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { LeakRequest } from './known-values.ts'
 
-/** The request with one of its leaves, members or arguments wrong, often by a value in the wrong place. */
+/** The request with one leaf, member or argument replaced, often by a value that belongs elsewhere. */
 export function makeInvalid(random: SeededRandom, request: LeakRequest, value: unknown): LeakRequest {
   const poison = random.pick<unknown>([
     value,
@@ -32,7 +32,7 @@ function asList(args: unknown): readonly unknown[] {
   return Array.isArray(args) ? args : [args]
 }
 
-/** Goes down at random and spoils where it stops. */
+/** Descends at random and replaces the part where it stops. */
 function invalidPart(random: SeededRandom, part: unknown, poison: unknown, name: string): unknown {
   if (typeof part !== 'object' || part === null) return poison
   if (Array.isArray(part)) {

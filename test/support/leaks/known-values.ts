@@ -1,4 +1,4 @@
-/** What random requests are made of, and how they lean towards what the caller may do. */
+/** The values that random requests are made of, with a preference for what the caller may do. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
@@ -12,25 +12,25 @@ export interface LeakRequest {
   readonly args: readonly unknown[]
 }
 
-/** What requests are made of. */
+/** Tables, values, ids and tokens that requests may use. */
 export interface KnownValues {
   readonly tables: readonly LeakTable[]
-  /** Requests lean towards what the caller may do, else nearly all would be refused. */
+  /** Requests prefer what the caller may do; otherwise nearly all would be rejected. */
   readonly oracle: Oracle
   idsOf(table: LeakTable): readonly string[]
   tokens(): readonly string[]
-  /** Values that stand in the column, his to see or not: a caller may guess anything. */
+  /** Stored values of the column, visible to the caller or not: a caller may guess any value. */
   guessesFor(table: LeakTable, column: LeakColumn): readonly unknown[]
   fresh(form: CanaryForm): unknown
 }
 
-/** A table in which the caller may sometimes do this, if there is one. */
+/** Prefers a table in which the caller may sometimes do this. */
 export function tableFor(random: SeededRandom, { tables, oracle }: KnownValues, action: Action): LeakTable {
   const apt = tables.filter((table) => table.columns.some((column) => oracle.couldEver(action, table, column)))
   return random.pick(apt.length > 0 && random.chance(0.9) ? apt : tables)
 }
 
-/** Columns with which the caller may sometimes do this, or now and then any. */
+/** Mostly columns with which the caller may sometimes do this; at times all columns. */
 export function columnsFor(
   random: SeededRandom,
   { oracle }: KnownValues,
@@ -53,7 +53,7 @@ export function valueFor(random: SeededRandom, known: KnownValues, table: LeakTa
   return known.fresh(column.form)
 }
 
-/** A value as text, the way a query or a tokenize gives it. */
+/** A value as text, as a query or a tokenize request writes it. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value))
 }

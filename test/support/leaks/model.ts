@@ -1,4 +1,4 @@
-/** What a vault holds, read by its owner in plain text, and which canaries of it a limited caller may come to see. */
+/** The contents of a vault as its owner reads them, and the canaries in it that a limited caller may see. */
 
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
@@ -8,7 +8,7 @@ import { NO_ROW } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { isSealed, tokenKindOf } from './schemas.ts'
 
-/** One record as it stands. Values that live apart from it are not in it. */
+/** One stored record, without transient values. */
 export interface ModelRow {
   readonly table: LeakTable
   readonly id: string
@@ -16,13 +16,13 @@ export interface ModelRow {
   readonly asked: AskedRow
 }
 
-/** A cell a token stands for. */
+/** The cell of a token. */
 export interface TokenHome {
   readonly row: ModelRow
   readonly column: LeakColumn
 }
 
-/** All that stands. */
+/** All stored records and their tokens. */
 export interface Model {
   readonly rows: readonly ModelRow[]
   readonly homes: ReadonlyMap<string, readonly TokenHome[]>
@@ -30,7 +30,7 @@ export interface Model {
 
 const MANY = 1000
 
-/** Reads everything. */
+/** Reads all records and tokens as the owner. */
 export async function readModel(owner: LooseSession, tables: readonly LeakTable[]): Promise<Model> {
   const rows: ModelRow[] = []
   const homes = new Map<string, TokenHome[]>()
@@ -49,22 +49,22 @@ export async function readModel(owner: LooseSession, tables: readonly LeakTable[
   return { rows, homes }
 }
 
-/** A canary that was given to a column whose values live apart. */
+/** A canary that was written to a transient column. */
 export interface Apart {
   readonly id: number
   readonly table: LeakTable
   readonly column: LeakColumn
 }
 
-/** Canaries by who may meet them. */
+/** Canaries by where they may occur. */
 export interface Sightings {
-  /** Some cell with this canary shows it to the caller in plain text. */
+  /** Canaries that some cell shows to the caller in plain text. */
   readonly visible: ReadonlySet<number>
-  /** Some plain column holds it: storage sees it. */
+  /** Canaries in plain columns, which storage holds in plain text. */
   readonly plain: ReadonlySet<number>
 }
 
-/** Which canaries stand where, for the caller the oracle speaks of. */
+/** Collects the canaries of a model, for the caller of the oracle. */
 export function sight(model: Model, apart: readonly Apart[], { canaries, oracle }: SightedBy): Sightings {
   const visible = new Set<number>()
   const plain = new Set<number>()
@@ -88,7 +88,7 @@ function cellsOf({ rows }: Model) {
   )
 }
 
-/** Who judges, and what is sought. */
+/** The oracle, and the canaries to search for. */
 export interface SightedBy {
   readonly canaries: Canaries
   readonly oracle: Oracle
@@ -98,7 +98,7 @@ function mayMeetApart(oracle: Oracle, table: LeakTable, column: LeakColumn): boo
   return oracle.level(table, column, NO_ROW) === 'PLAIN_TEXT' && oracle.may('DETOKENIZATION', table, column, NO_ROW)
 }
 
-/** The canaries that a request gives to columns whose values live apart. */
+/** The canaries that a request writes to transient columns. */
 export function apartIn(table: LeakTable | undefined, request: unknown, canaries: Canaries): Apart[] {
   const transient = table?.columns.filter((column) => tokenKindOf(column) === 'transient') ?? []
   if (table === undefined || transient.length === 0) return []
@@ -107,13 +107,13 @@ export function apartIn(table: LeakTable | undefined, request: unknown, canaries
   )
 }
 
-/** Every value that stands under this name, however deep. */
+/** Every value under this name, at any depth. */
 function valuesUnder(part: unknown, name: string): unknown[] {
   if (typeof part !== 'object' || part === null) return []
   return Object.entries(part).flatMap(([key, value]) => [...(key === name ? [value] : []), ...valuesUnder(value, name)])
 }
 
-/** A value as an answer would spell it, without the escapes of JSON. */
+/** A value as a result writes it, without JSON escapes. */
 export function spelt(value: unknown): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value))
 }

@@ -1,4 +1,4 @@
-/** What a caller may see, slow and obvious: the rules of policies once more, by hand, for the properties of secrecy to judge by. */
+/** The oracle: what a caller may see, by a slow and simple second implementation of the policy rules. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'
@@ -9,15 +9,15 @@ import type { LeakColumn, LeakTable } from './schemas.ts'
 
 /** One caller under one policy. */
 export interface Oracle {
-  /** The level READ shows of this column in this row; undefined hides it. */
+  /** The redaction level at which READ shows this column in this row; undefined if it is hidden. */
   level(table: LeakTable, column: LeakColumn, row: AskedRow): Level | undefined
-  /** Whether the action is granted on the column in this row, SEARCH by way of reading and writing too. */
+  /** Whether the action is granted on the column in this row. READ and write grants imply SEARCH. */
   may(action: Action, table: LeakTable, column: LeakColumn, row: AskedRow): boolean
-  /** Whether some statement allows the action on the column, in whatever rows and whatever is denied. */
+  /** Whether some statement allows the action on the column, for any row and regardless of DENY. */
   couldEver(action: Action, table: LeakTable, column: LeakColumn): boolean
 }
 
-/** A value that lives apart from any row: what is asked of it cannot be told. */
+/** The row of a transient value: conditions on it are unknown. */
 export const NO_ROW: AskedRow = { region: undefined, grade: undefined }
 
 const HEIGHTS: Readonly<Record<Level, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
@@ -27,12 +27,12 @@ export function lower(left: Level, right: Level): Level {
   return HEIGHTS[left] < HEIGHTS[right] ? left : right
 }
 
-/** The level an answer is at. */
+/** The redaction level of a result. */
 export function answeredLevel(column: LeakColumn, asked: AskedLevel, allowed: Level): Level {
   return lower(asked === 'DEFAULT' ? ownLevel(column) : asked, allowed)
 }
 
-/** The judge of what this caller gets. */
+/** The oracle of one caller. */
 export function createOracle(policy: RandomPolicy, caller: Caller): Oracle {
   const statements = caller.roles.flatMap((role) => policy[role] ?? [])
   const about = (action: Action, table: LeakTable, column: LeakColumn) =>

@@ -1,4 +1,4 @@
-/** Where a vault's contents could come out beside its answers: the audit trail as its owner has it, and storage as its thief has it. */
+/** Outputs of a vault beside its results: the audit trail as an auditor reads it, and storage as a thief reads it. */
 import { inspect } from 'node:util'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { Vault } from '../../../src/index.ts'
@@ -18,7 +18,7 @@ export async function auditOf(vault: Vault): Promise<string> {
   return lines.join('\n')
 }
 
-/** The same storage, which notes the names of the tables it is told to make. */
+/** The same storage, which records the names of the tables that it creates. */
 export function naming(storage: StorageHandle, names: Set<string>): StorageHandle {
   return {
     ...storage,
@@ -30,7 +30,7 @@ export function naming(storage: StorageHandle, names: Set<string>): StorageHandl
   }
 }
 
-/** Every cell of every table; bytes as characters of the same number. */
+/** Every cell of every table; each byte as the character of the same number. */
 export async function dumpOf(storage: StorageHandle, names: Iterable<string>): Promise<string> {
   const texts: string[] = []
   for (const name of names) {

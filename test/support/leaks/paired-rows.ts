@@ -1,4 +1,4 @@
-/** Rows that two vaults hold in the same place, different in just what one caller may not see; the oracle says what that is. */
+/** Rows of two vaults that differ only in what one caller may not see, by the oracle. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { AskedRow } from '../policies/random-policies.ts'
@@ -18,20 +18,20 @@ export interface PairedRow {
   readonly table: LeakTable
   readonly left: PairedFields
   readonly right: PairedFields
-  /** The side on which the row is gone before the caller comes. */
+  /** The side on which the row is deleted before the caller's first request. */
   readonly absent: 'left' | 'right' | undefined
-  /** Columns whose values nobody ever guesses, as whoever writes unique columns would meet them as conflicts. */
+  /** Columns whose values are never guessed, because a writer of a unique column would meet them as conflicts. */
   readonly unguessed: ReadonlySet<string>
   readonly differences: number
 }
 
-/** What rows are made of. */
+/** The input of the row generator. */
 export interface PairedRowSource {
   readonly random: SeededRandom
   readonly table: LeakTable
   readonly oracle: Oracle
   readonly mayBeAbsent: boolean
-  /** Values that members of the column group share, so that one token stands in several places. */
+  /** Values that the columns of the group share, so that one token occurs in several cells. */
   readonly kin: readonly unknown[]
   fresh(form: CanaryForm): unknown
 }
@@ -56,18 +56,18 @@ function presentValue({ random, kin, fresh }: PairedRowSource, { form, definitio
   return definition.columnGroup !== undefined && random.chance(0.8) ? random.pick(kin) : fresh(form)
 }
 
-/** Values with tokens drawn in a format, or with rows of their own, each take luck or a number: were one missing, all later ones would be others. */
+/** True if a value draws a token or a number. If one vault had no such value, all its later draws would differ. */
 function drawsForItself(column: LeakColumn): boolean {
   const kind = tokenKindOf(column)
   return kind === 'formatPreserving' || kind === 'transient'
 }
 
-/** True for a row in which the caller may do nothing at all: for him it is not there. */
+/** True for a row in which the caller may do nothing: it is invisible to the caller. */
 function isBeyond({ oracle, table }: PairedRowSource, asked: AskedRow): boolean {
   return ACTIONS.every((action) => table.columns.every((column) => !oracle.may(action, table, column, asked)))
 }
 
-/** A row that is not there for him: something else altogether on the other side, or nothing. */
+/** An invisible row: the other side has any other row, or none. */
 function unseenRow(source: PairedRowSource, left: PairedFields): PairedRow {
   const { random, table, oracle, mayBeAbsent } = source
   const beyond = REGIONS.flatMap((region) => GRADES.map((grade) => ({ region, grade }))).filter((asked) =>
@@ -85,7 +85,7 @@ function unseenRow(source: PairedRowSource, left: PairedFields): PairedRow {
   }
 }
 
-/** A row that is there for him in some way: only cells that he cannot tell apart may differ. */
+/** A visible row: only cells that the caller cannot distinguish may differ. */
 function seenRow(source: PairedRowSource, left: PairedFields, asked: AskedRow): PairedRow {
   const { table } = source
   const differing = table.secrets.filter((column) => mayDiffer(source, column, asked))
@@ -96,7 +96,7 @@ function seenRow(source: PairedRowSource, left: PairedFields, asked: AskedRow): 
   return { table, left, right: { ...left, ...Object.fromEntries(changed) }, absent: undefined, unguessed: new Set(), differences }
 }
 
-/** Situations a row can be brought into: whoever may write what conditions ask can move it. */
+/** Condition values a row can reach: a caller who may write the columns of conditions can change them. */
 function situationsOf({ oracle, table }: PairedRowSource, asked: AskedRow): AskedRow[] {
   const isMovable = table.columns.some(
     (column) => ASKED.some((name) => name === column.name) && oracle.couldEver('UPDATE', table, column),
@@ -105,25 +105,25 @@ function situationsOf({ oracle, table }: PairedRowSource, asked: AskedRow): Aske
   return [...(isMovable ? everywhere : []), asked, NO_ROW]
 }
 
-/** Whether two values in this cell are the same to him, whatever he asks. */
+/** Whether the caller cannot distinguish two values of this cell by any request. */
 function mayDiffer(source: PairedRowSource, column: LeakColumn, asked: AskedRow): boolean {
   const { oracle, table } = source
   const situations = situationsOf(source, asked)
   const may = (action: Action) => situations.some((one) => oracle.may(action, table, column, one))
   if (isMetByWriting(oracle, table, column) || may('SEARCH') || may('TOKENIZATION')) return false
   if (situations.some((one) => oracle.level(table, column, one) === 'PLAIN_TEXT')) return false
-  // Tokens that are made of the value tell its equals, to whoever reads or resolves them: that is what they are for.
+  // A deterministic token reveals equal values to every caller who reads or resolves it. That is its purpose.
   const tells = tokenKindOf(column)?.toLowerCase().includes('deterministic') || tokenKindOf(column) === 'formatPreserving'
   return !tells || (!may('READ') && !may('DETOKENIZATION'))
 }
 
-/** Conflicts on unique columns are known to whoever may write there. Source: semantics, "Policies". */
+/** A caller who may write a unique column can detect duplicates. Source: docs/policy.md. */
 function isMetByWriting(oracle: Oracle, table: LeakTable, column: LeakColumn): boolean {
   const isWritten = oracle.couldEver('CREATE', table, column) || oracle.couldEver('UPDATE', table, column)
   return column.definition.unique === true && isWritten
 }
 
-/** Another value that shows the same at MASKED, where that is ever shown; one that is there stays there, unless all of it is hidden. */
+/** Another value with the same mask, if the caller may see masks. A present value stays present unless the whole cell is hidden. */
 function otherValue(source: PairedRowSource, column: LeakColumn, { value, asked }: { value: unknown; asked: AskedRow }): unknown {
   const { random, table, oracle } = source
   const levels = situationsOf(source, asked).map((one) => oracle.level(table, column, one))
@@ -136,12 +136,12 @@ function otherValue(source: PairedRowSource, column: LeakColumn, { value, asked 
   return levels.includes('MASKED') && shown(column, value, 'MASKED') !== shown(column, other, 'MASKED') ? value : other
 }
 
-/** Whoever writes over a stable token is handed one that was random before or is random now: which of the two hangs on there having been one. */
+/** An update of a stable token returns the old token or a new one, depending on whether there was a value before. */
 function keepsToken(oracle: Oracle, table: LeakTable, column: LeakColumn): boolean {
   return isStable(column) && oracle.couldEver('UPDATE', table, column)
 }
 
-/** The other text with the ends of the one, which is all that masks keep. */
+/** The other text with the ends of the first, which is all that a mask shows. */
 function alike(value: unknown, other: unknown, { form, definition }: LeakColumn): unknown {
   if (definition.mask === undefined || typeof value !== 'string' || typeof other !== 'string') return other
   if (form === 'EMAIL') return `${value[0]}${other.slice(1)}`

@@ -1,4 +1,4 @@
-/** Two vaults with the same luck and clock that differ only in what one caller may not see, and his transcripts in both. */
+/** Two vaults with the same entropy and clock that differ only in what one caller may not see, and the caller's transcripts of both. */
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Caller } from '../../../src/index.ts'
@@ -20,7 +20,7 @@ import { randomTables, schemaOf } from './schemas.ts'
 import type { Layer, Send } from './send.ts'
 import { senderOf } from './send.ts'
 
-/** What negative controls change: the policy the vaults really have, or what stands between the caller and them. */
+/** What negative controls change: the real policy of the vaults, or a layer between the caller and them. */
 export interface PairedVaultOptions {
   readonly layer?: Layer
   readonly granted?: readonly StatementDefinition[]
@@ -31,9 +31,9 @@ export interface PairedVaults {
   readonly known: KnownValues
   readonly caller: Caller
   readonly policy: RandomPolicy
-  /** Cells and rows in which the two differ. */
+  /** Number of cells and rows that differ. */
   readonly differences: number
-  /** Sends the request to both; answers both outcomes as text. */
+  /** Sends the request to both. Returns both outcomes as text. */
   step(request: LeakRequest): Promise<readonly [left: string, right: string]>
 }
 
@@ -44,7 +44,7 @@ interface PairedVault {
   readonly stored: readonly { readonly row: PairedRow; readonly id: string; readonly tokens: Readonly<Record<string, string>> }[]
 }
 
-/** Opens a random pair; undefined where the caller sees so much that nothing could differ. */
+/** Opens a random pair; undefined if the caller sees so much that nothing can differ. */
 export async function openPairedVaults(
   random: SeededRandom,
   seed: string,
@@ -77,7 +77,7 @@ export async function openPairedVaults(
   return { known: knownValuesOf({ tables, oracle, left, right, taken, fresh }), caller, policy, differences, step }
 }
 
-/** Sends requests to both, each with the luck of its step. */
+/** Sends requests to both, each with the entropy of its step. */
 function inBoth(vaults: readonly PairedVault[], first: number, taken: string[]): PairedVaults['step'] {
   let number = first
   return async (request) => {
@@ -101,7 +101,7 @@ interface Filling {
   readonly side: 'left' | 'right'
 }
 
-/** Inserts the rows of one side, and deletes again what is not to be there. */
+/** Inserts the rows of one side, and deletes those that are absent on it. */
 async function fill(owner: LooseSession, random: SharedEntropy, { tables, rows, side }: Filling): Promise<PairedVault['stored']> {
   const stored: { row: PairedRow; id: string; tokens: Readonly<Record<string, string>> }[] = []
   for (const [step, table] of tables.entries()) {
@@ -124,12 +124,12 @@ interface Known {
   readonly oracle: Oracle
   readonly left: PairedVault
   readonly right: PairedVault
-  /** Tokens the caller was given meanwhile. */
+  /** Tokens that the caller received so far. */
   readonly taken: readonly string[]
   fresh(form: CanaryForm): unknown
 }
 
-/** The caller guesses at what either vault holds, and has every id and token that both have in the same place. */
+/** The caller guesses values of either vault, and knows every id and token that both have at the same place. */
 function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): KnownValues {
   const tokens = left.stored.flatMap((one, index) =>
     Object.entries(one.tokens).flatMap(([name, token]) => (right.stored[index]?.tokens[name] === token ? [token] : [])),
@@ -149,7 +149,7 @@ function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): Kn
   }
 }
 
-/** The answer as text, or the error with all it says; tokens of his own go to `taken`. */
+/** The result as text, or the error with all its members. Tokens of the result are added to `taken`. */
 export async function outcomeOf(send: Send, request: LeakRequest, taken: string[] = []): Promise<string> {
   try {
     const answer = await send(request)

@@ -1,11 +1,11 @@
-/** Random queries of one caller: what he may read, what he may not, and guesses in every condition. */
+/** Random queries of one caller: on readable and hidden columns, with guesses in every condition. */
 
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { KnownValues, LeakRequest } from './known-values.ts'
 import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 
-/** A query, most often one that is well formed. */
+/** A query; mostly valid. */
 export function randomQuery(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
   const joined = random.chance(0.15) ? joinOf(random, known, table) : ''

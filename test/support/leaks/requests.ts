@@ -1,4 +1,4 @@
-/** Random requests of one caller, good and bad, over every verb, for the properties of secrecy. */
+/** Random requests of one caller, valid and invalid, for every operation. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
@@ -14,7 +14,7 @@ const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as 
 
 type Maker = (random: SeededRandom, known: KnownValues) => LeakRequest
 
-/** Makers by method, each with what the caller needs for it; the more often one stands here the likelier it is. */
+/** Request makers, each with the grant that it needs. A maker that is listed twice is twice as likely. */
 const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [insert, 'CREATE'],
   [insert, 'CREATE'],
@@ -45,7 +45,7 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [randomQuery, 'READ'],
 ]
 
-/** One request; about one in seven is invalidPart. */
+/** One request; about one in seven is invalid. */
 export function randomRequest(random: SeededRandom, known: KnownValues): LeakRequest {
   const [maker] = random.pick(MAKERS.filter(([, need]) => need === undefined || couldAnywhere(known, need) || random.chance(0.1)))
   const request = maker(random, known)
@@ -107,7 +107,7 @@ function idFor(random: SeededRandom, known: KnownValues, table: LeakTable): stri
   return ids.length > 0 && random.chance(0.95) ? random.pick(ids) : UNKNOWN_ID
 }
 
-/** How records are to be shown. */
+/** Random options of a read. */
 function showing(random: SeededRandom, known: KnownValues, table: LeakTable): Record<string, unknown> {
   const columns = columnsFor(random, known, table, 'READ')
   const fields = random.sample(columns, 1 + random.below(columns.length)).map(({ name }) => name)

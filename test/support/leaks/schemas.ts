@@ -1,27 +1,27 @@
-/** Random tables for the properties of secrecy: columns of every type, plain and sealed, with every kind of token, looked up or not. */
+/** Random tables for the leak checks: columns of every type, plain and sealed, with every kind of token, with and without an index. */
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
 
-/** A column under watch. */
+/** A column with canaries. */
 export interface LeakColumn {
   readonly name: string
   readonly form: CanaryForm
   readonly definition: ColumnDefinition
 }
 
-/** A table under watch: `region` and `grade`, which policies ask, and columns that hold secrets. */
+/** A table: `region` and `grade`, which policies test, and columns with secrets. */
 export interface LeakTable {
   readonly name: string
   readonly secrets: readonly LeakColumn[]
   readonly columns: readonly LeakColumn[]
 }
 
-/** Columns that conditions of policies are about. Their few values are no secret of anybody. */
+/** Columns that policy conditions test. Their few values are not secret. */
 export const ASKED = ['region', 'grade'] as const
-/** What `region` may hold. */
+/** Values of `region`. */
 export const REGIONS = ['north', 'south', 'east', null] as const
-/** What `grade` may hold. */
+/** Values of `grade`. */
 export const GRADES = [1, 5, 9, null] as const
 
 const FORMS: readonly CanaryForm[] = [
@@ -56,7 +56,7 @@ export function schemaOf(tables: readonly LeakTable[]): SchemaDefinition {
   )
 }
 
-/** True for a column whose values storage never sees. */
+/** True for a column whose values are stored sealed only. */
 export function isSealed({ definition }: LeakColumn): boolean {
   return definition.encrypted !== false
 }
@@ -66,7 +66,7 @@ export function tokenKindOf({ definition }: LeakColumn): string | undefined {
   return typeof definition.token === 'object' ? definition.token.kind : definition.token
 }
 
-/** True for a column whose token stays when its value changes. */
+/** True for a column whose token is kept when its value changes. */
 export function isStable({ definition: { token } }: LeakColumn): boolean {
   return typeof token === 'object' && 'stable' in token && token.stable === true
 }
@@ -106,7 +106,7 @@ const TEXT_MASKS = [
 
 function textOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
   if (random.chance(0.2)) return { token: { kind: 'transient', ttlMinutes: 60 } }
-  // Members of a group agree on everything, so all of its columns are alike.
+  // All columns of a group must have equal definitions.
   if (random.chance(0.25)) return { token: 'deterministic', columnGroup: 'kin' }
   const mask = random.chance(0.5) ? { mask: random.pick(TEXT_MASKS) } : {}
   if (random.chance(0.2)) return { ...mask, encrypted: false, index: random.chance(0.5) }

@@ -1,14 +1,14 @@
-/** How requests reach a vault, and what may stand in between. */
+/** Sends requests to a vault, through an optional layer that negative controls use to leak. */
 import type { Caller, Vault } from '../../../src/index.ts'
 import type { LeakRequest } from './known-values.ts'
 
-/** Sends a request and answers what came back. */
+/** Sends a request and returns its result. */
 export type Send = (request: LeakRequest) => Promise<unknown>
 
-/** What stands between the caller and the vault, with the owner's hold on it at hand; in negative controls it is what leaks. */
+/** A layer between the caller and the vault that also has the owner's session. In negative controls it leaks. */
 export type Layer = (send: Send, owner: Send) => Send
 
-/** Calls the method of a session, or `explain`, which is the vault's. */
+/** Calls a method of the session, or `explain` of the vault. */
 export function senderOf(vault: Vault, session: object, caller: Caller): Send {
   return async ({ method, args }) => {
     if (method === 'explain') return Reflect.apply(vault.explain, vault, [caller, ...args])

@@ -1,4 +1,4 @@
-/** Random roles for the tables of the properties of secrecy, and callers who hold some of them. */
+/** Random roles for the tables of the leak checks, and callers with some of them. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
@@ -6,16 +6,16 @@ import type { Caller } from '../../../src/index.ts'
 import type { LeakTable } from '../leaks/schemas.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
-/** What conditions know of a row. */
+/** The columns that conditions test. */
 export interface AskedRow {
   readonly region: unknown
   readonly grade: unknown
 }
 
-/** Facts of a caller. */
+/** The context of a caller, as conditions read it. */
 export type Facts = Readonly<Record<string, string | number | boolean>>
 
-/** Conditions that statements draw from, each with its meaning written out by hand: undefined is neither true nor false. */
+/** Conditions of statements, each with its meaning written by hand; undefined means unknown. */
 export const CONDITIONS: Readonly<Record<string, (row: AskedRow, facts: Facts) => boolean | undefined>> = {
   "region = 'north'": ({ region }) => (region === null ? undefined : region === 'north'),
   "NOT region = 'south'": ({ region }) => (region === null ? undefined : region !== 'south'),
@@ -43,13 +43,13 @@ export function randomPolicy(random: SeededRandom, tables: readonly LeakTable[])
   )
 }
 
-/** The statement as an author would type it. */
+/** The statement as text. */
 export function textOf({ effect, actions, on, ...rest }: StatementDefinition): string {
   const level = 'redaction' in rest && rest.redaction !== undefined ? ` WITH REDACTION = ${rest.redaction}` : ''
   return `${effect} ${actions.join(', ')} ON ${on.join(', ')}${level}${rest.where === undefined ? '' : ` WHERE ${rest.where}`}`
 }
 
-/** Someone who holds one role or two; sometimes the audit trail is his to read, which is a role of the random policy too. */
+/** A caller with one or two roles, sometimes with the role that reads the audit trail. */
 export function randomCaller(random: SeededRandom): Caller {
   const roles = random.sample(['clerk', 'agent', 'robot'], 1 + random.below(2))
   const home = random.pick(['north', 'south', 'east', undefined])
@@ -61,7 +61,7 @@ export function randomCaller(random: SeededRandom): Caller {
   }
 }
 
-/** Nothing but the audit trail. */
+/** A role that may only read the audit trail. */
 const AUDITOR: StatementDefinition = { effect: 'ALLOW', actions: ['AUDIT'], on: ['*'] }
 
 const READING: readonly Action[] = ['READ', 'READ', 'READ', 'DETOKENIZATION', 'SEARCH', 'TOKENIZATION']

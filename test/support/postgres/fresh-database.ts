@@ -1,15 +1,15 @@
-/** Makes an empty database on a running PostgreSQL, so that test files do not see each other. */
+/** Creates an empty database on the running PostgreSQL, so that test files are independent. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 
 export interface FreshDatabase {
   readonly url: string
-  /** Removes the database once nobody is connected to it any more, or after a while by force. */
+  /** Removes the database when its connections are closed; after a quarter of a second by force. */
   drop(): Promise<void>
 }
 
-/** `url` is a superuser's address on the server, as provided to tests under `postgresUrl`. */
+/** `url` is a superuser's address on the server: `inject('postgresUrl')`. */
 export async function freshDatabase(url: string): Promise<FreshDatabase> {
   const name = `fresh_${randomBytes(8).toString('hex')}`
   await asSuperuser(url, `create database ${name} template template0`)
@@ -18,10 +18,10 @@ export async function freshDatabase(url: string): Promise<FreshDatabase> {
   return { url: own.href, drop: () => dropDatabase(url, name) }
 }
 
-/** Times a quarter of a second's wait is cut into: connections that were ended take a moment to be gone. */
+/** Checks within a quarter of a second: closed connections take a moment to end. */
 const LOOKS = 25
 
-/** A pool answers `end` before the server has let go of its connections; ending those by force would be an error to the pool. */
+/** A pool's `end` resolves before the server has closed the connections. Closing them by force would be an error in the pool. */
 async function dropDatabase(url: string, name: string): Promise<void> {
   for (let look = 0; look < LOOKS && (await countConnections(url, name)) > 0; look++) await pause(10)
   await asSuperuser(url, `drop database if exists ${name} with (force)`)

@@ -1,4 +1,4 @@
-/** Gives every test of a run the address of one real PostgreSQL: the one named in VAULT_TEST_POSTGRES_URL, or one started for the run. */
+/** Provides one real PostgreSQL to all tests of a run: the one of VAULT_TEST_POSTGRES_URL, or one that is started for the run. */
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from './server.ts'
 

@@ -1,4 +1,4 @@
-/** Starts a throwaway real PostgreSQL on a port of its own, as root or as an ordinary user, and leaves nothing behind even when killed. */
+/** Starts a temporary PostgreSQL on a free port, as root or as an ordinary user, and removes it at the end, even if the run is killed. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 
 export interface PostgresOptions {
-  /** Waits for the disk before it acknowledges, as in production. Off by default: tests do not pull plugs. */
+  /** Waits for the disk before it acknowledges, as in production. Default off, because most tests do not crash the server. */
   readonly durable?: boolean
   /** Writes every statement with its bound parameters to the log. */
   readonly logStatements?: boolean
@@ -23,7 +23,7 @@ export interface PostgresServer {
   readonly url: string
   /** The server's own log. */
   readonly logPath: string
-  /** Stops at once without flushing, as a crash would, and starts again on the same data and port. */
+  /** Stops without flushing, as in a crash, and starts again on the same data and port. */
   crashAndRestart(): Promise<void>
   stop(): Promise<void>
 }
@@ -49,9 +49,9 @@ interface Launch {
   readonly logStart: number
 }
 
-/** The server's last words. */
+/** Length of the log's end that errors show. */
 const SHUT_DOWN = 'database system is shut down'
-/** Longest wait for the first answer, in milliseconds. */
+/** Time limit for the first response, in milliseconds. */
 const START_LIMIT = 30_000
 
 /**
@@ -68,13 +68,13 @@ fi
 read -r word; kill -QUIT $server; wait $server
 [ "$word" = keep ] || rm -rf "$directory"`
 
-/** Starts a server that is gone when `stop` is called or when this process ends in any way. */
+/** Starts a server that ends with `stop`, or when this process ends in any way. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const cluster = createCluster(options)
   let port = await freePort()
   let running = launch(cluster, port)
   while (!(await answers(cluster, port, running))) {
-    // another process may have taken the port between our asking and the server's binding
+    // Another process may have taken the port before the server bound it.
     const log = logOf(cluster, running.logStart)
     const portTaken = log.includes('Address already in use')
     await ended(running.guard, portTaken ? 'keep' : '')
@@ -172,7 +172,7 @@ function launch(cluster: Cluster, port: number): Launch {
   return { guard, logStart }
 }
 
-/** Waits until the server answers a query; false when its guard or the server ended first. */
+/** Waits until the server responds to a query; false if its guard or the server ended first. */
 async function answers(cluster: Cluster, port: number, { guard, logStart }: Launch): Promise<boolean> {
   const limit = performance.now() + START_LIMIT
   while (performance.now() < limit && guard.exitCode === null && !logOf(cluster, logStart).includes(SHUT_DOWN)) {

@@ -1,4 +1,4 @@
-/** Opens tables for queries alone: a layout, keys, an access by policy, and storage that tells what it was asked. */
+/** Opens tables for queries without a vault: a layout, keys, access by a policy, and a storage that records its calls. */
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
@@ -19,17 +19,17 @@ import { defineSchema } from '../../../src/index.ts'
 /** Fields of one record. */
 export type Record_ = Readonly<Record<string, unknown>>
 
-/** One call of the storage, as queries make them. */
+/** One call of the storage. */
 export interface Call {
   readonly verb: 'find' | 'measure'
   readonly table: string
   readonly rows: number
 }
 
-/** Tables to ask queries of. */
+/** Tables to query. */
 export interface Queries {
   readonly context: QueryContext
-  /** The storage behind it, which tests may write to behind the vault's back. */
+  /** The storage, which tests may also write to directly. */
   readonly storage: Storage
   /** Calls since the last `forget`. */
   readonly calls: Call[]
@@ -37,14 +37,14 @@ export interface Queries {
   opened(): number
   forget(): void
   insert(table: string, records: readonly Record_[]): Promise<string[]>
-  /** The fields of each record of the answer. */
+  /** The fields of each record of the result. */
   query(sql: string, options?: QueryOptions): Promise<QueryAnswer['records'][number]['fields'][]>
   explain(sql: string): ReturnType<typeof explainQuery>
-  /** The same tables for somebody else. */
+  /** The same tables for another caller. */
   as(roles: readonly string[]): Queries
 }
 
-/** What may differ. */
+/** Options; each has a default. */
 export interface QueriesOptions {
   readonly storage?: Storage
   readonly policy?: PolicyDefinition

@@ -30,6 +30,6 @@ export function crowd(count: number) {
 /** Names of people. */
 export const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `name ${from + at}`)
 
-/** The names a query answers. */
+/** The names that a query returns. */
 export const namesIn = async (queries: Queries, sql: string, options?: QueryOptions) =>
   (await queries.query(sql, options)).map(({ name }) => name)

@@ -1,4 +1,4 @@
-/** Runs one test that a document shows, by itself. */
+/** Configuration that runs one example of a document as a test. */
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({ test: { include: ['.examples/**/*.ts'] } })

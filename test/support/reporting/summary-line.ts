@@ -1,4 +1,4 @@
-/** A reporter that ends the test run with one plain line: `412 passed, 0 failed`, and `, 3 skipped` where some were. */
+/** A reporter that ends the test run with one line: `412 passed, 0 failed`, with `, 3 skipped` if tests were skipped. */
 import type { Reporter, TestModule } from 'vitest/node'
 
 /** Prints the summary line through `print` when the run has ended. */
@@ -10,7 +10,7 @@ export function summaryLine(print: (line: string) => void = console.log): Report
   }
 }
 
-/** Counts tests. A file or group that could not run counts as one failed, and so does an error outside of any test. */
+/** Counts tests. A file or group that could not run counts as one failed test, and so does an error outside of any test. */
 function summaryLineOf(testModules: readonly TestModule[], strayErrors: number, isGreen: boolean): string {
   const tests = testModules.flatMap((one) => [...one.children.allTests()])
   const count = (state: 'passed' | 'failed'): number => tests.filter((test) => test.result().state === state).length
@@ -18,7 +18,7 @@ function summaryLineOf(testModules: readonly TestModule[], strayErrors: number, 
   const [passed, failedTests] = [count('passed'), count('failed')]
   const failed = failedTests + strayErrors + groups.filter((one) => one.errors().length > 0).length
   const skipped = tests.length - passed - failedTests
-  // Whatever else turned the run red (no test found, an interruption) must not read as success.
+  // A run that failed for another reason (no test found, an interruption) must not look successful.
   const line = `${passed} passed, ${isGreen ? failed : Math.max(failed, 1)} failed`
   return skipped === 0 ? line : `${line}, ${skipped} skipped`
 }

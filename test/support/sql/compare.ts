@@ -1,21 +1,21 @@
-/** Compares what a query answered with what is known to be right. */
+/** Compares the result of a query with the known result. */
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import type { Answer } from './known-vault.ts'
 import type { KnownAnswer, KnownQuery } from './vectors.ts'
 
-/** Records a query answers at most. Source: specification, "Query". */
+/** Records a query returns, at most. Source: specification, "Query". */
 export const MAX_RECORDS = 25
 
-/** Digits two engines' doubles are compared to. */
+/** Digits of doubles that are compared. */
 const DIGITS = 9
 
-/** An integer beyond 2^53, which the vault answers as text and the files hold as a number. */
+/** An integer beyond 2^53: the vault returns it as text, the files hold it as a number. */
 const LONG_INTEGER = /^-?\d{16,19}$/
 
 /** The id a vault adds to `*`: alone, or named with its table where several have one. */
 const RECORD_ID = /^(?:[^.]+\.)?svc_id$/
 
-/** What is wrong with an answer, or undefined when nothing is. */
+/** Returns what is wrong with a result; undefined if it is correct. */
 export function faultOf(query: KnownQuery, { records }: Answer): string | undefined {
   const { expected } = query
   const wanted = Math.min(MAX_RECORDS, expected.count)
@@ -32,13 +32,13 @@ export function faultOf(query: KnownQuery, { records }: Answer): string | undefi
   )
 }
 
-/** The columns of a record in their order, without the ids that another engine does not have. */
+/** The columns of a record in order, without the ids that other engines do not have. */
 function shownColumns(query: KnownQuery, fields: Readonly<Record<string, JsonValue>>): [string, JsonValue][] {
   const isStar = query.features.includes('star') || query.features.includes('table-star')
   return Object.entries(fields).filter(([key]) => !(isStar && RECORD_ID.test(key)))
 }
 
-/** Plain outputs of a query are keyed as the other engine names them, in lower case, but for names that clash or that a schema refuses. */
+/** Returns a wrong key; undefined if all are right. Keys equal the names of the other engine in lower case, unless names clash or are not valid in a schema. */
 function misnamed({ expected, features }: KnownQuery, row: readonly [string, JsonValue][]): string | undefined {
   if (features.includes('aggregate') || features.includes('non-simple-names')) return undefined
   const names = expected.columns.map((name) => name.toLowerCase())

@@ -1,4 +1,4 @@
-/** Asks the vault and its references the same queries, and lists where they differ. */
+/** Runs the same queries on the vault and on reference engines, and lists the differences. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
@@ -18,14 +18,14 @@ import type { Comparable, Reference, ReferenceEngine } from './reference-engine.
 import { canonicalJson, isJson } from './reference-engine.ts'
 import { vaultDialect } from './vault-dialect.ts'
 
-/** Whoever is asked: a vault, which gets the text, or one with a fault, which may read the tree to go wrong. */
+/** What is queried: a vault, which gets the text, or a faulty one, which may also read the tree. */
 export interface Subject {
   ask(query: RandomQuery, print: (query: RandomQuery) => string): Promise<Answer>
-  /** Lets go of what was opened for it. */
+  /** Closes what was opened for it. */
   close(): Promise<void>
 }
 
-/** Opens whoever is asked about a fixture. */
+/** Opens a subject with the rows of a fixture. */
 export type OpenSubject = (fixture: Fixture) => Promise<Subject>
 
 /** What a run compares. */
@@ -33,15 +33,15 @@ export interface Contest {
   readonly random: SeededRandom
   readonly open: OpenSubject
   readonly referenceEngines: readonly ReferenceEngine[]
-  /** Comparisons of one answer with one other engine's, at least. */
+  /** Comparisons of one result with that of one engine, at least. */
   readonly comparisons: number
-  /** Queries asked of one fixture. */
+  /** Queries per fixture. */
   readonly queries: number
   /** Differences after which the run ends. */
   readonly maxFaults: number
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Outcome {
   readonly comparisons: number
   readonly byEngine: Readonly<Record<string, number>>
@@ -68,7 +68,7 @@ export async function openFixture(fixture: Fixture, storage: StorageHandle): Pro
   return { ask: (query, print) => queryable.query(print(query)), close: () => vault.close() }
 }
 
-/** Draws fixtures and queries until enough answers were compared, or too many differ. */
+/** Draws fixtures and queries until enough results are compared, or too many differ. */
 export async function compareEngines(contest: Contest): Promise<Outcome> {
   const tally: Tally = { byEngine: {}, comparisons: 0, faults: [] }
   let fixtures = 0
@@ -98,7 +98,7 @@ interface Scene {
   readonly references: readonly Reference[]
 }
 
-/** Asks one query of everybody. */
+/** Runs one query on the subject and all reference engines. */
 async function compareOnce(random: SeededRandom, { fixture, subject, references }: Scene, tally: Tally): Promise<void> {
   const query = drawQuery(random, fixture)
   let sql = ''
@@ -117,7 +117,7 @@ async function compareOnce(random: SeededRandom, { fixture, subject, references 
   }
 }
 
-/** How an answer differs from another engine's rows, in order; undefined where it does not. */
+/** Returns how a result differs from the rows of another engine, in order; undefined if it does not. */
 export function differenceOf(
   query: RandomQuery,
   { records }: Answer,
@@ -167,7 +167,7 @@ function isNear(value: number, wanted: number): boolean {
   return Math.abs(value - wanted) <= 1e-9 * Math.max(1, Math.abs(wanted))
 }
 
-/** Everything it takes to have a difference again. */
+/** Everything needed to reproduce a difference. */
 export function described(
   fixture: Fixture,
   { sql, engine, difference }: { readonly sql: string; readonly engine: string; readonly difference: string },

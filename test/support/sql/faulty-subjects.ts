@@ -1,4 +1,4 @@
-/** Vaults that answer wrongly in one way each: a law that does not find them out is none. */
+/** Faulty vaults, one fault each. The properties must detect all of them. */
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import type { OpenSubject, Subject } from './differential.ts'
 import type { Fixture, FixtureValue } from './fixture.ts'
@@ -6,10 +6,10 @@ import type { Answer } from './known-vault.ts'
 import type { Predicate, RandomQuery } from './query-tree.ts'
 import { unknownOf } from './unknown.ts'
 
-/** Makes a subject go wrong. */
+/** Adds a fault to a subject. */
 export type Fault = (open: OpenSubject) => OpenSubject
 
-/** A vault that answers another query than it was asked. */
+/** A vault that runs another query than the one it gets. */
 function asking(change: (query: RandomQuery) => RandomQuery): Fault {
   return (open) => async (fixture) => {
     const subject = await open(fixture)
@@ -17,7 +17,7 @@ function asking(change: (query: RandomQuery) => RandomQuery): Fault {
   }
 }
 
-/** A vault that does something to its answers. */
+/** A vault that changes its results. */
 function answering(change: (answer: Answer) => Answer): Fault {
   return (open) => async (fixture) => {
     const subject = await open(fixture)
@@ -31,14 +31,14 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'records come in the wrong order': answering(({ records }) => ({ records: records.toReversed() })),
   'OFFSET is ignored': asking((query) => ({ ...query, offset: undefined })),
   'LIMIT is ignored': asking((query) => ({ ...query, limit: undefined })),
-  'unknown is taken for true': asking((query) =>
+  'unknown is treated as true': asking((query) =>
     mapConditions(query, (one) => ({ kind: 'or', operands: [one, unknownOf(one)] })),
   ),
   'null equals null': asking((query) => mapConditions(query, (one) => mapParts(one, nullEqualsNull))),
   'LIKE ignores case': asking((query) =>
     mapConditions(query, (one) => mapParts(one, (part) => (part.kind === 'like' ? { ...part, ignoresCase: true } : part))),
   ),
-  'an outer join drops what has no partner': asking((query) => ({
+  'an outer join drops rows without a match': asking((query) => ({
     ...query,
     joins: query.joins.map((join) => ({ ...join, kind: 'inner' as const })),
   })),
@@ -61,7 +61,7 @@ function mapConditions(query: RandomQuery, change: (condition: Predicate) => Pre
   }
 }
 
-/** Every part of a condition that is not made of others. */
+/** Maps every predicate of a condition. */
 function mapParts(predicate: Predicate, change: (part: Predicate) => Predicate): Predicate {
   if (predicate.kind === 'not') return { ...predicate, operand: mapParts(predicate.operand, change) }
   if (predicate.kind === 'and' || predicate.kind === 'or') {
@@ -98,7 +98,7 @@ function swapFixture(fixture: Fixture): Fixture {
   return { ...fixture, tables: fixture.tables.map((table) => ({ ...table, rows: table.rows.map((row) => row.map(swapValue)) })) }
 }
 
-/** Asks in the moved characters and answers in the real ones. */
+/** Translates queries to the moved characters and results back. */
 function openSwapped(subject: Subject): Subject {
   return {
     ...subject,

@@ -1,4 +1,4 @@
-/** Random schemas with random rows: few different values, so that joins and comparisons meet, and among them the nasty ones. */
+/** Random schemas with random rows. They have few different values, so that joins and comparisons match, and include difficult ones. */
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
@@ -20,12 +20,12 @@ export interface FixtureTable {
   readonly rows: readonly (readonly FixtureValue[])[]
 }
 
-/** Some tables, and what other engines must be spared in them. */
+/** Some tables, and what other engines cannot process in them. */
 export interface Fixture {
   readonly tables: readonly FixtureTable[]
   /** The values columns of each type hold. */
   readonly pools: Readonly<Record<ColumnTypeName, readonly FixtureValue[]>>
-  /** Texts hold NUL, which PostgreSQL refuses and at which LIKE of SQLite stops. */
+  /** Texts hold NUL, which PostgreSQL rejects and at which LIKE of SQLite stops. */
   readonly hasNul: boolean
   /** Texts hold backslashes: as a pattern, a text may end in a lone one. */
   readonly hasBackslash: boolean
@@ -81,7 +81,7 @@ const COLUMN_NAMES =
   'a b c d id name value count sum min redaction key date time type level first_name x1 text body version'.split(' ')
 const TABLE_NAMES = ['t', 'u', 'people', 'orders', 'records', 'data_1', 'max']
 
-/** Types, the ones with more to go wrong more often. */
+/** Column types; difficult types are listed more often. */
 const TYPES: readonly ColumnTypeName[] = [
   ...(['STRING', 'STRING', 'STRING', 'INTEGER', 'INTEGER', 'INTEGER', 'FLOAT', 'FLOAT'] as const),
   ...(['BOOL', 'DATE', 'TIME', 'DATETIME', 'DATETIME', 'JSON', 'ARRAY'] as const),
@@ -115,7 +115,7 @@ export function drawFixture(random: SeededRandom): Fixture {
     ARRAY: random.sample(ARRAYS, 3),
   }
   const names = random.sample(TABLE_NAMES, 1 + random.below(3))
-  // Members of the one group are made alike, whichever table they are in.
+  // All columns of the group have equal definitions, in all tables.
   const normalise = random.chance(0.3) ? { normalise: ['trim', 'lowercase'] as const } : {}
   const tables = names.map((name, at) => drawTable(random, name, { pools, normalise, isTall: isTall && at === 0 }))
   return { tables, pools, hasNul, hasBackslash, isWide, isTall }
@@ -157,7 +157,7 @@ export function schemaOf({ tables }: Fixture): SchemaDefinition {
   )
 }
 
-/** A value as a vault takes it. */
+/** A value as input of a vault. */
 export function toInput(value: FixtureValue): JsonValue {
   return typeof value === 'bigint' ? value.toString() : value
 }

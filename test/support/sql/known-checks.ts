@@ -1,35 +1,35 @@
-/** Asks a vault the queries of a file and lists what it does that it should not. */
+/** Runs the queries of a file on a vault and lists every wrong outcome. */
 import { isVaultError } from '../../../src/core/errors.ts'
 import { faultOf } from './compare.ts'
 import type { KnownPlaces, Queryable } from './known-vault.ts'
 import { rewriteQuery } from './rewrite.ts'
 import type { KnownQuery, WrongQuery } from './vectors.ts'
 
-/** Two outputs that are one and the same column or function: no keys tell them apart, so the vault refuses them. Source: semantics, "Query". */
+/** Queries with the same column or function twice: their keys would be equal, so the vault rejects them. Source: docs/sql.md. */
 const SAME_OUTPUTS: ReadonlySet<string> = new Set(['s1378', 's1393'])
 
-/** Names in quotes and another case than the column's: PostgreSQL knows no such column, the vault takes names in any case. Source: semantics, "Query". */
+/** Quoted names in another case than the column: PostgreSQL rejects them, the vault accepts names in any case. Source: docs/sql.md. */
 const OTHER_CASES: ReadonlySet<string> = new Set(['e0007', 'e0072'])
 
-/** What came of a file of queries. */
+/** The result of a file of queries. */
 export interface Checked {
   readonly answered: number
   readonly refused: number
-  /** One line for everything that is wrong. */
+  /** One line for each wrong outcome. */
   readonly faults: readonly string[]
 }
 
-/** Whether a query may be refused; it must never be answered wrongly, nor fail in any other way. */
+/** The expected outcome of each query. A wrong result or another error is always a fault. */
 export type Expectation = 'answer' | 'answer or refuse' | 'refuse'
 
-/** A file of queries, the places of their databases, and what must come of them. */
+/** A file of queries, the places of their databases, and the expected outcome. */
 export interface Inquiry {
   readonly places: KnownPlaces
   readonly queries: readonly (KnownQuery | WrongQuery)[]
   readonly expectation: Expectation
 }
 
-/** Asks every query. */
+/** Runs every query. */
 export async function checkQueries(vault: Queryable, { places, queries, expectation }: Inquiry): Promise<Checked> {
   const counts = { answered: 0, refused: 0 }
   const faults: string[] = []
@@ -42,7 +42,7 @@ export async function checkQueries(vault: Queryable, { places, queries, expectat
   return { ...counts, faults }
 }
 
-/** What came of one query; `fault` is set where that is wrong whatever was expected. */
+/** The outcome of one query. `fault` is set if it is wrong for every expectation. */
 interface Outcome {
   readonly kind: 'answered' | 'refused'
   readonly why: string
@@ -80,7 +80,7 @@ function isExpected(kind: Outcome['kind'], query: KnownQuery | WrongQuery, expec
   return kind === (OTHER_CASES.has(query.id) ? 'answered' : 'refused')
 }
 
-/** The faults as a failing test shows them: how many, and the first ones. */
+/** The faults as text: their number, and the first ones. */
 export function listed(faults: readonly string[], most = 40): string {
   return faults.length === 0 ? 'none' : `${faults.length} faults\n  ${faults.slice(0, most).join('\n  ')}`
 }

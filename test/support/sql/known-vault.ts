@@ -1,4 +1,4 @@
-/** One vault that holds every known database: tables under names of their own, and queries rewritten to name them. */
+/** One vault that holds every known database, with unique table names. Queries are rewritten to use them. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
@@ -10,33 +10,33 @@ import { asLoose } from '../vaults/open-untyped.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 import type { KnownDatabase, KnownTable, KnownValue } from './vectors.ts'
 
-/** What a query answers. */
+/** The result of a query. */
 export interface Answer {
   readonly records: readonly { readonly fields: Readonly<Record<string, JsonValue>> }[]
 }
 
-/** Whoever answers queries: a session of a vault, or one made to answer wrongly. */
+/** What runs queries: a session of a vault, or a faulty one. */
 export interface Queryable {
   query(sql: string): Promise<Answer>
 }
 
-/** How the columns are kept: all sealed, a half of them with digests, or all plain, a half of them indexed. */
+/** How columns are stored: all sealed, half of them searchable; or all plain, half of them indexed. */
 export type Keeping = 'sealed' | 'plain'
 
-/** A vault's table and how its columns are called there. */
+/** A table of the vault and the names of its columns there. */
 export interface KnownPlace {
   readonly name: string
   readonly columns: readonly string[]
   readonly table: KnownTable
 }
 
-/** Where the tables of each database stand, by database id and table name. */
+/** The tables of each database, by database id and table name. */
 export type KnownPlaces = ReadonlyMap<string, ReadonlyMap<string, KnownPlace>>
 
-/** Records one insert takes. */
+/** Records per insert. */
 const SLICE = 1000
 
-/** Gives every table of every database a name no other has. Names the schema refuses are replaced. */
+/** Gives every table of every database a unique name. Names that are not valid in a schema are replaced. */
 export function placeDatabases(databases: ReadonlyMap<string, KnownDatabase>): KnownPlaces {
   const places = new Map<string, ReadonlyMap<string, KnownPlace>>()
   for (const [id, tables] of databases) {
@@ -98,7 +98,7 @@ async function fill(session: LooseSession, { name, columns, table }: KnownPlace)
   for (let from = 0; from < records.length; from += SLICE) await session.insert(name, records.slice(from, from + SLICE))
 }
 
-/** A known value as the vault takes it. */
+/** A known value as input of a vault. */
 function withOffset(type: string | undefined, value: KnownValue): KnownValue {
   return type === 'DATETIME' && value !== null ? `${value}Z` : value
 }

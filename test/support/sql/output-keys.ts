@@ -1,14 +1,14 @@
-/** Says under which keys a query answers, and of what type each output is. Source: semantics, "Query". */
+/** The keys and types of the outputs of a query. Source: docs/sql.md. */
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { Item, RandomQuery, Source } from './query-tree.ts'
 import { columnsOf, sourcesOf } from './query-tree.ts'
 
-/** One output, `*` written out. The id is what only a vault has. */
+/** One output, after `*` is expanded. Only a vault has the id. */
 export interface Output {
-  /** The key it has as long as no other has it. */
+  /** Its key, if no other output has the same. */
   readonly name: string
-  /** The key it has beside others of that name; undefined where there is none. */
+  /** Its key beside outputs of the same name; undefined if there is none. */
   readonly fullName: string | undefined
   /** Undefined for a record's id. */
   readonly item: Exclude<Item, { kind: 'star' }> | undefined
@@ -41,13 +41,13 @@ function starOf(source: Source): Output[] {
   return [id, ...columns]
 }
 
-/** A function as its key has it: in lower case, named as it was written. */
+/** A function as its key shows it: in lower case, with the argument as written. */
 export function aggregateText({ name, term, isQualified }: Extract<Item, { kind: 'aggregate' }>): string {
   if (term === undefined) return `${name}(*)`
   return `${name}(${isQualified ? `${term.source.alias}.` : ''}${term.column.name})`
 }
 
-/** The keys in their order; undefined where some cannot be told apart. */
+/** The keys in order; undefined if two would be equal. */
 export function outputKeys(query: Pick<RandomQuery, 'items' | 'from' | 'joins'>): readonly string[] | undefined {
   const outputs = outputsOf(query)
   const keys = outputs.map(({ name, fullName }) => {

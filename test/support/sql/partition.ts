@@ -1,4 +1,4 @@
-/** Parts what a query reads by a condition, its negation and its being unknown, and checks that the parts make the whole. */
+/** Splits the result of a query by a condition, its negation and its unknown case, and checks that the parts equal the whole. */
 import type { SeededRandom } from '../random/seeded-random.ts'
 
 import { MAX_RECORDS } from './compare.ts'
@@ -16,7 +16,7 @@ import { canonicalJson } from './reference-engine.ts'
 import { unknownOf } from './unknown.ts'
 import { vaultDialect } from './vault-dialect.ts'
 
-/** Rows beyond which only their number is compared, for they come 25 at a time. */
+/** Above this number of rows only the number is compared, because a query returns 25 at a time. */
 const MOST_ROWS = 100
 
 /** What a run checks. */
@@ -26,12 +26,12 @@ export interface Partitioning {
   readonly fixtures: number
   /** Conditions for each fixture. */
   readonly conditions: number
-  /** Connectives within connectives. */
+  /** Nesting of connectives. */
   readonly depth: number
   readonly maxFaults: number
 }
 
-/** What came of a run: a line for everything that does not add up. */
+/** The result of a run: one line for each fault. */
 export interface Outcome {
   readonly conditions: number
   readonly faults: readonly string[]
@@ -76,7 +76,7 @@ async function partitionOnce({ random, depth }: Partitioning, fixture: Fixture, 
 
 type Ask = (query: RandomQuery) => Promise<Answer>
 
-/** How the parts fail to make the whole: first their numbers, then, where they are few, the records themselves. */
+/** Returns how the parts differ from the whole: by number, and for few rows by record. */
 async function mismatch(ask: Ask, { whole, parts }: Parted): Promise<string | undefined> {
   const total = countOf(await ask(counted(whole)))
   const counts: number[] = []
@@ -106,7 +106,7 @@ function countOf({ records }: Answer): number {
   return Number(records[0]?.fields['count(*)'])
 }
 
-/** All records, a page at a time; more than there can be only where OFFSET does nothing. */
+/** All records, page by page. Stops at an impossible number, which occurs if OFFSET does nothing. */
 async function readAll(ask: Ask, query: RandomQuery): Promise<string[]> {
   const all: string[] = []
   while (all.length <= MOST_ROWS) {

@@ -1,14 +1,14 @@
-/** How PostgreSQL's own parser reads a query, as a tree of ours: to be compared with what our parser reads. */
+/** Converts the tree of PostgreSQL's own parser to a tree of ours, to compare it with the result of our parser. */
 import { parseSync, scanSync } from 'libpg-query'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 
 /** A tree of ours without places and without texts of functions; numbers by value. */
 export type Reading = Readonly<Record<string, unknown>>
 
-// PostgreSQL's tree is JSON without a schema we could lean on; every member is looked at before it is used.
+// PostgreSQL's tree is JSON without a schema, so every member is checked before it is used.
 type Json = Readonly<Record<string, unknown>>
 
-/** The tree PostgreSQL reads, or undefined where it refuses the text. Needs `loadModule()` of libpg-query to have come first. */
+/** The tree that PostgreSQL reads; undefined if it rejects the text. Call `loadModule()` of libpg-query first. */
 export function readAsPostgres(text: string): Reading | undefined {
   let parsed: Json
   try {
@@ -145,7 +145,7 @@ function member(node: unknown, name: string): Json {
 }
 
 function json(node: unknown): Json {
-  if (typeof node !== 'object' || node === null) throw new Error('PostgreSQL reads something we have no word for')
+  if (typeof node !== 'object' || node === null) throw new Error('PostgreSQL reads a node that has no counterpart here')
   return Object.fromEntries(Object.entries(node))
 }
 

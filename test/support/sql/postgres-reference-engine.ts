@@ -1,4 +1,4 @@
-/** References fixtures in a real PostgreSQL. */
+/** PostgreSQL as a reference engine. */
 import pg from 'pg'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { FixtureTable, FixtureValue } from './fixture.ts'
@@ -15,12 +15,12 @@ const NATIVE: Readonly<Record<ColumnTypeName, string>> = {
   ...{ TIME: 'time', DATETIME: 'timestamptz', JSON: 'jsonb', ARRAY: 'jsonb' },
 }
 
-/** What PostgreSQL answers to a FULL JOIN on anything but an equality. */
+/** The error code of PostgreSQL for a FULL JOIN without an equality. */
 const UNSUPPORTED = '0A000'
 
 const name = (text: string): string => quoted(text, '"')
 
-/** A PostgreSQL database of its own. */
+/** Opens the reference engine in an empty PostgreSQL database. */
 export async function postgresReferenceEngine(url: string): Promise<ReferenceEngine> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

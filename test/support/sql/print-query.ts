@@ -1,22 +1,22 @@
-/** Writes a query down in the language of an engine. */
+/** Prints a query in the language of an engine. */
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { FixtureValue } from './fixture.ts'
 import type { ColumnTerm, Predicate, RandomQuery, Source, Term } from './query-tree.ts'
 import { sourcesOf } from './query-tree.ts'
 
-/** Where an operand stands: what may be spelled how depends on it. */
+/** The position of an operand, which restricts its spelling. */
 export interface Place {
   readonly side: 'left' | 'right'
   /** What it is compared with. */
   readonly other: Term
 }
 
-/** What engines write in ways of their own. */
+/** What differs between the languages of engines. */
 export interface Dialect {
   /** A word of the language. */
   word(word: string): string
-  /** What stands between words. */
+  /** The separator of words. */
   gap(): string
   table(source: Source): string
   column(term: ColumnTerm, place: Place | undefined): string
@@ -27,7 +27,7 @@ export interface Dialect {
   hasKey(column: string, key: string): string
   /** The select list. */
   items(query: RandomQuery, column: (term: ColumnTerm) => string): string
-  /** What stands after the condition. */
+  /** The clauses after the condition. */
   window(query: RandomQuery): string
 }
 
@@ -45,7 +45,7 @@ export function printQuery(dialect: Dialect, query: RandomQuery): string {
   return `${word('select')} ${items}${gap()}${word('from')} ${dialect.table(query.from)}${joins.join('')}${where}${dialect.window(query)}`
 }
 
-/** The text of a condition; everything that could be read in two ways stands in parentheses. */
+/** The text of a condition, with parentheses wherever it could be ambiguous. */
 export function printPredicate(dialect: Dialect, predicate: Predicate): string {
   const { word } = dialect
   switch (predicate.kind) {

@@ -1,8 +1,8 @@
-/** Queries over a fixture as trees that know the type of every term: from one tree the same question is asked of every engine. */
+/** Queries over a fixture as trees with the type of every term. One tree prints to the same query for every engine. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { FixtureColumn, FixtureTable, FixtureValue } from './fixture.ts'
 
-/** A table in FROM; `alias` is the table's own name where none is given. */
+/** A table in FROM. Without an alias, `alias` is the table's name. */
 export interface Source {
   readonly alias: string
   readonly table: FixtureTable

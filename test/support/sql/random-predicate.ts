@@ -8,11 +8,11 @@ import { columnsOf, isCompared } from './query-tree.ts'
 const OPERATORS = ['=', '=', '<', '>'] as const
 const DEPTH = 3
 
-/** What a condition is drawn about. */
+/** What a condition may use. */
 export interface Subject {
   readonly fixture: Fixture
   readonly sources: readonly Source[]
-  /** Connectives within connectives, 3 unless said. */
+  /** Nesting of connectives. Default 3. */
   readonly depth?: number
 }
 
@@ -61,7 +61,7 @@ function literals(random: SeededRandom, { pools }: Fixture): { readonly left: Te
   return { left: value('STRING', random.pick(pools.STRING)), right: value('STRING', random.pick(pools.STRING)) }
 }
 
-/** What stands beside a column: another column, null, or a value of its pool. */
+/** The other operand of a column: another column, null, or a value of its pool. */
 function drawOther(random: SeededRandom, { fixture, columns }: Scene, { column }: ColumnTerm): Term {
   const isNumber = (type: ColumnTypeName): boolean => type === 'INTEGER' || type === 'FLOAT'
   if (random.chance(0.25)) {
@@ -77,7 +77,7 @@ function value(type: ColumnTypeName, of: Fixture['pools'][ColumnTypeName][number
   return { kind: 'value', type, value: of }
 }
 
-/** A number in one of the ways numbers are written, in the pool or beside it. */
+/** A number of the pool or near it, in a random spelling. */
 function drawNumber(random: SeededRandom, pools: Fixture['pools'], type: ColumnTypeName): Term {
   if (random.chance(0.15))
     return { kind: 'number', text: random.pick(['.5', '1e2', '1.0', '-2.50', '4.2e1', '-0', '0.0', '1e30', '-1E3', '2.']) }
@@ -88,7 +88,7 @@ function drawLike(random: SeededRandom, { fixture, columns }: Scene): Predicate 
   const texts = columns.filter(({ column }) => column.type === 'STRING')
   if (texts.length === 0 || fixture.hasNul) return undefined
   const like = { kind: 'like', ignoresCase: random.chance(0.35), isNegated: random.chance(0.3) } as const
-  // A text of a fixture with backslashes is no pattern: it may end in the middle of an escape.
+  // With backslashes, a text of the fixture may not be a valid pattern: it may end within an escape.
   if (!fixture.hasBackslash && random.chance(0.12)) {
     const left = random.chance(0.5) ? random.pick(texts) : value('STRING', random.pick(fixture.pools.STRING))
     return { ...like, left, right: random.pick(texts) }
@@ -96,7 +96,7 @@ function drawLike(random: SeededRandom, { fixture, columns }: Scene): Predicate 
   return { ...like, left: random.pick(texts), right: value('STRING', drawPattern(random, fixture)) }
 }
 
-/** A pattern made of a text of the fixture: pieces taken out for wildcards, case changed, signs escaped. */
+/** A pattern made from a text of the fixture: some parts are wildcards, changed in case, or escaped. */
 function drawPattern(random: SeededRandom, fixture: Fixture): string {
   const characters = [...String(random.pick(fixture.pools.STRING))]
   const steps = characters.map((character) => {

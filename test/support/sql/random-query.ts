@@ -7,7 +7,7 @@ import type { ColumnTerm, Item, Predicate, RandomJoin, RandomQuery, Source } fro
 import { columnsOf, isCompared, sourcesOf } from './query-tree.ts'
 import { drawPredicate } from './random-predicate.ts'
 
-/** Draws a query. Its outputs always have keys of their own. */
+/** Draws a query whose outputs have distinct keys. */
 export function drawQuery(random: SeededRandom, fixture: Fixture): RandomQuery {
   const reading = drawReading(random, fixture)
   const window = {
@@ -20,10 +20,10 @@ export function drawQuery(random: SeededRandom, fixture: Fixture): RandomQuery {
   }
 }
 
-/** Draws what is read: tables, joins and a condition. */
+/** Draws tables, joins and a condition. */
 export function drawReading(random: SeededRandom, fixture: Fixture): Pick<RandomQuery, 'from' | 'joins' | 'where'> {
   const [from, ...others] = drawSources(random, fixture)
-  if (from === undefined) throw new Error('a fixture has at least one table')
+  if (from === undefined) throw new Error('a fixture must have at least one table')
   const joins = others.map((source, at): RandomJoin => {
     const before = [from, ...others.slice(0, at)]
     const kind = random.pick(['inner', 'inner', 'left', 'left', 'right', 'full'] as const)

@@ -1,4 +1,4 @@
-/** Grammar-made queries for the properties of the parser: random trees, random dress for their texts, and random damage. */
+/** Random queries by the grammar, for the parser: random trees, random spellings of their texts, and random damage. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ColumnName, Expression, Literal, Operand } from '../../../src/core/expressions/ast.ts'
 import { lex } from '../../../src/core/expressions/lexer.ts'
@@ -8,7 +8,7 @@ import { printSelect } from '../../../src/core/sql/print-select.ts'
 import type { FromTable, Join, Select, SelectItem } from '../../../src/core/sql/select.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
-/** A tree of a query in the form the parser answers: chains flat, names in lower case. Every place is 0. */
+/** A random tree in the form that the parser returns: flat AND and OR, names in lower case. Every position is 0. */
 export function randomSelect(random: SeededRandom): Select {
   const depth = random.below(4)
   return {

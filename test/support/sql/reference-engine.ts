@@ -61,7 +61,7 @@ export function referenceWindow(query: RandomQuery): string {
   return `${order} limit ${Math.min(query.limit ?? MAX_RECORDS, MAX_RECORDS)} offset ${query.offset ?? 0}`
 }
 
-/** JSON in one spelling: members in the order of their names. */
+/** JSON with members in the order of their names. */
 export function canonicalJson(value: JsonValue): string {
   return JSON.stringify(value, (_, inner) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

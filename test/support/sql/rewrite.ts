@@ -1,4 +1,4 @@
-/** Rewrites a query so that it names the tables of a known vault, and touches nothing else of its text. */
+/** Rewrites the table names of a query to those of the known vault. The rest of the text stays. */
 import type { Expression, Operand } from '../../../src/core/expressions/ast.ts'
 import { TextFault } from '../../../src/core/expressions/text-fault.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
@@ -6,7 +6,7 @@ import type { FromTable, Select } from '../../../src/core/sql/select.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 import type { KnownPlace } from './known-vault.ts'
 
-/** One piece of text to put in another's place. */
+/** One replacement in a text. */
 interface Edit {
   readonly at: number
   readonly length: number
@@ -38,7 +38,7 @@ export function rewriteQuery(sql: string, places: ReadonlyMap<string, KnownPlace
   return rewritten
 }
 
-/** Whether a query is one of the language: only those need their tables. */
+/** Whether a query parses. Only such a query needs its tables. */
 export function isParsed(sql: string): boolean {
   return parsed(sql) !== undefined
 }

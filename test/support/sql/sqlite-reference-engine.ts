@@ -1,4 +1,4 @@
-/** References fixtures in SQLite. */
+/** SQLite as a reference engine. */
 import Database from 'better-sqlite3'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { Fixture, FixtureTable, FixtureValue } from './fixture.ts'

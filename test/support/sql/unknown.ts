@@ -1,11 +1,11 @@
-/** Says, as a condition that is only ever true or false, when another condition is unknown. */
+/** Turns "this condition is unknown" into a condition that is always true or false. */
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 import type { Predicate, Term } from './query-tree.ts'
 
 const TRUE: Predicate = { kind: 'truth', truth: true }
 const FALSE: Predicate = { kind: 'truth', truth: false }
 
-/** True exactly where `predicate` is unknown, by the tables of three-valued logic. */
+/** A condition that is true exactly if `predicate` is unknown, by the tables of three-valued logic. */
 export function unknownOf(predicate: Predicate): Predicate {
   switch (predicate.kind) {
     case 'compare':
@@ -38,7 +38,7 @@ function anyOf(operands: readonly Predicate[]): Predicate {
   return others.length === 0 ? first : { kind: 'or', operands }
 }
 
-/** A chain is unknown where one link is, and no other one settles it: false settles AND, true settles OR. */
+/** AND is unknown if an operand is unknown and none is false; OR if an operand is unknown and none is true. */
 function unknownOfChain(kind: 'and' | 'or', links: readonly Predicate[]): Predicate {
   const [first, ...others] = links
   if (first === undefined) return FALSE

@@ -1,4 +1,4 @@
-/** Spells a query for the vault, in any of the ways its language allows. */
+/** Prints a query for the vault, in a random spelling of its language. */
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { FixtureValue } from './fixture.ts'
@@ -6,7 +6,7 @@ import type { Dialect, Place } from './print-query.ts'
 import { isUnambiguous, quoted } from './print-query.ts'
 import type { ColumnTerm, Item, RandomQuery, Source } from './query-tree.ts'
 
-/** The vault's language, its spelling left to random. */
+/** The language of the vault in a random spelling. */
 export function vaultDialect(random: SeededRandom, query: Pick<RandomQuery, 'from' | 'joins'>): Dialect {
   const word = (text: string): string => spellWord(random, text)
   return {
@@ -43,7 +43,7 @@ function spellTable(random: SeededRandom, { alias, table }: Source): string {
   return `${name} ${random.chance(0.5) ? `${spellWord(random, 'as')} ` : ''}${spellName(random, alias, true)}`
 }
 
-/** In double quotes on the right of an operator, and beside a column, a bare name would be a text. */
+/** Right of an operator and beside a column, a bare name in double quotes would be a text. */
 function spellColumn(
   random: SeededRandom,
   query: Pick<RandomQuery, 'from' | 'joins'>,
@@ -64,7 +64,7 @@ function spellValue(random: SeededRandom, type: ColumnTypeName, value: FixtureVa
   return quoted(text, mayDouble && random.chance(0.3) ? '"' : "'")
 }
 
-/** The same moment as a clock somewhere else shows it. */
+/** The same moment in another time zone. */
 function withOffset(random: SeededRandom, moment: string): string {
   const hours = random.pick([0, 0, 2, -5, 14])
   if (hours === 0) return moment
@@ -81,7 +81,7 @@ function spellItem(random: SeededRandom, item: Item, column: (term: ColumnTerm) 
   return `${spellWord(random, 'redaction')}(${column(item.term)}, ${quoted(item.level, random.pick(["'", '"'] as const))})${alias}`
 }
 
-/** Whether it names its table is part of the key. */
+/** The argument as written. The key depends on whether it names the table. */
 function spellArgument(random: SeededRandom, { term, isQualified }: Extract<Item, { kind: 'aggregate' }>): string {
   const space = random.chance(0.1) ? ' ' : ''
   if (term === undefined) return `${space}*${space}`

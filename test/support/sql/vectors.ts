@@ -1,9 +1,9 @@
-/** Reads the queries with known answers, and the databases they are asked of. */
+/** Reads the queries with known results, and their databases. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 
-/** A value as the files hold it: DATETIME without offset. */
+/** A value as the files hold it; a DATETIME without offset. */
 export type KnownValue = string | number | boolean | null
 
 /** One table of a known database. */
@@ -15,7 +15,7 @@ export interface KnownTable {
 /** The tables of a known database by name. */
 export type KnownDatabase = Readonly<Record<string, KnownTable>>
 
-/** The right answer. `rows` is absent where only their number is known; `count` is what there is without the bound of 25. */
+/** The right result. `rows` is absent if only their number is known. `count` ignores the limit of 25. */
 export interface KnownAnswer {
   readonly columns: readonly string[]
   readonly compare: 'multiset' | 'ordered' | 'subset' | 'count'
@@ -23,7 +23,7 @@ export interface KnownAnswer {
   readonly count: number
 }
 
-/** A query, the id of the database it is asked of, and its answer. */
+/** A query, the id of its database, and its result. */
 export interface KnownQuery {
   readonly id: string
   readonly sql: string
@@ -32,7 +32,7 @@ export interface KnownQuery {
   readonly expected: KnownAnswer
 }
 
-/** A query another engine refuses on that database. */
+/** A query that another engine rejects on that database. */
 export interface WrongQuery {
   readonly id: string
   readonly sql: string
@@ -41,7 +41,7 @@ export interface WrongQuery {
 
 const VECTORS = fileURLToPath(new URL('../../vectors/sql/', import.meta.url))
 
-/** The lines of a file of `test/vectors/sql`. What they hold is stated by whoever reads them: the files are our own. */
+/** The lines of a file of `test/vectors/sql`. The caller states their type, because the files are part of the repository. */
 export function readVectors<Line>(name: string): Line[] {
   return readFileSync(`${VECTORS}${name}.ndjson`, 'utf8')
     .trim()
@@ -57,7 +57,7 @@ export function readDatabases(): ReadonlyMap<string, KnownDatabase> {
   return databases
 }
 
-/** A folder of one file a table. */
+/** A folder with one file per table. */
 function readFolder(folder: string): KnownDatabase {
   const files = readdirSync(folder).filter((file) => file !== 'index.json')
   return Object.fromEntries(

@@ -1,24 +1,24 @@
-/** A storage whose calls fail when a test says so, and that counts them; inside transactions too. */
+/** A storage whose calls fail on demand, inside transactions too. */
 import type { PhysicalTable, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** What a call was about: the port's method, or the moment a transaction begins or is about to be committed. */
+/** One call: the method of the port, or the begin or commit of a transaction. */
 export interface Call {
   readonly method: Exclude<keyof Storage, 'transaction'> | 'begin' | 'commit' | 'committed'
-  /** The table, where there is one. */
+  /** The table of the call; undefined if it has none. */
   readonly table: string | undefined
 }
 
-/** What to throw in place of making a call; undefined lets it through. A fault of `committed` comes after the commit. */
+/** Returns the error to throw instead of making the call; undefined makes the call. The error of `committed` comes after the commit. */
 export type FaultOf = (call: Call) => Error | undefined
 
-/** A storage on trial. */
+/** A storage and its faults. */
 export interface FaultyStorage {
   readonly storage: StorageHandle
-  /** Sets the faults from now on; nothing fails until then. */
+  /** Sets the faults from now on. Initially nothing fails. */
   fail(faultOf: FaultOf): void
-  /** Lets every call through again. */
+  /** Removes the faults. */
   mend(): void
-  /** Every row of every table that was prepared, read past the faults. */
+  /** Every row of every prepared table, read without faults. */
   dump(): Promise<Map<string, readonly Row[]>>
 }
 

@@ -1,23 +1,23 @@
-/** A storage in which others are quicker: before one of its calls, inside a transaction too, something else is done first. */
+/** A storage that runs other work before one of its calls, inside transactions too, as a faster concurrent caller would. */
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** A moment that something can be done before: a transaction begins, or rows of a table are about to be changed. */
+/** A call that other work can precede: the begin of a transaction, or a change of rows. */
 export interface Moment {
   readonly method: 'begin' | 'update' | 'delete'
-  /** The table, where there is one. */
+  /** The table of the call; undefined if it has none. */
   readonly table: string | undefined
 }
 
-/** What is done, once. */
+/** Work that is done once. */
 export interface Interposed {
   isDue(moment: Moment): boolean
   work(): Promise<void>
 }
 
-/** A storage, and how to get before its calls. */
+/** A storage, and a way to run work before its calls. */
 export interface InterposedStorage {
   readonly storage: StorageHandle
-  /** Does this once, before the first call that it is due before; answers whether that has come. */
+  /** Does the work once, before the first call for which it is due. Returns a function that says whether it was done. */
   interpose(interposed: Interposed): () => boolean
 }
 

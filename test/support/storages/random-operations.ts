@@ -15,7 +15,7 @@ export type Operation =
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
 
-/** A patch of whatever version the row has when the replay comes to it, plus `off`. */
+/** A patch with the version that the row has at its replay, plus `off`. */
 interface LoosePatch {
   readonly id: number
   readonly off: number
@@ -63,7 +63,7 @@ const TEXTS = [
   '9',
 ]
 const INTEGERS = [0, 1, 2, 3, -1, 10, 9, 2 ** 31, 2 ** 53 - 1, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)]
-// Halves and quarters, so that sums are exact in whatever order an engine adds.
+// Halves and quarters, so that sums are exact in any order of addition.
 const REALS = [0, 0.5, -2.25, 1, 9, 10, 1024.75, -1e6]
 const BYTES = ['', '00', '0000', '01', '7f', '80', 'ff', 'ff00'].map((hex) => new Uint8Array(Buffer.from(hex, 'hex')))
 
@@ -134,7 +134,7 @@ const page: fc.Arbitrary<Page> = fc.record(
   { requiredKeys: ['order', 'limit'] },
 )
 
-/** Measures every engine has: sums and means of numbers, extremes of numbers and texts. */
+/** Aggregates of every engine: sums and means of numbers, minimum and maximum of numbers and texts. */
 const measure: fc.Arbitrary<Measure> = fc.oneof(
   fc.constant({ kind: 'count' as const }),
   fc.record({ kind: fc.constant('count' as const), column: fc.constantFrom(...COLUMNS) }),
@@ -144,10 +144,10 @@ const measure: fc.Arbitrary<Measure> = fc.oneof(
 
 const row: fc.Arbitrary<NewRow> = fc.tuple(id, cells(OWN_COLUMNS)).map(([given, rest]) => ({ ...rest, id: given }))
 
-/** Low numbers are the likeliest: mostly the standing version, now and then another. */
+/** Mostly the current version, at times another. */
 const off = fc.constantFrom(0, 0, 0, 1, -1)
 
-/** One patch may touch unique columns; of several only others: engines may check each row or the whole statement. */
+/** Only a single patch may change unique columns: engines may check uniqueness per row or per statement. */
 const patches: fc.Arbitrary<readonly LoosePatch[]> = fc.oneof(
   fc.record({ id, off, set: cells(OWN_COLUMNS) }).map((patch) => [patch]),
   fc.array(fc.record({ id, off, set: cells(FREE_COLUMNS) }), { maxLength: 5 }),
@@ -181,12 +181,12 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
   ),
 }))
 
-/** Lists of this many operations, those inside transactions not counted. */
+/** Lists of at most this many operations, without those inside transactions. */
 export function operationLists(length: number): fc.Arbitrary<readonly Operation[]> {
   return fc.array(operation, { minLength: 1, maxLength: length, size: 'max' })
 }
 
-/** What stands in the table before the first operation, so that most operations meet rows. */
+/** Rows that the table has before the first operation, so that most operations find rows. */
 const POPULATION: readonly NewRow[] = [2, 3, 5, 7, 8, 11, 12, 13].map((id, at) => ({
   id,
   a: TEXTS[at * 2] ?? null,
@@ -198,7 +198,7 @@ const POPULATION: readonly NewRow[] = [2, 3, 5, 7, 8, 11, 12, 13].map((id, at) =
   d: at === 5 ? null : (BYTES[at % 3] ?? null),
 }))
 
-/** What every storage must have answered alike, one text per operation, and the rows left at the end. */
+/** Replays a list. Returns one text per operation, and the rows at the end. They must be equal for all storages. */
 export async function replay(storage: Storage, operations: readonly Operation[]): Promise<readonly string[]> {
   await storage.delete(PLAYGROUND.name, { filter: { kind: 'every' } })
   await storage.insert(PLAYGROUND.name, POPULATION)
@@ -208,15 +208,15 @@ export async function replay(storage: Storage, operations: readonly Operation[])
   return [...answers, `left: ${toText(rows)}`]
 }
 
-/** A transaction undone on purpose. */
+/** The error that rolls a transaction back on purpose. */
 class Undone extends Error {}
 
-/** The answer as text; a conflict is an answer too, any other error is not. */
+/** The result as text. A conflict counts as a result; any other error is thrown on. */
 async function answerOf(storage: Storage, operation: Operation): Promise<string> {
   try {
     return `${operation.kind}: ${toText(await perform(storage, operation))}`
   } catch (error) {
-    // Which of several broken indexes is named is the engine's choice.
+    // If several unique indexes are violated, each engine may name another one.
     if (isVaultError(error, 'conflict')) return `${operation.kind}: conflict`
     if (error instanceof Undone) return `${operation.kind}: undone after ${error.message}`
     throw error
@@ -276,17 +276,17 @@ function versionOf(row: Row | undefined): number {
   return row?.version ?? 1
 }
 
-/** A mean is a double whose last digits are the engine's own. */
+/** A mean is a double whose last digits may differ between engines. */
 function roundMeans(answers: readonly Cell[], measures: readonly Measure[]): readonly Cell[] {
   return answers.map((cell, at) => (measures[at]?.kind === 'avg' && cell !== null ? Number(cell).toPrecision(12) : cell))
 }
 
-/** Ids differ from engine to engine; that they rise does not. */
+/** Ids differ between engines, but they rise on all of them. */
 function areFresh(ids: readonly number[], count: number): boolean {
   return ids.length === count && ids.every((given, at) => at === 0 || given > (ids[at - 1] ?? 0))
 }
 
-/** A text in which equal answers are equal: sorted keys, tagged types, reals to twelve digits. */
+/** A text that is equal for equal results: sorted keys, tagged types, reals to twelve digits. */
 export function toText(answer: unknown): string {
   if (answer instanceof Uint8Array) return `${answer.constructor.name}(${Buffer.from(answer).toString('hex')})`
   if (Array.isArray(answer)) return `[${answer.map(toText).join(', ')}]`

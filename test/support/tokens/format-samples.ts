@@ -1,19 +1,19 @@
-/** Values for every token format, and what each format promises of the token of a value, judged without its code. */
+/** Values for every token format, and checks of their tokens that do not use the code of the format. */
 import type { TokenFormatDefinition } from '../../../src/core/tokens/token-formats.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
-/** One definition with values it accepts and its promises. */
+/** One definition with values that it accepts, and checks of their tokens. */
 export interface TokenFormatSample {
   readonly definition: TokenFormatDefinition
-  /** A value it accepts; deterministic ones too. There are far more than 10,000. */
+  /** A value that it accepts. There are far more than 10,000. */
   readonly value: (random: SeededRandom) => string
-  /** Whether the token has the form that the format promises for this value. */
+  /** Whether the token has the required form for this value. */
   readonly keeps: (value: string, token: string) => boolean
-  /** Whether the token obeys what the format promises of every token. */
+  /** Whether the token has the form that every token of the format has. */
   readonly holds: (token: string) => boolean
-  /** A value with as few possibilities as any the format accepts, and how many those are, counted by hand. */
+  /** A value with the fewest possible tokens, and their number, counted by hand. */
   readonly least: readonly [value: string, possibilities: bigint]
-  /** Values beside the hostile ones that must be refused. */
+  /** Values that must be rejected, beside the hostile ones. */
   readonly refused: readonly string[]
   readonly deterministic: boolean
 }
@@ -36,7 +36,7 @@ export function classes(text: string): string {
   return text.replaceAll(/[0-9]/g, '0').replaceAll(/[a-z]/g, 'a').replaceAll(/[A-Z]/g, 'A')
 }
 
-/** The Luhn check from its description. */
+/** The Luhn check, implemented from its description. */
 export function passesLuhn(text: string): boolean {
   let sum = 0
   for (const [fromRight, digit] of [...text.replaceAll(/[^0-9]/g, '')].reverse().map(Number).entries()) {
@@ -46,7 +46,7 @@ export function passesLuhn(text: string): boolean {
   return sum % 10 === 0
 }
 
-/** A card number that passes the check, in one of the usual ways of writing it. */
+/** A card number that passes the check, in a usual spelling. */
 function card(random: SeededRandom, digits: number): string {
   const body = textOf(random, DIGITS, digits - 1)
   const number = [...DIGITS].map((check) => body + check).find(passesLuhn) ?? ''

@@ -1,4 +1,4 @@
-/** For every token kind: columns of it, values to tokenize, and what the tokens of each must look like. */
+/** For every token kind: columns, values, and the required form of their tokens. */
 import type { ColumnDefinition, TokenDefinition } from '../../../src/core/schema/column.ts'
 import type { TokenFormatDefinition } from '../../../src/core/tokens/token-formats.ts'
 import type { TokenKindName } from '../../../src/core/tokens/token-kind.ts'
@@ -8,20 +8,20 @@ import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-
 export interface TokenSample {
   readonly name: string
   readonly column: ColumnDefinition
-  /** The i-th value; different for every i, but where there are only two. */
+  /** The i-th value; different for every i, unless there are only two values. */
   readonly valueAt: (i: number) => JsonValue
   /** The same value as text, written here by hand and not by the vault. */
   readonly textAt: (i: number) => string
   /** True for a text that may be the token of this value. */
   readonly fits: (token: string, shown: string) => boolean
-  /** True where there are only two values, so that most records share theirs with others. */
+  /** True if there are only two values, so that most records share them. */
   readonly isFew: boolean
 }
 
 const digits = (i: number, length: number): string => String(i).padStart(length, '0')
 const day = (i: number): string => new Date(Date.UTC(1900, 0, 1 + i)).toISOString().slice(0, 10)
 
-/** Values of every type: what is given, and its text. Integers lie beyond 2^53. */
+/** Values of every type: the input and its text. Integers are above 2^53. */
 const VALUES: Readonly<Record<ColumnTypeName, readonly [valueAt: (i: number) => JsonValue, textAt: (i: number) => string]>> = {
   STRING: [(i) => `Åsa 𝒳 ${i}`, (i) => `Åsa 𝒳 ${i}`],
   INTEGER: [(i) => String(9_007_199_254_740_993n + BigInt(i)), (i) => String(9_007_199_254_740_993n + BigInt(i))],
@@ -47,7 +47,7 @@ function uuidSamples(token: TokenDefinition, uuid: RegExp): TokenSample[] {
   })
 }
 
-/** One format: values of it, and a test of tokens that knows nothing of how they are made. */
+/** One format: its values, and a check of tokens that does not use its code. */
 interface FormatSample {
   readonly name: string
   readonly format: TokenFormatDefinition
@@ -72,7 +72,7 @@ function passesLuhn(text: string): boolean {
   return sum % 10 === 0
 }
 
-/** Each letter and digit turned into a mark of its class. */
+/** Each letter and digit replaced by a sign of its class. */
 function layoutOf(text: string): string {
   return text.replaceAll(/[0-9]/g, '0').replaceAll(/[a-z]/g, 'a').replaceAll(/[A-Z]/g, 'A')
 }
@@ -83,7 +83,7 @@ const isDay = (text: string): boolean =>
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 const spacedCard = (i: number): string => card(i).replace(/(.{4})(.{4})(.{4})/, '$1 $2 $3 ')
 
-/** Formats both kinds know. */
+/** Formats of both kinds. */
 const BOTH_WAYS: readonly FormatSample[] = [
   { name: 'digits', format: 'digits', type: 'STRING', textAt: (i) => `12-${digits(i * 13, 9)}`, fits: sameLayout },
   { name: 'letters', format: 'letters', type: 'STRING', textAt: (i) => `AbcD-${digits(i, 6)}-xyz`, fits: sameLayout },
@@ -125,7 +125,7 @@ const BOTH_WAYS: readonly FormatSample[] = [
   },
 ]
 
-/** Formats whose tokens lead nowhere by themselves. */
+/** Formats whose tokens cannot be decrypted. */
 const ONE_WAY: readonly FormatSample[] = [
   {
     name: 'ssn',
@@ -153,7 +153,7 @@ function formatSamples(
   })
 }
 
-/** Samples by kind. A new kind gets a line here and is held to every law. */
+/** Samples by kind. A new kind gets a line here; all properties then cover it. */
 export const tokenSamples: Readonly<Record<TokenKindName, readonly TokenSample[]>> = {
   random: uuidSamples('random', VERSION_4),
   deterministic: uuidSamples('deterministic', VERSION_8),

@@ -1,4 +1,4 @@
-/** Inputs that a caller may send by mistake or in malice: none of them may do more than be refused. */
+/** Inputs that a caller may send by mistake or as an attack. The vault must reject each or treat it as plain data. */
 
 const throwing = (): never => {
   throw new TypeError('a secret of the caller')
@@ -34,7 +34,7 @@ class Account {
   owner = 'x'
 }
 
-/** Each with a name, made anew for every type. */
+/** Names and inputs, created anew by each call. */
 export function hostileInputs(): readonly (readonly [name: string, input: unknown])[] {
   return [
     ['undefined', undefined],

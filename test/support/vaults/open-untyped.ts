@@ -1,4 +1,4 @@
-/** Opens vaults whose schema is made while the test runs, with time and luck in the test's own hands. */
+/** Opens vaults whose schema is made at run time, with a clock and entropy that the test controls. */
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
@@ -30,7 +30,7 @@ export interface LooseStored {
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** A session as a JavaScript caller sees it. */
+/** A session without types, as a JavaScript caller sees it. */
 export interface LooseSession {
   insert(table: string, records: readonly LooseRecord[], options?: Cells): Promise<{ records: LooseStored[] }>
   update(table: string, id: string, change: LooseRecord, options?: Cells): Promise<LooseStored>
@@ -55,17 +55,17 @@ export interface LooseSession {
   ): Promise<{ records: { token: string; id?: string; table?: string; fields: Cells; error?: string }[] }>
 }
 
-/** A vault on trial, and what it is made of. */
+/** A vault under test, and its parts. */
 export interface LooseVault {
   readonly vault: Vault
   readonly session: LooseSession
   readonly storage: StorageHandle
   readonly ring: KeyRing
-  /** The vault's time, for the test to move. */
+  /** The vault's clock in milliseconds. The test moves it. */
   readonly clock: { ms: number }
 }
 
-/** What may differ from vault to vault. */
+/** Options; each has a default. */
 export interface LooseOptions {
   readonly id?: string
   readonly secret?: string
@@ -77,10 +77,10 @@ export interface LooseOptions {
   readonly tracing?: Tracing
 }
 
-/** When every fixed clock begins. */
+/** Start of every fixed clock, in milliseconds since 1970. */
 export const START_MS = Date.UTC(2026, 0, 31, 12)
 
-/** A vault of these tables for an owner who may do everything. */
+/** Opens a vault of these tables, with a session of the owner, who may do everything. */
 export async function openLoose(
   storage: StorageHandle,
   tables: SchemaDefinition,
@@ -110,12 +110,12 @@ export async function openLoose(
   return { vault, session: asLoose(vault.as(OWNER)), storage, ring, clock }
 }
 
-/** A typed session as one whose schema nobody knows before the test runs. */
+/** A typed session as an untyped one. */
 export function asLoose(session: unknown): LooseSession {
-  return session as LooseSession // What is wrong in a call is the vault's own to refuse: that is what is tested.
+  return session as LooseSession // The tests pass invalid calls on purpose; the vault must reject them.
 }
 
-/** The tokens of the only record. */
+/** Inserts one record. Returns it with its tokens. */
 export async function insertOne(
   session: LooseSession,
   table: string,
@@ -125,11 +125,11 @@ export async function insertOne(
   const record = more.tokens === undefined ? { fields } : { fields, tokens: more.tokens }
   const { records } = await session.insert(table, [record], { tokenization: true, ...more.options })
   const [stored] = records
-  if (stored === undefined) throw new Error('an insert answered no record')
+  if (stored === undefined) throw new Error('the insert returned no record')
   return stored
 }
 
-/** The values tokens stand for, undefined for those that stand for nothing. */
+/** The values of tokens; undefined for a token that does not exist. */
 export async function valuesOf(session: LooseSession, tokens: readonly (string | undefined)[]): Promise<(string | undefined)[]> {
   const answer = await session
     .detokenize(

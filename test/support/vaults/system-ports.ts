@@ -1,4 +1,4 @@
-/** The fixture as `createVault` plugs it in, for tests that open a vault with one part of it replaced. */
+/** The system ports of `createVault`, for tests that replace one of them. */
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
 import { systemClock } from '../../../src/adapters/system/system-clock.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'

@@ -1,10 +1,10 @@
-/** A small vault with one column of every kind, for tests that want one without caring. */
+/** A small vault with one column of every kind, for tests that need any vault. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { Caller, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema, mask } from '../../../src/index.ts'
 
-/** Secret of every vault these tests open. */
+/** The root key of every test vault. */
 export const TEST_SECRET = Buffer.alloc(32, 7).toString('base64')
 
 /** May do everything. */
