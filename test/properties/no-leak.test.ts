@@ -9,7 +9,7 @@ import { VaultError } from '../../src/index.ts'
 import { createCanaries } from '../support/leaks/canaries.ts'
 import type { FixtureOptions } from '../support/leaks/fixture.ts'
 import { openFixture } from '../support/leaks/fixture.ts'
-import type { LeakRequest } from '../support/leaks/known-values.ts'
+import { requestText } from '../support/leaks/known-values.ts'
 import { cellText } from '../support/leaks/outlets.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
 import { FIRST_FIXTURE, runSeed } from '../support/random/run-seed.ts'
@@ -39,15 +39,11 @@ async function live(seed: string, { storage, others }: Place, options: FixtureOp
   const faults: string[] = []
   for (let step = 0; step < STEPS; step++) {
     const request = randomRequest(random, fixture.known)
-    for (const fault of await fixture.step(request)) faults.push(`step ${step}, ${told(request)}: ${fault}`)
+    for (const fault of await fixture.step(request)) faults.push(`step ${step}, ${requestText(request)}: ${fault}`)
   }
   faults.push(...(await fixture.faultsAtRest(others)))
   await fixture.close()
   return faults.map((fault) => `seed '${seed}', roles ${fixture.caller.roles.join()}: ${fault}`)
-}
-
-function told({ method, args }: LeakRequest): string {
-  return `${method} ${JSON.stringify(args, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`
 }
 
 /** Runs fixtures up to the first that leaks. Returns its leaks. */
@@ -121,7 +117,7 @@ describe('the leak check detects', () => {
         layer: (send) => (request) =>
           send(request).catch((error: unknown) => {
             const { message } = error as Error // A session throws errors only; the property checks that.
-            throw new VaultError('unprocessable', `${message} It was ${told(request)}.`)
+            throw new VaultError('unprocessable', `${message} It was ${requestText(request)}.`)
           }),
       },
       /the error holds a canary/,
@@ -131,7 +127,7 @@ describe('the leak check detects', () => {
       {
         layer: (send) => (request) =>
           send(request).catch(() => {
-            throw new VaultError('unprocessable', 'Wrong.', { column: Buffer.from(told(request)).toString('base64') })
+            throw new VaultError('unprocessable', 'Wrong.', { column: Buffer.from(requestText(request)).toString('base64') })
           }),
       },
       /the error holds a canary/,

@@ -5,6 +5,7 @@ import type { TableDefinition } from '../../src/core/schema/column.ts'
 import type { Caller } from '../../src/index.ts'
 import { column } from '../../src/index.ts'
 import type { LeakRequest } from '../support/leaks/known-values.ts'
+import { requestText } from '../support/leaks/known-values.ts'
 import type { PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
 import { openPairedVaults, outcomeOf } from '../support/leaks/paired-vaults.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
@@ -58,13 +59,12 @@ async function tellApart(seed: string, options: PairedVaultOptions): Promise<Tol
     const request = randomRequest(random, vaults.known)
     const [left, right] = await vaults.step(request)
     if (left === right) continue
-    return { differences, by: `step ${step}, roles ${vaults.caller.roles.join()}: ${spelt(request)}\n  ${left}\n  ${right}` }
+    return {
+      differences,
+      by: `step ${step}, roles ${vaults.caller.roles.join()}: ${requestText(request)}\n  ${left}\n  ${right}`,
+    }
   }
   return { differences, by: undefined }
-}
-
-function spelt({ method, args }: LeakRequest): string {
-  return `${method} ${JSON.stringify(args, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`
 }
 
 describe('two vaults that differ only in what a caller may not see', () => {
@@ -153,20 +153,24 @@ describe('earlier failures', () => {
   const name = column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' })
   const region = column.string({ encrypted: false })
   const north = ["ALLOW READ, DETOKENIZATION ON cards.* WHERE region = 'north'"]
+  /** A hidden row before a visible one. Only in the left vault both hold the same value. */
+  const hiddenBefore = {
+    table: { name, region },
+    policy: north,
+    left: [
+      { name: 'Ann', region: 'south' },
+      { name: 'Ann', region: 'north' },
+    ],
+    right: [
+      { name: 'Bob', region: 'south' },
+      { name: 'Ann', region: 'north' },
+    ],
+  }
   const ofLast = (stored: readonly LooseStored[]) => stored.at(-1)?.tokens.name ?? ''
 
   it('resolve a token of a visible row alike when an earlier hidden row holds the same value', async () => {
     const [left, right] = await outcomesOf({
-      table: { name, region },
-      policy: north,
-      left: [
-        { name: 'Ann', region: 'south' },
-        { name: 'Ann', region: 'north' },
-      ],
-      right: [
-        { name: 'Bob', region: 'south' },
-        { name: 'Ann', region: 'north' },
-      ],
+      ...hiddenBefore,
       request: (stored) => ({ method: 'detokenize', args: [[{ token: ofLast(stored) }]] }),
     })
     expect(left).toBe(right)
@@ -174,16 +178,7 @@ describe('earlier failures', () => {
 
   it('resolve it alike in getByTokens', async () => {
     const [left, right] = await outcomesOf({
-      table: { name, region },
-      policy: north,
-      left: [
-        { name: 'Ann', region: 'south' },
-        { name: 'Ann', region: 'north' },
-      ],
-      right: [
-        { name: 'Bob', region: 'south' },
-        { name: 'Ann', region: 'north' },
-      ],
+      ...hiddenBefore,
       request: (stored) => ({ method: 'getByTokens', args: [[ofLast(stored)]] }),
     })
     expect(left).toBe(right)

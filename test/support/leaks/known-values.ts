@@ -12,6 +12,11 @@ export interface LeakRequest {
   readonly args: readonly unknown[]
 }
 
+/** A request as one line of text. */
+export function requestText({ method, args }: LeakRequest): string {
+  return `${method} ${JSON.stringify(args, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`
+}
+
 /** Tables, values, ids and tokens that requests may use. */
 export interface KnownValues {
   readonly tables: readonly LeakTable[]
