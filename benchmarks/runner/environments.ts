@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type PostgresServer, startPostgres } from '../../test/support/postgres-server.ts'
+import { type PostgresServer, startPostgres } from '../../test/support/postgres/server.ts'
 
 export interface Environments {
   /** Path of a new SQLite file. */

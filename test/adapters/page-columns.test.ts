@@ -1,7 +1,7 @@
 /** Pages that ask for some columns: those and no others come, and one that the table does not have is refused. */
 import { expect, test } from 'vitest'
 import type { PhysicalTable, StorageHandle } from '../../src/core/ports/storage.ts'
-import { onEachStorage } from '../support/three-storages.ts'
+import { onEachStorage } from '../support/storages/engines.ts'
 
 const NOTES: PhysicalTable = {
   name: 'notes',

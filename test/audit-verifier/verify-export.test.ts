@@ -5,7 +5,15 @@ import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
 import { decodeEvent } from '../../src/core/audit/encode-event.ts'
 import { checkpointLine, headerLine } from '../../src/core/audit/export-lines.ts'
 import { jsonCanonical } from '../../src/core/values/json-canonical.ts'
-import { createSigning, exportLines, marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../support/audit-samples.ts'
+import {
+  createSigning,
+  exportLines,
+  marksOf,
+  SIGNING,
+  START,
+  signCheckpoint,
+  writeTrail,
+} from '../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([3, 2])
 const KEPT = await signCheckpoint(marksOf(TRAIL), START)

@@ -14,7 +14,7 @@ import { openSqlitePlaintext } from '../../benchmarks/baselines/sqlite-plaintext
 import { openSqliteTokenColumn } from '../../benchmarks/baselines/sqlite-token-column.ts'
 import { openSqliteUuidUnique } from '../../benchmarks/baselines/sqlite-uuid-unique.ts'
 import { COLUMNS, createPeople } from '../../benchmarks/fixtures/people.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const SEED = 11
 

@@ -12,7 +12,7 @@ import { openSqliteCustomers } from '../../benchmarks/baselines/sqlite-customers
 import { openSqliteEventLog } from '../../benchmarks/baselines/sqlite-event-log.ts'
 import { createPeople, MAX_SPENT } from '../../benchmarks/fixtures/people.ts'
 import { at } from '../../src/core/util/at.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const SEED = 13
 let folder = ''

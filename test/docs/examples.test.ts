@@ -73,7 +73,7 @@ test.each(examples.map((example) => [`${example.page}:${example.line}`, example]
             join(ROOT, 'node_modules/vitest/vitest.mjs'),
             'run',
             '--config',
-            join(ROOT, 'test/support/example.config.ts'),
+            join(ROOT, 'test/support/reporting/example.config.ts'),
             relative(ROOT, file),
           ]
         : [file]

@@ -1,7 +1,7 @@
 /** The memory storage passes the storage exam. */
 
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { runStorageCases } from '../../support/run-storage-cases.ts'
+import { runStorageCases } from '../../support/storages/run-storage-cases.ts'
 
 runStorageCases('memory', () => {
   const storage = memoryStorage()

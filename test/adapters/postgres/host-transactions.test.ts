@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
-import { freshDatabase } from '../../support/fresh-database.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 
 const NOTES: PhysicalTable = {
   name: 'notes',

@@ -2,7 +2,7 @@
 import { afterAll, describe, inject, it } from 'vitest'
 import { storageCases } from '../../../src/adapters/contract/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
-import { freshDatabase } from '../../support/fresh-database.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))
 afterAll(() => database.drop())

@@ -5,8 +5,8 @@ import { afterAll, afterEach, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { VaultError } from '../../../src/core/errors.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
-import { freshDatabase } from '../../support/fresh-database.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { startPostgres } from '../../support/postgres/server.ts'
 
 const NOTES: PhysicalTable = {
   name: 'notes',

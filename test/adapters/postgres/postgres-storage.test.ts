@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
-import { freshDatabase } from '../../support/fresh-database.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))
 afterAll(() => database.drop())

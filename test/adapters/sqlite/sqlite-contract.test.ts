@@ -1,6 +1,6 @@
 /** The SQLite storage passes the storage exam, on real files. */
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
-import { runStorageCases } from '../../support/run-storage-cases.ts'
+import { runStorageCases } from '../../support/storages/run-storage-cases.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()

@@ -8,8 +8,8 @@ import { CHAIN_CONFLICT } from '../../../src/core/audit-log/event-store.ts'
 import { VaultError } from '../../../src/core/errors.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_LANES } from '../../../src/core/schema/side-tables.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
-import { SYSTEM_PORTS } from '../../support/system-ports.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler, entropy } = SYSTEM_PORTS
 

@@ -6,7 +6,7 @@ import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import type { TimeRange } from '../../../src/core/audit-log/read-trail.ts'
 import { eachWindow } from '../../../src/core/audit-log/read-trail.ts'
 import { AUDIT_EVENTS } from '../../../src/core/schema/side-tables.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const START = 1_800_000_000_000_000_000n
 const SECOND = 1_000_000_000n

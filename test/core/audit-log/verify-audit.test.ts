@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { verifyExport } from '../../../src/audit-verifier/index.ts'
 import type { SignedCheckpoint } from '../../../src/index.ts'
-import { createSigning } from '../../support/audit-samples.ts'
-import { openClients } from '../../support/audited-clients.ts'
-import { doOperations } from '../../support/audited-work.ts'
-import { SYSTEM_PORTS } from '../../support/system-ports.ts'
-import { OWNER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { openClients } from '../../support/audit/audited-clients.ts'
+import { doOperations } from '../../support/audit/audited-work.ts'
+import { createSigning } from '../../support/audit/sample-trails.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const { signer, keys } = createSigning('audit-2026')
 

@@ -6,7 +6,7 @@ import type { ChainVerdict, CheckedTrail } from '../../../src/core/audit/chain-c
 import { ChainCheck, markOfHead } from '../../../src/core/audit/chain-check.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
 import { rowOfPlace } from '../../../src/core/audit/place.ts'
-import { chainLane, DRAFT, marksOf, START, writeTrail } from '../../support/audit-samples.ts'
+import { chainLane, DRAFT, marksOf, START, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([5, 3, 4])
 const HEADS = marksOf(TRAIL)

@@ -5,8 +5,8 @@ import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
 import { decodeHead, encodeHead } from '../../../src/core/audit/lane-head.ts'
 import { placeOfRow, rowOfPlace } from '../../../src/core/audit/place.ts'
-import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START } from '../../support/audit-samples.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START } from '../../support/audit/sample-trails.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 /** Returns the leaf hash of RFC 9162, computed independently. */
 function digestOf(bytes: Uint8Array): string {

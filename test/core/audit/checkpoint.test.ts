@@ -12,8 +12,8 @@ import {
   placesOf,
   signatureBytes,
 } from '../../../src/core/audit/checkpoint.ts'
-import type { Trail } from '../../support/audit-samples.ts'
-import { marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../../support/audit-samples.ts'
+import type { Trail } from '../../support/audit/sample-trails.ts'
+import { marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const EARLY = writeTrail([2, 3])
 /** The same trail later: the samples write the same events at the same positions. */

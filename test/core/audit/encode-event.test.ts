@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { decodeEvent, encodeEvent, eventText } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
-import { DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit-samples.ts'
+import { DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit/sample-trails.ts'
 
 const CHAINED = {
   v: 1,

@@ -7,8 +7,8 @@ import { createEventTest } from '../../../src/core/audit/filter-events.ts'
 import { toAuditEvent } from '../../../src/core/audit/list-event.ts'
 import { EventPager } from '../../../src/core/audit/page-events.ts'
 import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
-import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeTrail } from '../../support/audit-samples.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeTrail } from '../../support/audit/sample-trails.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 /** One event of each sample: an insert of people 1 to 1000, a batch with people 1, 2 and 9, a query that failed. */
 const EVENTS = chainLane(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))

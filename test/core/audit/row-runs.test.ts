@@ -1,7 +1,7 @@
 /** Rows as runs of neighbors, and back. */
 import { expect, it } from 'vitest'
 import { fromRuns, toRuns } from '../../../src/core/audit/row-runs.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 it('makes one run of a thousand neighbors', () => {
   expect(toRuns(Array.from({ length: 1000 }, (_, index) => 5 + index))).toEqual([[5, 1000]])

@@ -4,9 +4,9 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
-import { OWNER, openPeople, TEST_SECRET } from '../../support/test-vault.ts'
-import type { Place } from '../../support/three-storages.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import type { Place } from '../../support/storages/engines.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 /** A handle of its own on the place, so that a refused opening leaves the others alone. */
 function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', secret = TEST_SECRET): Promise<Vault<S>> {

@@ -7,9 +7,9 @@ import { type ConditionFilter, type FilterCells, toFilter } from '../../../src/c
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import type { Filter } from '../../../src/core/ports/storage.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
-import type { LooseVault } from '../../support/open-loose.ts'
-import { openLoose } from '../../support/open-loose.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
+import type { LooseVault } from '../../support/vaults/open-untyped.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { drawCondition, drawRow, type Input } from './random-conditions.ts'
 import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
 

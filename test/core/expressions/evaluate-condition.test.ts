@@ -5,7 +5,7 @@ import type { Truth } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import { PatternFault } from '../../../src/core/expressions/like.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 import { type Drawing, drawCondition, drawRow, type Input } from './random-conditions.ts'
 import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
 

@@ -1,9 +1,8 @@
 /** Tests LIKE and ILIKE with cases of other engines and against a plain definition of matching. */
 import { describe, expect, it } from 'vitest'
 import { createMatcher, endsInLoneEscape, PatternFault } from '../../../src/core/expressions/like.ts'
-import { sqlVectors } from '../../support/ndjson.ts'
-import { pick, type Random } from '../../support/random-selects.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
+import { readVectors } from '../../support/sql/vectors.ts'
 
 interface LikeCase {
   readonly value: string | null
@@ -16,7 +15,7 @@ interface LikeCase {
 
 describe('the test vectors', () => {
   // ESCAPE of NULL and of several characters is left out: the language cannot express it.
-  const cases = sqlVectors<LikeCase>('like_cases').filter((line) => line.escape === undefined || line.escape?.length === 1)
+  const cases = readVectors<LikeCase>('like_cases').filter((line) => line.escape === undefined || line.escape?.length === 1)
 
   it.each(cases)('$value $op $pattern is $expected', ({ value, op, pattern, escape: sign, expected }) => {
     if (value === null || pattern === null) return expect(expected).toBeNull()
@@ -141,12 +140,12 @@ function fold(text: string, ignoresCase: boolean): readonly string[] {
   return [...(ignoresCase ? text.toLowerCase() : text)]
 }
 
-function randomPattern(random: Random): string {
+function randomPattern(random: SeededRandom): string {
   return row(random, ['a', 'b', 'A', '🦆', '%', '%', '_', '\\%', '\\_', '\\\\', '\\a'], 7)
 }
 
-function row(random: Random, pieces: readonly string[], most: number): string {
-  return Array.from({ length: Math.floor(random() * most) }, () => pick(random, pieces)).join('')
+function row(random: SeededRandom, pieces: readonly string[], most: number): string {
+  return Array.from({ length: Math.floor(random() * most) }, () => random.pick(pieces)).join('')
 }
 
 /** The same pattern with a backslash in place of the case's escape character. */

@@ -1,8 +1,7 @@
 /** Random rows and random conditions, each in two spellings: this language and SQLite. */
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
-import type { Luck } from '../../support/sql-luck.ts'
-import { below, chance, pick } from '../../support/sql-luck.ts'
+import type { SeededRandom } from '../../support/random/seeded-random.ts'
 import { COLUMN_TYPES } from './sample-table.ts'
 
 /** A value that a vault accepts. */
@@ -42,9 +41,9 @@ export const POOLS: Readonly<Record<ColumnTypeName, readonly Input[]>> = {
 }
 
 /** A value for each column; about a quarter are null. */
-export function drawRow(luck: Luck): Record<string, Input> {
+export function drawRow(luck: SeededRandom): Record<string, Input> {
   return Object.fromEntries(
-    Object.entries(COLUMN_TYPES).map(([name, type]) => [name, chance(luck, 0.25) ? null : pick(luck, POOLS[type])]),
+    Object.entries(COLUMN_TYPES).map(([name, type]) => [name, luck.chance(0.25) ? null : luck.pick(POOLS[type])]),
   )
 }
 
@@ -59,19 +58,19 @@ export interface Drawing {
 }
 
 /** A random condition. */
-export function drawCondition(luck: Luck, drawing: Drawing, depth = 3): Spelled {
-  if (depth === 0 || chance(luck, 0.3)) return drawPredicate(luck, drawing)
-  if (chance(luck, 0.25)) return both(['NOT (', ')'], drawCondition(luck, drawing, depth - 1))
-  const parts = Array.from({ length: 2 + below(luck, 2) }, () => drawCondition(luck, drawing, depth - 1))
-  const word = pick(luck, [') AND (', ') OR ('])
+export function drawCondition(luck: SeededRandom, drawing: Drawing, depth = 3): Spelled {
+  if (depth === 0 || luck.chance(0.3)) return drawPredicate(luck, drawing)
+  if (luck.chance(0.25)) return both(['NOT (', ')'], drawCondition(luck, drawing, depth - 1))
+  const parts = Array.from({ length: 2 + luck.below(2) }, () => drawCondition(luck, drawing, depth - 1))
+  const word = luck.pick([') AND (', ') OR ('])
   return {
     ours: `(${parts.map(({ ours }) => ours).join(word)})`,
     theirs: `(${parts.map(({ theirs }) => theirs).join(word)})`,
   }
 }
 
-function drawPredicate(luck: Luck, drawing: Drawing): Spelled {
-  const draw = pick(luck, [
+function drawPredicate(luck: SeededRandom, drawing: Drawing): Spelled {
+  const draw = luck.pick([
     besideLiteral,
     besideLiteral,
     besideLiteral,
@@ -95,25 +94,25 @@ function both([before, after]: readonly [string, string], { ours, theirs }: Spel
   return { ours: before + ours + after, theirs: before + theirs + after }
 }
 
-function joined(luck: Luck, left: Spelled, right: Spelled): Spelled {
-  const operator = ` ${pick(luck, ['=', '<', '>'])} `
+function joined(luck: SeededRandom, left: Spelled, right: Spelled): Spelled {
+  const operator = ` ${luck.pick(['=', '<', '>'])} `
   return { ours: left.ours + operator + right.ours, theirs: left.theirs + operator + right.theirs }
 }
 
 const COMPARABLE = Object.keys(COLUMN_TYPES).filter((name) => name !== 'j' && name !== 'a')
 const TEXTS = ['s', 's2', 'svc_id']
 
-function besideLiteral(luck: Luck): Spelled {
-  const name = pick(luck, COMPARABLE)
-  const literal = chance(luck, 0.05) ? same('NULL') : drawLiteral(luck, COLUMN_TYPES[name] ?? 'STRING')
-  return chance(luck, 0.3) ? joined(luck, literal, same(name)) : joined(luck, same(name), literal)
+function besideLiteral(luck: SeededRandom): Spelled {
+  const name = luck.pick(COMPARABLE)
+  const literal = luck.chance(0.05) ? same('NULL') : drawLiteral(luck, COLUMN_TYPES[name] ?? 'STRING')
+  return luck.chance(0.3) ? joined(luck, literal, same(name)) : joined(luck, same(name), literal)
 }
 
-function besideColumn(luck: Luck): Spelled {
-  const left = pick(luck, COMPARABLE)
+function besideColumn(luck: SeededRandom): Spelled {
+  const left = luck.pick(COMPARABLE)
   const isNumeric = /^[if]/.test(left)
   const others = COMPARABLE.filter((name) => (isNumeric ? /^[if]/.test(name) : name.startsWith(left.charAt(0))))
-  return joined(luck, same(left), same(pick(luck, others)))
+  return joined(luck, same(left), same(luck.pick(others)))
 }
 
 /** Numbers that no integer column can hold, and spellings of some that it can. */
@@ -130,16 +129,16 @@ const BESIDE_INTEGERS = [
   '-0',
 ]
 
-function drawLiteral(luck: Luck, type: ColumnTypeName): Spelled {
-  if (type === 'INTEGER' && chance(luck, 0.3)) return same(pick(luck, BESIDE_INTEGERS))
-  const value = pick(luck, POOLS[type])
+function drawLiteral(luck: SeededRandom, type: ColumnTypeName): Spelled {
+  if (type === 'INTEGER' && luck.chance(0.3)) return same(luck.pick(BESIDE_INTEGERS))
+  const value = luck.pick(POOLS[type])
   const text = String(value)
   switch (type) {
     case 'INTEGER':
     case 'FLOAT':
-      return chance(luck, 0.3) ? { ours: quoted(text), theirs: text } : same(text)
+      return luck.chance(0.3) ? { ours: quoted(text), theirs: text } : same(text)
     case 'BOOL':
-      return { ours: chance(luck, 0.3) ? quoted(text) : text, theirs: text }
+      return { ours: luck.chance(0.3) ? quoted(text) : text, theirs: text }
     default: {
       const types = columnTypes[type]
       return { ours: quoted(text), theirs: quoted(String(types.toCell(types.fromText(text)))) }
@@ -149,38 +148,37 @@ function drawLiteral(luck: Luck, type: ColumnTypeName): Spelled {
 
 const PATTERNS = ['%', '', 'a%', '%b', '_', '__', '%a%', 'a_%', 'a\\%', 'a\\_b', '\\a%', '😀%', '_a', 'É', 'é', '%\\%%']
 
-function like(luck: Luck, { foldsCase }: Drawing): Spelled {
-  const not = chance(luck, 0.2) ? ' NOT' : ''
-  const word = foldsCase && chance(luck, 0.4) ? 'ILIKE' : 'LIKE'
-  const pattern = chance(luck, 0.2) ? pick(luck, TEXTS) : quoted(pick(luck, PATTERNS))
-  const text = `${pick(luck, TEXTS)}${not} ${word} ${pattern}`
+function like(luck: SeededRandom, { foldsCase }: Drawing): Spelled {
+  const not = luck.chance(0.2) ? ' NOT' : ''
+  const word = foldsCase && luck.chance(0.4) ? 'ILIKE' : 'LIKE'
+  const pattern = luck.chance(0.2) ? luck.pick(TEXTS) : quoted(luck.pick(PATTERNS))
+  const text = `${luck.pick(TEXTS)}${not} ${word} ${pattern}`
   return { ours: text, theirs: `${text} ESCAPE '\\'` }
 }
 
-function nullTest(luck: Luck): Spelled {
-  return same(`${pick(luck, [...Object.keys(COLUMN_TYPES), 'svc_id', 'NULL', "''"])} IS${chance(luck, 0.5) ? ' NOT' : ''} NULL`)
+function nullTest(luck: SeededRandom): Spelled {
+  return same(`${luck.pick([...Object.keys(COLUMN_TYPES), 'svc_id', 'NULL', "''"])} IS${luck.chance(0.5) ? ' NOT' : ''} NULL`)
 }
 
-function keyTest(luck: Luck, { asksKeys }: Drawing): Spelled {
+function keyTest(luck: SeededRandom, { asksKeys }: Drawing): Spelled {
   if (!asksKeys) return nullTest(luck)
-  const key = quoted(pick(luck, ['a', 'b', 'c', '', '0', '😀', 'length', 'toString', '__proto__']))
+  const key = quoted(luck.pick(['a', 'b', 'c', '', '0', '😀', 'length', 'toString', '__proto__']))
   const isObject = `json_type(j) = 'object' AND EXISTS (SELECT 1 FROM json_each(j) WHERE key = ${key})`
   return { ours: `j ? ${key}`, theirs: `(CASE WHEN j IS NULL THEN NULL ELSE ${isObject} END)` }
 }
 
-function ofId(luck: Luck, { ids }: Drawing): Spelled {
-  return joined(luck, same('svc_id'), same(quoted(pick(luck, ids))))
+function ofId(luck: SeededRandom, { ids }: Drawing): Spelled {
+  return joined(luck, same('svc_id'), same(quoted(luck.pick(ids))))
 }
 
-function ofLiterals(luck: Luck): Spelled {
-  const type = pick(luck, ['STRING', 'FLOAT', 'BOOL'] as const)
-  const plain = (): Spelled =>
-    same(type === 'STRING' ? quoted(String(pick(luck, POOLS.STRING))) : String(pick(luck, POOLS[type])))
+function ofLiterals(luck: SeededRandom): Spelled {
+  const type = luck.pick(['STRING', 'FLOAT', 'BOOL'] as const)
+  const plain = (): Spelled => same(type === 'STRING' ? quoted(String(luck.pick(POOLS.STRING))) : String(luck.pick(POOLS[type])))
   return joined(luck, plain(), plain())
 }
 
-function truth(luck: Luck): Spelled {
-  return same(pick(luck, ['TRUE', 'FALSE', 'NULL', 'NULL = NULL']))
+function truth(luck: SeededRandom): Spelled {
+  return same(luck.pick(['TRUE', 'FALSE', 'NULL', 'NULL = NULL']))
 }
 
 function quoted(text: string): string {

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import type { Caller } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
-import type { ClientSession } from '../../support/audited-clients.ts'
-import { eventsBy, eventsOf, listedBy, openClients } from '../../support/audited-clients.ts'
-import { OWNER, STRANGER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import type { ClientSession } from '../../support/audit/audited-clients.ts'
+import { eventsBy, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
 
 /** What an operation of the table below is given: one record that stands, its token, and names nobody has used. */
 interface Given {

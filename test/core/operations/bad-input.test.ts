@@ -1,7 +1,7 @@
 /** Every bad input gets its own clear answer, loses nothing, and pollutes nothing. */
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { OWNER, openPeople } from '../../support/test-vault.ts'
+import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
 const SECRET_LOOKING = '555-44-3333'
 

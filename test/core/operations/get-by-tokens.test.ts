@@ -1,10 +1,10 @@
 /** Get by tokens: for each token the record its value stands in, at the level asked for, and an error for those that stand in none. */
 import { expect, test } from 'vitest'
 import { column, mask } from '../../../src/index.ts'
-import type { LooseVault } from '../../support/open-loose.ts'
-import { asLoose, insertOne, openLoose } from '../../support/open-loose.ts'
-import { STRANGER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseVault } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+import { STRANGER } from '../../support/vaults/test-vault.ts'
 
 const TABLES = {
   people: {

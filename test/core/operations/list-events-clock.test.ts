@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import type { AuditEvent, EventQueryInput, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
-import { eventsOf } from '../../support/audited-clients.ts'
-import { openLoose, START_MS } from '../../support/open-loose.ts'
-import { OWNER, STRANGER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { eventsOf } from '../../support/audit/audited-clients.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { openLoose, START_MS } from '../../support/vaults/open-untyped.ts'
+import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
 
 const HOUR = 3_600_000
 /** Events before the clock was set back, and after. They share commits of 256, so that on Postgres the second have lanes the first did not. */

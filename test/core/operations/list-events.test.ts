@@ -1,11 +1,11 @@
 /** Listing the events of a vault at work: filters, pages while others write, times, records, and who may. */
 import { expect, test } from 'vitest'
 import type { AuditEvent, Caller, EventQueryInput } from '../../../src/index.ts'
-import type { ClientSession } from '../../support/audited-clients.ts'
-import { callerOf, eventsOf, listedBy, openClients } from '../../support/audited-clients.ts'
-import { doOperations } from '../../support/audited-work.ts'
-import { OWNER, STRANGER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import type { ClientSession } from '../../support/audit/audited-clients.ts'
+import { callerOf, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
+import { doOperations } from '../../support/audit/audited-work.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
 
 type Filter = EventQueryInput['filterOps']
 

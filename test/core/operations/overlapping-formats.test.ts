@@ -6,8 +6,8 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { KeyEngine } from '../../../src/core/ports/keys.ts'
 import { openVault } from '../../../src/core/vault/vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
-import { SYSTEM_PORTS } from '../../support/system-ports.ts'
-import { OWNER, TEST_SECRET } from '../../support/test-vault.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const digits = column.string({ token: { kind: 'deterministicFormatPreserving', format: 'digits' }, redaction: 'PLAIN_TEXT' })
 const schema = defineSchema({ accounts: { number: digits }, members: { number: digits } })

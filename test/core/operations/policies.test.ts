@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import type { Caller, PolicyFor, StorageHandle, VaultError } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
-import type { ClientSession, Clients } from '../../support/audited-clients.ts'
-import { callerOf, openClients } from '../../support/audited-clients.ts'
-import { OWNER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import type { ClientSession, Clients } from '../../support/audit/audited-clients.ts'
+import { callerOf, openClients } from '../../support/audit/audited-clients.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const POLICY = {
   support: ['ALLOW READ ON clients.name, clients.email WITH REDACTION = MASKED', 'ALLOW SEARCH ON clients.email'],

@@ -1,8 +1,8 @@
 /** Tests that hostile queries learn nothing of hidden rows from budgets, damaged rows and errors. */
 import { expect, test } from 'vitest'
 import { column } from '../../../src/index.ts'
-import { openLoose } from '../../support/open-loose.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 
 const TABLES = {
   t: {

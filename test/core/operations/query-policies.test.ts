@@ -1,9 +1,9 @@
 /** Tests queries under conditional policies: hidden rows and cells never influence a result. */
 import { describe, expect, it } from 'vitest'
-import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/query-crowd.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 describe('a policy with conditions', () => {
   const policy = {

@@ -1,9 +1,9 @@
 /** Tests queries end to end: the results, and what is read and opened for them. */
 import { describe, expect, it } from 'vitest'
-import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/query-crowd.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
 
 onEachStorage('queries', ({ fresh }) => {
   it('return at most 25 records in order of insertion, however they are found', async () => {

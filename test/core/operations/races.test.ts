@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
-import { OWNER, openPeople, TEST_SECRET } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const CALLERS = 64
 const ROUNDS = process.env.SOAK === '1' ? 1000 : 20

@@ -1,7 +1,7 @@
 /** Records in process: what goes in comes out at the level asked for, on every storage. */
 import { expect, test } from 'vitest'
-import { OWNER, openPeople, STRANGER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER, openPeople, STRANGER } from '../../support/vaults/test-vault.ts'
 
 const ANN = {
   name: 'Ann Svensson',

@@ -4,8 +4,8 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { POINTER_WORDS } from '../../../src/core/ports/keys.ts'
 import { writePointer } from '../../../src/core/sealing/pointer.ts'
 import { column } from '../../../src/index.ts'
-import type { Cells } from '../../support/open-loose.ts'
-import { insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
+import type { Cells } from '../../support/vaults/open-untyped.ts'
+import { insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const TABLES = {

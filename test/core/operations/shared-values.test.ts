@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import type { StringOptions } from '../../../src/core/schema/column.ts'
 import { column } from '../../../src/index.ts'
-import { callerOf } from '../../support/audited-clients.ts'
-import type { Cells, LooseStored } from '../../support/open-loose.ts'
-import { asLoose, insertOne, openLoose } from '../../support/open-loose.ts'
-import type { Engine } from '../../support/three-storages.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { callerOf } from '../../support/audit/audited-clients.ts'
+import type { Engine } from '../../support/storages/engines.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { Cells, LooseStored } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
 
 /** A kind of token that equal values share, and two values of its column. */
 interface Shared {

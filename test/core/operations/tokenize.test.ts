@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
-import type { LooseVault } from '../../support/open-loose.ts'
-import { asLoose, insertOne, openLoose } from '../../support/open-loose.ts'
-import { STRANGER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseVault } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+import { STRANGER } from '../../support/vaults/test-vault.ts'
 
 const name = column.string({ token: 'deterministic', columnGroup: 'names', normalise: ['trim', 'lowercase'] })
 const TABLES = {

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { TOKENS } from '../../../src/core/schema/side-tables.ts'
 import { column, mask } from '../../../src/index.ts'
-import type { LooseVault } from '../../support/open-loose.ts'
-import { insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseVault } from '../../support/vaults/open-untyped.ts'
+import { insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 
 const CALLERS = 64
 

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/side-tables.ts'
 import { column } from '../../../src/index.ts'
-import type { LooseSession, LooseVault } from '../../support/open-loose.ts'
-import { asLoose, insertOne, openLoose, START_MS, valuesOf } from '../../support/open-loose.ts'
-import { OWNER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, openLoose, START_MS, valuesOf } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const MINUTE = 60_000
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const

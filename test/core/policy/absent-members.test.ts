@@ -5,7 +5,7 @@ import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import { column } from '../../../src/index.ts'
-import { openLoose } from '../../support/open-loose.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { LAYOUT } from './sample-vault.ts'
 
 const GOOD = { effect: 'ALLOW', actions: ['READ'], on: ['persons.*'] }

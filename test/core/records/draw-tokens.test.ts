@@ -5,10 +5,10 @@ import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import { insertTokens, tokenRows } from '../../../src/core/records/token-store.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { column } from '../../../src/index.ts'
-import type { LooseVault } from '../../support/open-loose.ts'
-import { asLoose, insertOne, openLoose, valuesOf } from '../../support/open-loose.ts'
-import { OWNER } from '../../support/test-vault.ts'
-import { onEachStorage } from '../../support/three-storages.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseVault } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 /** A million possibilities, and not one more. */
 const TABLES: SchemaDefinition = {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column, defineSchema } from '../../../src/index.ts'
-import { openLoose } from '../../support/open-loose.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 
 /** Accepts any input, as from JavaScript or from a file. */
 const define: (tables: unknown) => unknown = defineSchema as never

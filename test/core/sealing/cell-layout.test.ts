@@ -13,7 +13,7 @@ import {
   writeRecordStampHead,
 } from '../../../src/core/sealing/cell-layout.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 interface Cell {
   readonly ordinal: number

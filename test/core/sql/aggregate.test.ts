@@ -7,8 +7,8 @@ import { answerOfCell, createAccumulator, measuresOf } from '../../../src/core/s
 import type { AggregateOutput } from '../../../src/core/sql/query.ts'
 import type { AggregateName } from '../../../src/core/sql/select.ts'
 import { toSafeNumber } from '../../../src/core/values/cells.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const TABLES = {
   t: {

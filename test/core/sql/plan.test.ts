@@ -5,9 +5,9 @@ import { equalPairs, joinKey } from '../../../src/core/sql/join-keys.ts'
 import { canBeMissing, placeConditions } from '../../../src/core/sql/place-conditions.ts'
 import type { Source } from '../../../src/core/sql/query.ts'
 import type { JoinKind } from '../../../src/core/sql/select.ts'
-import type { Queries } from '../../support/open-queries.ts'
-import { openQueries } from '../../support/open-queries.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { openQueries } from '../../support/queries/open-queries.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const KINDS: readonly JoinKind[] = ['inner', 'left', 'right', 'full']
 

@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../../../src/core/errors.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
-import type { Queries } from '../../support/open-queries.ts'
-import { answer, openQueries } from '../../support/open-queries.ts'
+import type { Queries } from '../../support/queries/open-queries.ts'
+import { answer, openQueries } from '../../support/queries/open-queries.ts'
 
 const text = { type: 'STRING' } as const
 

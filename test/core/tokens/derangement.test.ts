@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Rank } from '../../../src/core/ports/keys.ts'
 import { decipherApart, encipherApart, type Permutation } from '../../../src/core/tokens/derangement.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const SEED = 'derangement 1'
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import { drawRanks } from '../../../src/core/tokens/draw-ranks.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const SEED = 'draw ranks 1'
 

@@ -1,8 +1,8 @@
 /** Sharing a commit: what comes in one turn goes together, in order, and only who is at fault fails. */
 import { expect, test } from 'vitest'
 import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
-import { seededRandom } from '../../support/seeded-random.ts'
-import { SYSTEM_PORTS } from '../../support/system-ports.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler } = SYSTEM_PORTS
 

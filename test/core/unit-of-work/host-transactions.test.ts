@@ -10,8 +10,8 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
 import type { Vault } from '../../../src/index.ts'
-import { freshDatabase } from '../../support/fresh-database.ts'
-import { OWNER, openPeople, type People } from '../../support/test-vault.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { OWNER, openPeople, type People } from '../../support/vaults/test-vault.ts'
 
 interface HostTables {
   orders: { id: number; customer: string }

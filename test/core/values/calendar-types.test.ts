@@ -5,7 +5,7 @@ import { dayText, FIRST_DAY, LAST_DAY, toDays } from '../../../src/core/values/c
 import { dateType } from '../../../src/core/values/date-type.ts'
 import { datetimeType } from '../../../src/core/values/datetime-type.ts'
 import { timeType } from '../../../src/core/values/time-type.ts'
-import { readableOf, takenOf } from '../../support/column-type-cases.ts'
+import { readableOf, takenOf } from '../../support/column-types/cases.ts'
 
 describe('the calendar', () => {
   it('agrees with the runtime on days of all years, in both directions', () => {

@@ -5,7 +5,7 @@ import { arrayType } from '../../../src/core/values/array-type.ts'
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
 import { jsonType } from '../../../src/core/values/json-type.ts'
-import { outcomeOf, readableOf, takenOf } from '../../support/column-type-cases.ts'
+import { outcomeOf, readableOf, takenOf } from '../../support/column-types/cases.ts'
 
 describe('JSON', () => {
   it('is copied, so that later changes of the input have no effect', () => {

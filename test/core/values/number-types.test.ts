@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { boolType } from '../../../src/core/values/bool-type.ts'
 import { floatType } from '../../../src/core/values/float-type.ts'
 import { integerType } from '../../../src/core/values/integer-type.ts'
-import { outcomeOf, readableOf, takenOf } from '../../support/column-type-cases.ts'
+import { outcomeOf, readableOf, takenOf } from '../../support/column-types/cases.ts'
 
 describe('INTEGER', () => {
   it.each([

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { compareCodePoints, stringType } from '../../../src/core/values/string-type.ts'
-import { takenOf } from '../../support/column-type-cases.ts'
+import { takenOf } from '../../support/column-types/cases.ts'
 
 it('accepts any well-formed text unchanged, also empty, with NUL and beyond the first plane', () => {
   const texts = ['', ' ', '\u0000', 'a\u0000b', '𝒳', '\ufeff', '\uffff', 'é', 'é']

@@ -1,0 +1,126 @@
+/** What throws beside the work takes nothing with it: a log, a span, a getter in what the caller sends. */
+import { expect, test } from 'vitest'
+import type { Log, StorageHandle, Tracing } from '../../../src/index.ts'
+import { VaultError } from '../../../src/index.ts'
+import { eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { faultyStorage } from '../../support/storages/faulty-storage.ts'
+import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+
+const CANARY = 'Quetzalcoatl'
+
+/** Counts how often it was asked, and throws each time. */
+function throwing() {
+  let calls = 0
+  const line = (): never => {
+    calls++
+    throw new Error(CANARY)
+  }
+  return { line, calls: () => calls }
+}
+
+function throwingLog() {
+  const { line, calls } = throwing()
+  const log: Log = { info: line, warn: line, error: line }
+  return { log, calls }
+}
+
+function throwingSpans() {
+  const { line, calls } = throwing()
+  const tracing: Tracing = { within: (_name, _facts, work) => work({ traceId: undefined, end: line }) }
+  return { tracing, calls }
+}
+
+/** A vault with both, and one record. */
+async function open(storage: StorageHandle) {
+  const [{ log, calls: lines }, { tracing, calls: spans }] = [throwingLog(), throwingSpans()]
+  const vault = await openClients(storage, { log, tracing })
+  const { records } = await vault.as(OWNER).insert('clients', [{ fields: { name: 'Ann', country: 'SE' } }])
+  return { vault, id: records[0]?.id ?? '', lines, spans }
+}
+
+onEachStorage('what throws beside the work:', (engine) => {
+  test('a span’s end leaves every answer and every error as it is', async () => {
+    const { vault, id, spans } = await open(engine.fresh().open())
+    const owner = vault.as(OWNER)
+    expect((await owner.getOne('clients', id)).fields.country).toBe('SE')
+    expect((await owner.query('SELECT COUNT(*) FROM clients')).records[0]?.fields).toEqual({ 'count(*)': 1 })
+    await owner.update('clients', id, { fields: { country: 'DE' } })
+    await vault.transaction(async (inside) => void (await inside.as(OWNER).deleteOne('clients', id)))
+    await expect(owner.getOne('clients', id)).rejects.toMatchObject({ code: 'not_found' })
+    expect(spans()).toBe(6)
+    expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 200, 200, 200, 200, 404])
+  })
+
+  test('a log leaves a refusal one, and a failure one', async () => {
+    const faulty = faultyStorage(engine.fresh().open())
+    const { vault, id, lines } = await open(faulty.storage)
+    await expect(vault.as(STRANGER).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
+    expect(lines()).toBe(1)
+    const down = new VaultError('unavailable', 'The storage cannot be reached. Try again.')
+    faulty.fail(({ method, table }) => (method === 'get' && table?.endsWith('clients') === true ? down : undefined))
+    await expect(vault.as(OWNER).getOne('clients', id)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(lines()).toBe(2)
+    faulty.fail(({ table }) => (table === 'audit_events' ? new Error(CANARY) : undefined))
+    await expect(vault.as(OWNER).getOne('clients', id)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('audit event could not be stored'),
+    })
+    faulty.mend()
+    expect(lines()).toBe(3)
+    expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 401, 500])
+  })
+
+  test('a log leaves a listing that passes over a broken event its answer', async () => {
+    const storage = engine.fresh().open()
+    const { vault } = await open(storage)
+    await vault.as(OWNER).get('clients')
+    const [row] = await storage.find('audit_events', { kind: 'every' }, { order: 'up', limit: 1 })
+    await storage.update('audit_events', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(90) } }])
+    const { events } = await vault.as(OWNER).listEvents({ filterOps: { accountID: 'v1' } })
+    expect(events.map(({ request }) => request.actionType)).toEqual(['GET'])
+  })
+
+  test('a log leaves a lane with a broken head to others, and the work goes on', async () => {
+    const storage = engine.fresh().open()
+    const { vault, id } = await open(storage)
+    const [row] = await storage.find('audit_lanes', { kind: 'every' }, { order: 'up', limit: 1 })
+    await storage.update('audit_lanes', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(90) } }])
+    expect((await vault.as(OWNER).getOne('clients', id)).id).toBe(id)
+  })
+
+  test('a log leaves the error of a transaction that was undone as it is', async () => {
+    const faulty = faultyStorage(engine.fresh().open())
+    const { vault, id } = await open(faulty.storage)
+    const reason = new Error('the application’s own')
+    const failing = vault.transaction(async (inside) => {
+      await inside.as(OWNER).getOne('clients', id)
+      faulty.fail(({ table }) => (table === 'audit_events' ? new Error(CANARY) : undefined))
+      throw reason
+    })
+    await expect(failing).rejects.toBe(reason)
+    faulty.mend()
+  })
+
+  test('a getter in a change leaves one event and no change', async () => {
+    const { vault, id } = await open(engine.fresh().open())
+    const owner = vault.as(OWNER)
+    const { line } = throwing()
+    const lazy = (member: string, rest: object): object =>
+      Object.defineProperty({ ...rest }, member, { enumerable: true, get: line })
+    const changes = [
+      lazy('fields', {}),
+      lazy('tokens', { fields: { country: 'DE' } }),
+      { fields: lazy('country', {}) },
+      { fields: { country: 'DE' }, tokens: lazy('name', {}) },
+    ]
+    for (const [index, change] of changes.entries()) {
+      const { error, events } = await eventsBy(vault, () => owner.update('clients', id, change as { fields: object }))
+      expect(error, String(index)).toBeInstanceOf(Error)
+      expect(events, String(index)).toMatchObject([{ action: 'UPDATE' }])
+      expect(events[0]?.code, String(index)).toBeGreaterThanOrEqual(400)
+      expect(JSON.stringify(events), String(index)).not.toContain(CANARY)
+    }
+    expect((await owner.getOne('clients', id)).fields.country).toBe('SE')
+  })
+})

@@ -1,0 +1,83 @@
+/** A stable token outlives its value: whoever writes over a value he never saw is not told the token it had. */
+import { expect, test } from 'vitest'
+import { column } from '../../../src/index.ts'
+import { callerOf } from '../../support/audit/audited-clients.ts'
+import type { Engine } from '../../support/storages/engines.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseSession } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+
+const format = { preset: 'card', keepFirst: 4 } as const
+const TABLES = {
+  cards: {
+    email: column.string({ unique: true }),
+    number: column.string({ token: { kind: 'formatPreserving', format, stable: true } }),
+    backup: column.string({ token: { kind: 'formatPreserving', format } }),
+    region: column.string({ encrypted: false }),
+  },
+}
+const WRITES = 'ALLOW CREATE, UPDATE ON cards.*'
+const POLICY = {
+  writer: [WRITES],
+  reader: [WRITES, 'ALLOW READ ON cards.number WITH REDACTION = REDACTED'],
+  northern: [WRITES, "ALLOW READ ON cards.number WHERE region = 'north'"],
+  resolver: [WRITES, 'ALLOW DETOKENIZATION ON cards.number'],
+}
+const EMAIL = 'ann@acme.example'
+const OLD = { email: EMAIL, number: '4111111111111111', backup: '4111111111111111', region: 'north' }
+const NEW = { number: '4012888888881881', backup: '4012888888881881' }
+
+/** A change of the standing record that asks for its tokens. */
+const CHANGES: Readonly<Record<string, (session: LooseSession, id: string) => Promise<Readonly<Record<string, string>>>>> = {
+  async update(session, id) {
+    return (await session.update('cards', id, { fields: NEW }, { tokenization: true })).tokens
+  },
+  async upsert(session) {
+    return (await insertOne(session, 'cards', { email: EMAIL, ...NEW }, { options: { upsert: 'email' } })).tokens
+  },
+}
+
+async function open(engine: Engine, role: keyof typeof POLICY, region = 'north') {
+  const { vault, session } = await openLoose(engine.fresh().open(), TABLES, { policy: POLICY })
+  const standing = await insertOne(session, 'cards', { ...OLD, region })
+  return { session: asLoose(vault.as(callerOf(role))), owner: session, standing }
+}
+
+onEachStorage('a kept token', (engine) => {
+  for (const [verb, change] of Object.entries(CHANGES)) {
+    test.each(['writer', 'resolver'] as const)(
+      `is not answered by ${verb} to a %s, who saw nothing of the value before`,
+      async (role) => {
+        const { session, owner, standing } = await open(engine, role)
+        const tokens = await change(session, standing.id)
+        expect(tokens.number).toBeUndefined()
+        expect(JSON.stringify(tokens)).not.toContain(standing.tokens.number)
+        // A token that is new tells of nothing but his own value.
+        expect(tokens.backup).toMatch(/^4012\d{12}$/)
+        const { fields } = await owner.getOne('cards', standing.id, { tokenization: true })
+        expect(fields).toMatchObject({ number: standing.tokens.number, backup: tokens.backup })
+      },
+    )
+
+    test(`is answered by ${verb} to whoever may read the value at any level`, async () => {
+      const { session, standing } = await open(engine, 'reader')
+      expect((await change(session, standing.id)).number).toBe(standing.tokens.number)
+    })
+
+    test(`is answered by ${verb} in the rows that may be read, and in no others`, async () => {
+      const north = await open(engine, 'northern')
+      expect((await change(north.session, north.standing.id)).number).toBe(north.standing.tokens.number)
+      const south = await open(engine, 'northern', 'south')
+      expect((await change(south.session, south.standing.id)).number).toBeUndefined()
+    })
+  }
+
+  test('is answered to the writer as long as it is his own: where it was given with his value', async () => {
+    const { session, owner } = await open(engine, 'writer')
+    const { id, tokens } = await insertOne(session, 'cards', { email: 'bo@acme.example', ...NEW })
+    expect(tokens.number).toMatch(/^4012\d{12}$/)
+    await owner.update('cards', id, { fields: { number: null } })
+    const again = await session.update('cards', id, { fields: NEW }, { tokenization: true })
+    expect(again.tokens.number).toMatch(/^4012\d{12}$/)
+  })
+})

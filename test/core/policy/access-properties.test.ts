@@ -1,0 +1,203 @@
+/** Property tests of access: random policies decide every row and column like a slow oracle, and one DENY more never shows more. */
+import { describe, expect, test } from 'vitest'
+import type { Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
+import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
+import type { Action } from '../../../src/core/policy/actions.ts'
+import { ACTIONS } from '../../../src/core/policy/actions.ts'
+import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
+import { accessOf } from '../../../src/core/policy/create-access.ts'
+import { explainAccess } from '../../../src/core/policy/explain-access.ts'
+import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import type { Need, RowAccess, TableAccess } from '../../../src/core/policy/table-access.ts'
+import { LEVELS } from '../../../src/core/redaction/levels.ts'
+import type { Column } from '../../../src/core/schema/layout.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
+import type { ExampleContext, ExampleRow, Situation } from './access-oracle.ts'
+import { CONDITIONS, oracleLevel, oracleMay } from './access-oracle.ts'
+import { LAYOUT, table } from './sample-vault.ts'
+
+const CASES = 2_000
+const PERSONS = table()
+const TABLE_ACTIONS = ACTIONS.filter((action) => action !== 'AUDIT')
+
+const ROWS: readonly ExampleRow[] = ['SE', 'DE', null].flatMap((country) => [20, 40, null].map((age) => ({ country, age })))
+const CONTEXTS: readonly ExampleContext[] = [{}, { home: 'SE' }, { home: 'DE', other: 7 }]
+
+type Random = () => number
+
+function pick<T>(random: Random, list: readonly T[]): T {
+  const picked = list[Math.floor(random() * list.length)]
+  if (picked === undefined) throw new Error('nothing to pick from')
+  return picked
+}
+
+function several<T>(random: Random, list: readonly T[]): T[] {
+  const kept = list.filter(() => random() < 0.3)
+  return kept.length === 0 ? [pick(random, list)] : kept
+}
+
+function randomStatement(random: Random): StatementDefinition {
+  const isWhole = random() < 0.15
+  const where = isWhole || random() < 0.4 ? undefined : pick(random, Object.keys(CONDITIONS))
+  const columns = PERSONS.columns.map((column) => `persons.${column.name}`)
+  const on = isWhole ? ['*'] : random() < 0.3 ? ['persons.*'] : several(random, columns)
+  const actions = random() < 0.2 ? (['ALL'] as const) : several(random, TABLE_ACTIONS)
+  const common = { actions, on, ...(where === undefined ? {} : { where }) }
+  if (random() < 0.3) return { effect: 'DENY', ...common }
+  const shows = actions.some((action) => action === 'READ' || action === 'ALL')
+  const redaction = shows && random() < 0.6 ? pick(random, [...LEVELS, 'DEFAULT'] as const) : undefined
+  return { effect: 'ALLOW', ...common, ...(redaction === undefined ? {} : { redaction }) }
+}
+
+function asText({ effect, actions, on, where, ...rest }: StatementDefinition): string {
+  const redaction = 'redaction' in rest && rest.redaction !== undefined ? ` with redaction = ${rest.redaction}` : ''
+  return `${effect} ${actions.join(', ')} ON ${on.join(' , ')}${redaction}${where === undefined ? '' : `\nWHERE ${where}`}`
+}
+
+/** Statements in two roles of a policy, as text or objects. */
+function accessBy(random: Random, statements: readonly StatementDefinition[], context: ExampleContext): TableAccess {
+  return accessOf(policyOf(random, statements), { roles: ['first', 'second'], context }).table(PERSONS)
+}
+
+function policyOf(random: Random, statements: readonly StatementDefinition[]): ReturnType<typeof compilePolicy> {
+  const cut = Math.floor(random() * (statements.length + 1))
+  const written = statements.map((statement) => (random() < 0.5 ? statement : asText(statement)))
+  return compilePolicy({ first: written.slice(0, cut), second: written.slice(cut) }, LAYOUT)
+}
+
+function valueOfRow(row: ExampleRow): ValueOf {
+  return ({ column }) => (column?.name === 'country' ? row.country : column?.name === 'age' ? row.age : null)
+}
+
+function truthIn(row: ExampleRow): (condition: Condition) => boolean | undefined {
+  return (condition) => compileCondition(condition)(valueOfRow(row))
+}
+
+function rowAccess(access: TableAccess, row: ExampleRow): RowAccess {
+  return access.forRow(access.conditions.map(truthIn(row)))
+}
+
+/** The grants of a row as text, one line per column. Equal only if all grants are equal. */
+function printed(access: RowAccess): string {
+  const line = (column: Column) =>
+    `${column.name} ${access.level(column)} ${TABLE_ACTIONS.filter((action) => access.may(action, column))}`
+  return PERSONS.columns.map(line).join('\n')
+}
+
+function printedOracle(situation: Situation): string {
+  const line = (column: Column) =>
+    `${column.name} ${oracleLevel(situation, column)} ${TABLE_ACTIONS.filter((action) => oracleMay(situation, action, column))}`
+  return PERSONS.columns.map(line).join('\n')
+}
+
+function randomNeed(random: Random): Need {
+  const action = pick<Action>(random, TABLE_ACTIONS)
+  return { action, columns: random() < 0.3 ? [] : several(random, PERSONS.columns) }
+}
+
+interface Case extends Omit<Situation, 'row'> {
+  readonly random: Random
+  readonly access: TableAccess
+}
+
+function forCases(name: string, check: (one: Case) => void): void {
+  const random = seededRandom(name)
+  for (let index = 0; index < CASES; index++) {
+    const statements = Array.from({ length: Math.floor(random() * 6) }, () => randomStatement(random))
+    const context = pick(random, CONTEXTS)
+    check({ random, table: PERSONS, statements, context, access: accessBy(random, statements, context) })
+  }
+}
+
+describe('random policies', () => {
+  test('grant in every row exactly what the oracle grants', () => {
+    const seen = { shown: 0, hidden: 0, conditional: 0 }
+    forCases('policy-oracle', ({ access, statements, table, context }) => {
+      const granted = ROWS.map((row) => printed(rowAccess(access, row))).join('\n')
+      expect(granted).toBe(ROWS.map((row) => printedOracle({ table, statements, row, context })).join('\n'))
+      if (access.conditions.length > 0) seen.conditional++
+      for (const column of table.columns) seen[access.couldSee(column) ? 'shown' : 'hidden']++
+    })
+    // Policies that never apply would also pass, so this run must contain every kind.
+    expect(Math.min(seen.shown, seen.hidden, seen.conditional)).toBeGreaterThan(CASES / 4)
+  })
+
+  test('possibly grant what some row grants, and always grant only what every row grants', () => {
+    forCases('policy-bounds', ({ access, random }) => {
+      const rows = ROWS.map((row) => rowAccess(access, row))
+      const need = randomNeed(random)
+      if (rows.some((row) => row.meets(need))) expect(access.couldMeet(need)).toBe(true)
+      if (!rows.every((row) => row.meets(need))) expect(access.alwaysMeets(need)).toBe(false)
+      for (const column of PERSONS.columns) {
+        if (rows.some((row) => row.level(column) !== undefined)) expect(access.couldSee(column)).toBe(true)
+        if (rows.some((row) => row.may(need.action, column))) expect(access.couldMay(need.action, column)).toBe(true)
+      }
+      expect(access.holdsAny).toBe(TABLE_ACTIONS.some((action) => access.couldMeet({ action, columns: [] })))
+    })
+  })
+
+  test('push down a condition that finds exactly the rows that meet a need', () => {
+    let asked = 0
+    forCases('policy-necessary', ({ access, random }) => {
+      for (const need of [randomNeed(random), { action: 'SEARCH', columns: [pick(random, PERSONS.columns)] } as const]) {
+        const necessary = access.necessary(need)
+        if (necessary.kind !== 'truth') asked++
+        const found = ROWS.map((row) => truthIn(row)(necessary) === true)
+        expect(found).toEqual(ROWS.map((row) => rowAccess(access, row).meets(need)))
+      }
+    })
+    expect(asked).toBeGreaterThan(CASES / 10)
+  })
+
+  test('list the columns of their conditions', () => {
+    forCases('policy-judged', ({ access }) => {
+      for (const column of access.judgedBy) expect(['country', 'age']).toContain(column.name)
+      expect(access.judgedBy.length > 0).toBe(access.conditions.length > 0)
+    })
+  })
+
+  test('show no more with one DENY more, and no less with one ALLOW more', () => {
+    forCases('policy-monotone', ({ random, statements, context, access }) => {
+      const extra = randomStatement(random)
+      const more = accessBy(random, [...statements, extra], context)
+      const [less, richer] = extra.effect === 'DENY' ? [more, access] : [access, more]
+      expect(ROWS.flatMap((row) => excess(rowAccess(less, row), rowAccess(richer, row)))).toEqual([])
+    })
+  })
+
+  test('are explained as they decide, with a record and without', () => {
+    forCases('policy-explained', ({ random, statements, context }) => {
+      const policy = policyOf(random, statements)
+      const caller = { roles: ['first', 'second'], context }
+      const access = accessOf(policy, caller).table(PERSONS)
+      const action = pick<Action>(random, TABLE_ACTIONS)
+      const row = pick(random, ROWS)
+      const open = explainAccess(policy, caller, { action, table: PERSONS })
+      const settled = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
+      const here = rowAccess(access, row)
+      expect(open.columns.map(({ decision }) => decision)).toEqual(
+        PERSONS.columns.map((column) => {
+          const need: Need = { action, columns: [column] }
+          return access.alwaysMeets(need) ? 'ALLOWED' : access.couldMeet(need) ? 'CONDITIONAL' : 'DENIED'
+        }),
+      )
+      expect(settled.columns.map(({ decision, level, highestLevel }) => [decision, level, highestLevel])).toEqual(
+        PERSONS.columns.map((column) => {
+          const level = here.level(column)
+          return [here.may(action, column) ? 'ALLOWED' : 'DENIED', level, level]
+        }),
+      )
+    })
+  })
+})
+
+const HEIGHTS = ['REDACTED', 'MASKED', 'PLAIN_TEXT']
+
+/** The grants of one row that the other does not have. */
+function excess(one: RowAccess, other: RowAccess): string[] {
+  return PERSONS.columns.flatMap((column) => {
+    const isHigher = HEIGHTS.indexOf(one.level(column) ?? '') > HEIGHTS.indexOf(other.level(column) ?? '')
+    const actions = TABLE_ACTIONS.filter((action) => one.may(action, column) && !other.may(action, column))
+    return [...(isHigher ? [`level of ${column.name}`] : []), ...actions.map((action) => `${action} on ${column.name}`)]
+  })
+}

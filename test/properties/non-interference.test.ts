@@ -1,0 +1,219 @@
+/** Property: two vaults that differ only in what a caller may not see return equal bytes for the caller's requests. */
+import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import type { TableDefinition } from '../../src/core/schema/column.ts'
+import type { Caller } from '../../src/index.ts'
+import { column } from '../../src/index.ts'
+import type { LeakRequest } from '../support/leaks/known-values.ts'
+import { requestText } from '../support/leaks/known-values.ts'
+import type { PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
+import { openPairedVaults, outcomeOf } from '../support/leaks/paired-vaults.ts'
+import { randomRequest } from '../support/leaks/requests.ts'
+import { senderOf } from '../support/leaks/send.ts'
+import { FIRST_FIXTURE, runSeed } from '../support/random/run-seed.ts'
+import { randomFor } from '../support/random/seeded-random.ts'
+import { sharedEntropy } from '../support/random/shared-entropy.ts'
+import type { Cells, LooseStored } from '../support/vaults/open-untyped.ts'
+import { openLoose } from '../support/vaults/open-untyped.ts'
+
+const isSoak = process.env.SOAK === '1'
+const SEED = runSeed('vaults')
+const PAIRS = isSoak ? 100_000 : 1000
+const STEPS = 6
+const SOAK_HOURS = 4 * 3_600_000
+
+/** The result of a run of pairs. */
+interface Run {
+  readonly pairs: number
+  readonly differences: number
+  /** The first request with different outcomes, and both outcomes. */
+  readonly told: string | undefined
+}
+
+/** Runs pairs that differ, up to the first pair with different transcripts. */
+async function runPairs(count: number, name: string, options: PairedVaultOptions = {}): Promise<Run> {
+  let differences = 0
+  let pairs = 0
+  for (let fixture = FIRST_FIXTURE; pairs < count; fixture++) {
+    const seed = `${SEED} ${name} ${fixture}`
+    const told = await tellApart(seed, options)
+    if (told === undefined) continue
+    pairs++
+    differences += told.differences
+    if (told.by !== undefined) return { pairs, differences, told: `seed '${SEED}', fixture ${fixture}, ${told.by}` }
+  }
+  return { pairs, differences, told: undefined }
+}
+
+interface Told {
+  readonly differences: number
+  readonly by: string | undefined
+}
+
+async function tellApart(seed: string, options: PairedVaultOptions): Promise<Told | undefined> {
+  const random = randomFor(seed)
+  const vaults = await openPairedVaults(random, seed, options)
+  if (vaults === undefined) return undefined
+  const { differences } = vaults
+  for (let step = 0; step < STEPS; step++) {
+    const request = randomRequest(random, vaults.known)
+    const [left, right] = await vaults.step(request)
+    if (left === right) continue
+    return {
+      differences,
+      by: `step ${step}, roles ${vaults.caller.roles.join()}: ${requestText(request)}\n  ${left}\n  ${right}`,
+    }
+  }
+  return { differences, by: undefined }
+}
+
+describe('two vaults that differ only in what a caller may not see', () => {
+  it('return equal bytes', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
+    const begun = performance.now()
+    const { pairs, differences, told } = await runPairs(PAIRS, 'pair')
+    expect(told).toBeUndefined()
+    expect(differences).toBeGreaterThan(pairs)
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+    console.log(`${pairs} pairs with ${differences} differences answered alike, seed '${SEED}', ${seconds} s`)
+  })
+})
+
+describe('the comparison of paired vaults detects', () => {
+  const everything = { on: ['*'], effect: 'ALLOW' } as const
+  const BROKEN: readonly (readonly [fault: string, options: PairedVaultOptions])[] = [
+    ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }],
+    ['tokenize for values without a grant', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
+    [
+      'answers at the level asked instead of the lower of both',
+      {
+        layer: (send, owner) => (request) =>
+          request.method.startsWith('get') ? send(request).then(() => owner(request)) : send(request),
+      },
+    ],
+    [
+      'a page that tells how many records there are in all',
+      {
+        layer: (send, owner) => async (request) => {
+          const answer = await send(request)
+          const [table] = request.args
+          if (request.method !== 'get' || typeof table !== 'string') return answer
+          return { answer, all: await owner({ method: 'get', args: [table, { limit: 1000, redaction: 'REDACTED' }] }) }
+        },
+      },
+    ],
+    [
+      'a refusal that tells whether the value is there',
+      {
+        layer: (send, owner) => (request) =>
+          send(request).catch(async (error: unknown) => {
+            const held = await owner(request).catch(() => undefined)
+            throw held === undefined ? error : new Error(`Refused, though it would have been ${JSON.stringify(held)}.`)
+          }),
+      },
+    ],
+  ]
+
+  for (const [fault, options] of BROKEN) {
+    it(fault, async () => {
+      const { told } = await runPairs(400, fault, options)
+      expect(told).toBeDefined()
+    })
+  }
+})
+
+/** A minimal case of an earlier failure: one request of a clerk, in two vaults that differ in records hidden from the clerk. */
+interface SmallCase {
+  readonly table: TableDefinition
+  readonly policy: readonly string[]
+  readonly left: readonly Cells[]
+  readonly right: readonly Cells[]
+  /** The request, made from ids and tokens of the stored records. */
+  request(stored: readonly LooseStored[]): LeakRequest
+}
+
+async function outcomesOf({ table, policy, left, right, request }: SmallCase): Promise<string[]> {
+  const caller: Caller = { actor: 'clerk@acme.example', actorType: 'USER', roles: ['clerk'] }
+  return Promise.all(
+    [left, right].map(async (records) => {
+      const entropy = sharedEntropy('small')
+      const opened = await openLoose(memoryStorage(), { cards: table }, { policy: { clerk: policy }, entropy })
+      entropy.begin(1)
+      const { records: stored } = await opened.session.insert(
+        'cards',
+        records.map((fields) => ({ fields })),
+        { tokenization: true },
+      )
+      entropy.begin(2)
+      return outcomeOf(senderOf(opened.vault, opened.vault.as(caller), caller), request(stored))
+    }),
+  )
+}
+
+describe('earlier failures', () => {
+  const name = column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' })
+  const region = column.string({ encrypted: false })
+  const north = ["ALLOW READ, DETOKENIZATION ON cards.* WHERE region = 'north'"]
+  /** A hidden row before a visible one. Only in the left vault both hold the same value. */
+  const hiddenBefore = {
+    table: { name, region },
+    policy: north,
+    left: [
+      { name: 'Ann', region: 'south' },
+      { name: 'Ann', region: 'north' },
+    ],
+    right: [
+      { name: 'Bob', region: 'south' },
+      { name: 'Ann', region: 'north' },
+    ],
+  }
+  const ofLast = (stored: readonly LooseStored[]) => stored.at(-1)?.tokens.name ?? ''
+
+  it('resolve a token of a visible row alike when an earlier hidden row holds the same value', async () => {
+    const [left, right] = await outcomesOf({
+      ...hiddenBefore,
+      request: (stored) => ({ method: 'detokenize', args: [[{ token: ofLast(stored) }]] }),
+    })
+    expect(left).toBe(right)
+  })
+
+  it('resolve it alike in getByTokens', async () => {
+    const [left, right] = await outcomesOf({
+      ...hiddenBefore,
+      request: (stored) => ({ method: 'getByTokens', args: [[ofLast(stored)]] }),
+    })
+    expect(left).toBe(right)
+  })
+
+  it('resolve it alike when a hidden column of the group holds the value', async () => {
+    const kin = column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT', columnGroup: 'kin' })
+    const [left, right] = await outcomesOf({
+      table: { alias: kin, name: kin },
+      policy: ['ALLOW READ, DETOKENIZATION ON cards.name'],
+      left: [
+        { alias: 'Ann', name: 'Cy' },
+        { alias: 'Di', name: 'Ann' },
+      ],
+      right: [
+        { alias: 'Bob', name: 'Cy' },
+        { alias: 'Di', name: 'Ann' },
+      ],
+      request: (stored) => ({ method: 'detokenize', args: [[{ token: ofLast(stored) }]] }),
+    })
+    expect(left).toBe(right)
+  })
+
+  it('return a format-preserving stable token alike when the caller overwrites a hidden value', async () => {
+    const format = { preset: 'card', keepFirst: 4 } as const
+    const [left, right] = await outcomesOf({
+      table: { number: column.string({ token: { kind: 'formatPreserving', format, stable: true } }) },
+      policy: ['ALLOW UPDATE ON cards.number'],
+      left: [{ number: '4111111111111111' }],
+      right: [{ number: '5555555555554444' }],
+      request: ([first]) => ({
+        method: 'update',
+        args: ['cards', first?.id, { fields: { number: '4012888888881881' } }, { tokenization: true }],
+      }),
+    })
+    expect(left).toBe(right)
+  })
+})

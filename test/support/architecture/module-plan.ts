@@ -1,0 +1,96 @@
+/** The architecture as data: the layer of each module and what each may import. Source: docs/architecture.md. */
+
+/** Layers of `src/core`, lowest first. A file imports from lower layers or from its own module. */
+export const LAYERS: readonly (readonly string[])[] = [
+  ['limits'],
+  ['errors'],
+  ['util'],
+  ['ports'],
+  ['values', 'tokens', 'redaction', 'sealing', 'files'],
+  ['schema'],
+  ['expressions'],
+  ['policy', 'barrier', 'sql', 'audit'],
+  ['journal'],
+  ['stores'],
+  ['queries'],
+  ['operations'],
+  ['vault'],
+]
+
+/** Modules of core whose code may be asynchronous. */
+export const ASYNC_MODULES: ReadonlySet<string> = new Set([
+  'util',
+  'ports',
+  'journal',
+  'stores',
+  'queries',
+  'operations',
+  'vault',
+])
+
+/** Files of `operations` that every operation may import. */
+export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants', 'operation', 'perform', 'story'])
+
+/** The one file that lists every operation. */
+export const REGISTRY = 'src/core/operations/operations.ts'
+
+/** What an adapter may import from core. */
+export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
+
+/** Adapters that an adapter may import. */
+export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = { sqlite: ['sql'], postgres: ['sql'] }
+
+/** The one file that connects the default keys and system ports to core, and what it may import. */
+export const COMPOSITION_ROOT = 'src/create-vault.ts'
+export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system)\//
+
+/** What the offline audit verifier may import: it runs without a vault, storage or keys. */
+export const VERIFIER_SEES =
+  /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system-hash)\.ts$/
+
+/** Files that only one other file may import. */
+export const PRIVATE_FILES: Readonly<Record<string, string>> = {
+  'src/core/sealing/open.ts': 'src/core/barrier/reveal.ts',
+}
+
+const MACHINE = ['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:perf_hooks', 'node:url']
+
+/** Packages that each folder may import. The longest matching folder applies; a folder without an entry may import none. */
+export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'src/core': ['re2js', 'uuid', 'zod'],
+  'src/adapters/sql': ['kysely'],
+  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:async_hooks', 'node:fs', 'node:timers/promises'],
+  'src/adapters/postgres': ['kysely', 'pg'],
+  'src/adapters/memory': ['node:async_hooks'],
+  'src/adapters/keys': MACHINE,
+  'src/adapters/opentelemetry': ['@opentelemetry/api'],
+  'src/adapters/system': MACHINE,
+  'src/audit-verifier': ['node:crypto', 'zod'],
+}
+
+/** Paths that may exist in `src`. */
+export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|(core|adapters|audit-verifier|http)\/.+)$/
+
+/** Names of files or folders that do not say what they hold. */
+export const EMPTY_NAMES: ReadonlySet<string> = new Set([
+  'utils',
+  'helpers',
+  'types',
+  'common',
+  'manager',
+  'service',
+  'data',
+  'info',
+])
+
+/** Where a tool requires a default export. */
+export const MAY_EXPORT_DEFAULT = /^test\/support\//
+
+/** Lines a file may have, at most. */
+export const MAX_FILE_LINES = 400
+
+/** Globals that core may not use: time, randomness and the system come in through ports. */
+export const FORBIDDEN_GLOBALS: ReadonlySet<string> = new Set(['globalThis', 'process', 'Buffer'])
+
+/** Type names that make code asynchronous. */
+export const ASYNC_TYPES: ReadonlySet<string> = new Set(['Promise', 'PromiseLike', 'AsyncIterable', 'AsyncGenerator'])

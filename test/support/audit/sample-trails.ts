@@ -1,0 +1,137 @@
+/** Audit trails to verify and to tamper with: a few chains with events of every kind, and their export. */
+import { generateKeyPairSync } from 'node:crypto'
+import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'
+import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import type { ChainedRow } from '../../../src/core/audit/chain.ts'
+import { chainEvents } from '../../../src/core/audit/chain.ts'
+import type { LaneMark } from '../../../src/core/audit/chain-check.ts'
+import { markOfHead } from '../../../src/core/audit/chain-check.ts'
+import type { SignedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
+import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
+import type { EventDraft } from '../../../src/core/audit/event.ts'
+import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../../src/core/audit/export-lines.ts'
+import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
+import type { Signer } from '../../../src/core/ports/signer.ts'
+
+/** Start of the trails below, in nanoseconds since 1970. */
+export const START = 1_800_000_000_000_000_000n
+
+/** The event of a successful insert. */
+export const DRAFT: EventDraft = {
+  context: {
+    requestID: 'f0c9a1f2-6a53-4d0f-9f3a-0d8a0f6c1b11',
+    traceID: '4bf92f3577b34da6a3ce929d0e0e4736',
+    actor: 'ann@acme.example',
+    actorType: 'USER',
+    accessType: 'API',
+    ipAddress: '192.0.2.7',
+    authMode: 'STS',
+    jwtID: '',
+  },
+  action: 'INSERT',
+  resourceType: 'RECORD',
+  table: 'people',
+  rows: [{ table: 'people', runs: [[1, 1000]] }],
+  code: 200,
+  message: '',
+  content: '{"records":[{"fields":{"name":"*REDACTED*"},"times":1000}]}',
+}
+
+/** An event with every member, and characters of every width. */
+export const FULL_DRAFT: EventDraft = {
+  context: {
+    ...DRAFT.context,
+    sessionID: 's',
+    origin: 'https://acme.example',
+    bearerTokenContextID: 'b',
+    keyID: 'k',
+    subject: 'bo@acme.example',
+    clientTraceID: 'né "quoted" \\ 日本 😀 \u0000 \ud800',
+    userEmail: 'cy@acme.example',
+  },
+  action: 'BATCH',
+  resourceType: 'VAULT',
+  table: 'people',
+  rows: [{ table: 'people', runs: [[1, 2], [9, 1]] }], // biome-ignore format: runs read best side by side
+  code: 200,
+  message: '',
+  content: '{}',
+  nested: [
+    { code: 200, message: '', resourceType: 'RECORD', rows: { table: 'people', runs: [[1, 1]] }, content: '{}' },
+    { code: 404, message: 'Get failed.', resourceType: 'RECORD' },
+  ],
+}
+
+/** The event of a failure without table, records or context. */
+export const FAILED_DRAFT: EventDraft = {
+  context: DRAFT.context,
+  action: 'QUERY',
+  resourceType: 'VAULT',
+  code: 400,
+  message: 'Query failed.',
+}
+
+const DRAFTS = [DRAFT, FULL_DRAFT, FAILED_DRAFT]
+
+/** Change ids that contain the position of their event. */
+export function changeIDsOf(rows: readonly number[]): string[] {
+  return rows.map((row) => `change-${row}`)
+}
+
+/** A trail as storage holds it, unsealed. */
+export interface Trail {
+  readonly rows: readonly ChainedRow[]
+  readonly heads: readonly LaneHead[]
+}
+
+/** Appends lists of events to one chain, from a start time. */
+export function chainLane(
+  lane: number,
+  drafts: readonly EventDraft[],
+  { now = START, head }: { now?: bigint; head?: LaneHead } = {},
+) {
+  return chainEvents(drafts, { lane, head, vaultID: 'v1', accountID: 'acme', now, hash: systemHash, changeIDsOf })
+}
+
+/** A trail with chains of these lengths. */
+export function writeTrail(lengths: readonly number[]): Trail {
+  const lanes = lengths.map((length, index) =>
+    chainLane(
+      index + 1,
+      Array.from({ length }, (_, place) => ({ ...(DRAFTS[place % DRAFTS.length] ?? DRAFT), message: `${index}/${place}` })),
+    ),
+  )
+  return { rows: lanes.flatMap(({ rows }) => rows), heads: lanes.map(({ head }) => head) }
+}
+
+/** The tree heads of a trail. */
+export function marksOf({ heads }: Trail): LaneMark[] {
+  return heads.map((head) => markOfHead(systemHash, head))
+}
+
+/** A key to sign with, and to check with. */
+export const SIGNING = createSigning('audit-2026')
+
+/** A new key pair under this name. */
+export function createSigning(keyId: string): { signer: Signer; keys: { keyId: string; publicKey: string }[] } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const signer = ed25519Signer({ keyId, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() })
+  return { signer, keys: [{ keyId, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() }] }
+}
+
+/** A signed checkpoint of these tree heads. */
+export async function signCheckpoint(marks: readonly LaneMark[], now: bigint, { signer } = SIGNING): Promise<SignedCheckpoint> {
+  const checkpoint = createCheckpoint(marks, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
+  return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
+}
+
+/** The lines of the trail's export. */
+export function exportLines(trail: Trail, checkpoints: readonly SignedCheckpoint[] = []): string[] {
+  return [
+    headerLine('v1'),
+    ...marksOf(trail).map(headLine),
+    ...checkpoints.map(checkpointLine),
+    ...trail.rows.map(({ bytes }) => eventLine(systemHash, bytes)),
+    endLine({ heads: trail.heads.length, checkpoints: checkpoints.length, events: trail.rows.length }),
+  ]
+}

@@ -1,0 +1,126 @@
+/** Compares results with the oracle, cell by cell: they must hold no more and no less. */
+import { isDeepStrictEqual } from 'node:util'
+import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'
+import type { LeakRequest } from './known-values.ts'
+import type { Model, ModelRow } from './model.ts'
+import { spelt } from './model.ts'
+import type { Oracle } from './oracle.ts'
+import { answeredLevel } from './oracle.ts'
+import type { LeakColumn } from './schemas.ts'
+import { tokenKindOf } from './schemas.ts'
+
+const REDACTED = '*REDACTED*'
+
+/** The members of a record that are compared. */
+interface Answered {
+  readonly id?: string
+  readonly token?: string
+  readonly value?: string
+  readonly valueType?: string
+  readonly error?: string
+  readonly fields?: Readonly<Record<string, unknown>>
+}
+
+/** One sentence for each record of a result that differs from the oracle; an empty list if none does. */
+export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle }: Judges): string[] {
+  const records = recordsOf(answer)
+  const options = request.args[request.method === 'getOne' ? 2 : 1]
+  const asked = levelIn(options)
+  if (request.method === 'detokenize')
+    return records.flatMap((record, index) => faultOfValue(request, record, index, { model, oracle }))
+  if (request.method !== 'get' && request.method !== 'getOne' && request.method !== 'getByTokens') return []
+  const isTokenView = memberOf(options, 'tokenization') === true
+  const named = memberOf(options, 'fields')
+  return records.flatMap((record) => {
+    if (record.error !== undefined) return []
+    const row = model.rows.find(({ id }) => id === record.id)
+    if (row === undefined) return [`record ${record.id ?? 'without id'} does not stand`]
+    const columns = row.table.columns.filter(({ name }) => !Array.isArray(named) || named.includes(name))
+    return isTokenView ? faultsOfTokens(record, row, oracle) : faultsOfFields(record, row, { columns, asked, oracle })
+  })
+}
+
+/** What determines the expected result. */
+export interface Judges {
+  readonly model: Model
+  readonly oracle: Oracle
+}
+
+function recordsOf(answer: unknown): readonly Answered[] {
+  const records = memberOf(answer, 'records')
+  return (Array.isArray(records) ? records : [answer]) as readonly Answered[] // Every member is compared, whatever it is.
+}
+
+function memberOf(part: unknown, name: string): unknown {
+  return typeof part === 'object' && part !== null ? Reflect.get(part, name) : undefined
+}
+
+function levelIn(options: unknown): AskedLevel {
+  return (memberOf(options, 'redaction') as AskedLevel | undefined) ?? 'DEFAULT' // The vault accepted it, so it is one.
+}
+
+interface Expecting {
+  readonly columns: readonly LeakColumn[]
+  readonly asked: AskedLevel
+  readonly oracle: Oracle
+}
+
+function faultsOfFields({ fields }: Answered, row: ModelRow, { columns, asked, oracle }: Expecting): string[] {
+  const { table } = row
+  if (!table.columns.some((column) => oracle.may('READ', table, column, row.asked)))
+    return [`row ${row.id} is invisible to the caller`]
+  const expected = columns.flatMap((column) => {
+    const allowed = oracle.level(table, column, row.asked)
+    if (allowed === undefined || tokenKindOf(column) === 'transient') return []
+    return [[column.name, shown(column, row.values[column.name], answeredLevel(column, asked, allowed))] as const]
+  })
+  if (isDeepStrictEqual({ ...fields }, Object.fromEntries(expected))) return []
+  return [`fields of ${table.name} are ${spelt(fields)} and should be ${spelt(Object.fromEntries(expected))}`]
+}
+
+function faultsOfTokens({ fields }: Answered, row: ModelRow, oracle: Oracle): string[] {
+  const shownNames = Object.keys(fields ?? {})
+  const hidden = shownNames.filter((name) => {
+    const column = row.table.columns.find((one) => one.name === name)
+    return column === undefined || oracle.level(row.table, column, row.asked) === undefined
+  })
+  return hidden.map((name) => `the token of hidden column ${row.table.name}.${name} is shown`)
+}
+
+/** The value of a token must equal that of one of its cells, at the level of that cell. */
+function faultOfValue(request: LeakRequest, record: Answered, index: number, { model, oracle }: Judges): string[] {
+  const homes = model.homes.get(record.token ?? '') ?? []
+  const isApart = homes.length === 0 || homes.some(({ column }) => tokenKindOf(column) === 'transient')
+  if (record.valueType === 'NONE' || isApart) return []
+  const asked = levelIn(memberOf(request.args[0], String(index)))
+  const allowed = homes.flatMap(({ row, column }) => {
+    const level = oracle.level(row.table, column, row.asked)
+    if (level === undefined || !oracle.may('DETOKENIZATION', row.table, column, row.asked)) return []
+    return [spelt(shown(column, row.values[column.name], answeredLevel(column, asked, level)))]
+  })
+  if (allowed.includes(record.value ?? '')) return []
+  return [`token ${index} is shown as ${record.value} and may only be ${allowed.join(' or ')}`]
+}
+
+/** A value at a redaction level, with masks written by hand. */
+export function shown({ definition }: LeakColumn, value: unknown, level: Level): unknown {
+  if (value === null || value === undefined || level === 'PLAIN_TEXT') return value
+  if (level === 'REDACTED' || definition.mask === undefined) return REDACTED
+  return masked(definition.mask, spelt(value))
+}
+
+function masked(mask: NonNullable<LeakColumn['definition']['mask']>, text: string): string {
+  if ('find' in mask) return /[a-z]/.test(text) ? text.replaceAll(/[a-z]+/g, '#') : REDACTED
+  switch (mask.preset) {
+    case 'keepFirst':
+      return [...text].map((char, at) => (at < mask.count ? char : '*')).join('')
+    case 'keepLast':
+      return [...text].map((char, at) => (at >= [...text].length - mask.count ? char : '*')).join('')
+    case 'email':
+      return text.includes('@') ? `${text[0]}***@${text.split('@')[1]}` : '***'
+    case 'card':
+      return `************${/^[0-9]{12,19}$/.test(text) ? text.slice(-4) : '****'}`
+    case 'ssn':
+      return '***-**-****'
+  }
+}

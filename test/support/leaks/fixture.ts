@@ -1,0 +1,240 @@
+/** A vault full of canaries, one limited caller, and a record of everything that leaves it: results, errors, logs, spans, events, storage. */
+import { inspect } from 'node:util'
+import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Tracing } from '../../../src/core/ports/tracing.ts'
+import type { Caller } from '../../../src/index.ts'
+import { isVaultError } from '../../../src/index.ts'
+import type { RandomPolicy } from '../policies/random-policies.ts'
+import { randomCaller, randomPolicy, textOf } from '../policies/random-policies.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
+import type { LooseSession } from '../vaults/open-untyped.ts'
+import { openLoose } from '../vaults/open-untyped.ts'
+import type { Canaries, CanaryForm } from './canaries.ts'
+import { createCanaries } from './canaries.ts'
+import { faultsOf } from './expectations.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
+import type { Apart, Model, Sightings } from './model.ts'
+import { apartIn, readModel, sight, spelt } from './model.ts'
+import type { Oracle } from './oracle.ts'
+import { createOracle } from './oracle.ts'
+import { auditOf, dumpOf, naming } from './outlets.ts'
+import type { LeakTable } from './schemas.ts'
+import { GRADES, REGIONS, randomTables, schemaOf } from './schemas.ts'
+import type { Layer, Send } from './send.ts'
+import { senderOf } from './send.ts'
+
+/** Options of a fixture, for negative controls. */
+export interface FixtureOptions {
+  readonly layer?: Layer
+  /** Replaces the caller, as a careless application would. */
+  readonly host?: (caller: Caller, secret: string) => Caller
+}
+
+/** One observed vault. */
+export interface LeakFixture {
+  readonly known: KnownValues
+  readonly caller: Caller
+  /** Sends one request of the caller. Returns one line for each fault in its result. */
+  step(request: LeakRequest): Promise<string[]>
+  /** Returns one line for each canary in logs, spans, events and storage. `others` are stored bytes that the port does not show. */
+  faultsAtRest(others: () => Promise<string> | string): Promise<string[]>
+  close(): Promise<void>
+}
+
+const ROWS = 6
+const FEWEST_ROWS = 3
+
+/** The state of a running fixture. */
+interface State {
+  readonly random: SeededRandom
+  readonly tables: readonly LeakTable[]
+  readonly canaries: Canaries
+  readonly oracle: Oracle
+  readonly owner: LooseSession
+  readonly send: Send
+  /** Log lines, spans and errors so far. */
+  readonly noise: readonly string[]
+  readonly apart: Apart[]
+  readonly ownTokens: string[]
+  /** Canaries that the caller has used as tokens. */
+  readonly asTokens: Set<number>
+  /** Canaries that were ever stored in a plain column. */
+  readonly everPlain: Set<number>
+  model: Model
+  sightings: Sightings
+}
+
+/** Opens a random vault on an empty storage and inserts records as the owner. */
+export async function openFixture(
+  random: SeededRandom,
+  storage: StorageHandle,
+  { layer, host }: FixtureOptions = {},
+): Promise<LeakFixture> {
+  const tables = randomTables(random)
+  const policy = randomPolicy(random, tables)
+  const canaries = createCanaries(random)
+  const drawn = randomCaller(random)
+  const caller = host === undefined ? drawn : host(drawn, String(canaries.make('STRING').value))
+  const oracle = createOracle(policy, caller)
+  const names = new Set<string>()
+  const noise: string[] = []
+  const { vault, session: owner } = await openLoose(naming(storage, names), schemaOf(tables), {
+    policy: asWritten(random, policy),
+    log: recordingLog(noise),
+    tracing: recordingTracing(noise),
+  })
+  const direct = senderOf(vault, vault.as(caller), caller)
+  const send = layer === undefined ? direct : layer(direct, senderOf(vault, owner, caller))
+  const state: State = {
+    ...{ random, tables, canaries, oracle, owner, send, noise },
+    ...{ apart: [], ownTokens: [], asTokens: new Set(), everPlain: new Set() },
+    model: { rows: [], homes: new Map() },
+    sightings: { visible: new Set(), plain: new Set() },
+  }
+  await look(state)
+  return {
+    known: knownValuesOf(state),
+    caller,
+    step: (request) => stepOf(state, noise, request),
+    faultsAtRest: async (others) => {
+      const stored = [await dumpOf(storage, names), await others()].join('\n')
+      return faultsAtRest(state, { events: await auditOf(vault), stored })
+    },
+    close: () => vault.close(),
+  }
+}
+
+/** The policy with some statements typed and the others as text. */
+function asWritten(random: SeededRandom, policy: RandomPolicy): PolicyDefinition {
+  const roles = Object.entries(policy)
+  return Object.fromEntries(
+    roles.map(([role, statements]) => [role, statements.map((one) => (random.chance(0.3) ? textOf(one) : one))]),
+  )
+}
+
+function knownValuesOf(state: State): KnownValues {
+  const { tables, oracle, canaries, ownTokens } = state
+  const rowsOf = (table: LeakTable) => state.model.rows.filter((row) => row.table === table)
+  return {
+    tables,
+    oracle,
+    idsOf: (table) => rowsOf(table).map(({ id }) => id),
+    tokens: () => [...state.model.homes.keys(), ...ownTokens],
+    guessesFor: (table, { name }) =>
+      rowsOf(table)
+        .flatMap(({ values }) => ((values[name] ?? null) === null ? [] : [[values[name]]]))
+        .flat(1),
+    fresh: (form) => canaries.make(form).value,
+  }
+}
+
+/** Reads the current state, and refills tables that have no records. */
+async function look(state: State): Promise<void> {
+  const { tables, owner, canaries, oracle, apart, everPlain } = state
+  for (const table of tables) {
+    const { records } = await owner.get(table.name, { limit: FEWEST_ROWS })
+    if (records.length < FEWEST_ROWS) await fill(state, table)
+  }
+  state.model = await readModel(owner, tables)
+  state.sightings = sight(state.model, apart, { canaries, oracle })
+  for (const id of state.sightings.plain) everPlain.add(id)
+}
+
+async function fill({ random, owner, canaries, apart, ownTokens }: State, table: LeakTable): Promise<void> {
+  const records = Array.from({ length: ROWS }, () => ({ fields: ownRecord(random, table, (form) => canaries.make(form).value) }))
+  apart.push(...apartIn(table, records, canaries))
+  const { records: stored } = await owner.insert(table.name, records, { tokenization: true })
+  ownTokens.push(...stored.flatMap(({ tokens }) => Object.values(tokens)))
+}
+
+function note({ tables, canaries, apart, asTokens }: State, request: LeakRequest): void {
+  const table = tables.find(({ name }) => name === request.args[0])
+  apart.push(...apartIn(table, request.args, canaries))
+  // A token supplied by the caller is returned as it is, even if it was made from a canary.
+  if (request.method !== 'insert' && request.method !== 'update') return
+  for (const id of canaries.findIn(spelt(tokensIn(request.args)))) asTokens.add(id)
+}
+
+async function stepOf(state: State, noise: string[], request: LeakRequest): Promise<string[]> {
+  note(state, request)
+  let answer: unknown
+  try {
+    answer = await state.send(request)
+  } catch (error) {
+    const text = inspect(error, { depth: 12, showHidden: true })
+    noise.push(text)
+    if (!isVaultError(error)) return [`no VaultError was thrown but ${text}`]
+    return state.canaries.findIn(text).size === 0 ? [] : [`the error holds a canary: ${text}`]
+  }
+  // The result of a change is compared with the state after it.
+  if (/^(insert|update|delete)/.test(request.method)) await look(state)
+  return faultsOfAnswer(state, request, answer)
+}
+
+function faultsOfAnswer(
+  { canaries, sightings, asTokens, model, oracle }: State,
+  request: LeakRequest,
+  answer: unknown,
+): string[] {
+  const isWithoutValues = request.method === 'listEvents' || request.method === 'explain'
+  const found = [...canaries.findIn(withoutEchoes(request, answer))]
+  const leaked = found.filter((id) => (isWithoutValues || !sightings.visible.has(id)) && !asTokens.has(id))
+  const leaks = leaked.length === 0 ? [] : [`the answer holds ${leaked.length} canaries hidden from the caller: ${spelt(answer)}`]
+  return [...leaks, ...faultsOf(request, answer, { model, oracle })]
+}
+
+function faultsAtRest(
+  { canaries, noise, everPlain, sightings }: State,
+  { events, stored }: { readonly events: string; readonly stored: string },
+): string[] {
+  const inStore = canaries.findIn(stored)
+  const leaked = [...inStore].filter((id) => !everPlain.has(id))
+  const unseen = [...sightings.plain].filter((id) => !inStore.has(id))
+  return [
+    ...(canaries.findIn(noise.join('\n')).size === 0 ? [] : ['lines of the log, spans or errors hold a canary']),
+    ...(canaries.findIn(events).size === 0 ? [] : ['the audit trail holds a canary']),
+    ...(leaked.length === 0 ? [] : [`storage holds ${leaked.length} canaries of sealed columns`]),
+    ...(unseen.length === 0 ? [] : [`the search of storage is blind: ${unseen.length} plain canaries were not found`]),
+  ]
+}
+
+function ownRecord(random: SeededRandom, table: LeakTable, fresh: (form: CanaryForm) => unknown): Record<string, unknown> {
+  const secrets = table.secrets.map((column) => [column.name, random.chance(0.1) ? null : fresh(column.form)] as const)
+  return { region: random.pick(REGIONS), grade: random.pick(GRADES), ...Object.fromEntries(secrets) }
+}
+
+/** All values of members named `tokens`, at any depth. */
+function tokensIn(part: unknown): unknown[] {
+  if (typeof part !== 'object' || part === null) return []
+  return Object.entries(part).flatMap(([name, value]) => (name === 'tokens' ? [value] : tokensIn(value)))
+}
+
+/** The text of the result without the ids and tokens of the request, which the caller knows already. */
+function withoutEchoes(request: LeakRequest, answer: unknown): string {
+  const sent = new Set(textsIn(request.args))
+  const isEcho = (value: unknown) => typeof value === 'string' && sent.has(value)
+  return JSON.stringify(answer, (key, value: unknown) => {
+    if ((key === 'token' || key === 'id') && isEcho(value)) return undefined
+    return key === 'ids' && Array.isArray(value) ? value.filter((one) => !isEcho(one)) : value
+  })
+}
+
+function textsIn(part: unknown): string[] {
+  if (typeof part === 'string') return [part]
+  return typeof part === 'object' && part !== null ? Object.values(part).flatMap(textsIn) : []
+}
+
+function recordingLog(noise: string[]) {
+  const line = (facts: object, message: string) => void noise.push(`${inspect(facts, { depth: 12 })} ${message}`)
+  return { info: line, warn: line, error: line }
+}
+
+function recordingTracing(noise: string[]): Tracing {
+  return {
+    within(name, facts, work) {
+      noise.push(name, inspect(facts))
+      return work({ traceId: undefined, end: (told, failure) => void noise.push(inspect(told), String(failure)) })
+    },
+  }
+}

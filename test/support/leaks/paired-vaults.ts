@@ -1,0 +1,169 @@
+/** Two vaults with the same entropy and clock that differ only in what one caller may not see, and the caller's transcripts of both. */
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import type { Caller } from '../../../src/index.ts'
+import type { RandomPolicy } from '../policies/random-policies.ts'
+import { randomCaller, randomPolicy } from '../policies/random-policies.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
+import { type SharedEntropy, sharedEntropy } from '../random/shared-entropy.ts'
+import type { LooseSession } from '../vaults/open-untyped.ts'
+import { openLoose } from '../vaults/open-untyped.ts'
+import type { CanaryForm } from './canaries.ts'
+import { freshValue } from './canaries.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
+import type { Oracle } from './oracle.ts'
+import { createOracle } from './oracle.ts'
+import type { PairedRow } from './paired-rows.ts'
+import { randomPairedRows } from './paired-rows.ts'
+import type { LeakTable } from './schemas.ts'
+import { randomTables, schemaOf } from './schemas.ts'
+import type { Layer, Send } from './send.ts'
+import { senderOf } from './send.ts'
+
+/** What negative controls change: the real policy of the vaults, or a layer between the caller and them. */
+export interface PairedVaultOptions {
+  readonly layer?: Layer
+  readonly granted?: readonly StatementDefinition[]
+}
+
+/** A pair of vaults. */
+export interface PairedVaults {
+  readonly known: KnownValues
+  readonly caller: Caller
+  readonly policy: RandomPolicy
+  /** Number of cells and rows that differ. */
+  readonly differences: number
+  /** Sends the request to both. Returns both outcomes as text. */
+  step(request: LeakRequest): Promise<readonly [left: string, right: string]>
+}
+
+/** One of the two. */
+interface PairedVault {
+  readonly send: Send
+  readonly random: SharedEntropy
+  readonly stored: readonly { readonly row: PairedRow; readonly id: string; readonly tokens: Readonly<Record<string, string>> }[]
+}
+
+/** Opens a random pair; undefined if the caller sees so much that nothing can differ. */
+export async function openPairedVaults(
+  random: SeededRandom,
+  seed: string,
+  { layer, granted = [] }: PairedVaultOptions = {},
+): Promise<PairedVaults | undefined> {
+  const tables = randomTables(random)
+  const policy = randomPolicy(random, tables)
+  const caller = randomCaller(random)
+  const oracle = createOracle(policy, caller)
+  const fresh = (form: CanaryForm) => freshValue(random, form)
+  const mayAudit = caller.roles.some((role) => policy[role]?.some(mentionsAudit))
+  const kin = [fresh('STRING'), fresh('STRING'), fresh('STRING')]
+  const rows = tables.flatMap((table) => randomPairedRows({ random, table, oracle, fresh, kin, mayBeAbsent: !mayAudit }))
+  const differences = rows.reduce((sum, row) => sum + row.differences, 0)
+  if (differences === 0) return undefined
+  const really = Object.fromEntries(Object.entries(policy).map(([role, statements]) => [role, [...statements, ...granted]]))
+  const audit = random.chance(0.3) || mayAudit ? 'on' : 'off'
+
+  async function openPairedVault(side: 'left' | 'right'): Promise<PairedVault> {
+    const shared = sharedEntropy(seed)
+    const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy: really, entropy: shared, audit })
+    const direct = senderOf(vault, vault.as(caller), caller)
+    const send = layer === undefined ? direct : layer(direct, senderOf(vault, session, caller))
+    return { send, random: shared, stored: await fill(session, shared, { tables, rows, side }) }
+  }
+
+  const [left, right] = [await openPairedVault('left'), await openPairedVault('right')]
+  const taken: string[] = []
+  const step = inBoth([left, right], tables.length, taken)
+  return { known: knownValuesOf({ tables, oracle, left, right, taken, fresh }), caller, policy, differences, step }
+}
+
+/** Sends requests to both, each with the entropy of its step. */
+function inBoth(vaults: readonly PairedVault[], first: number, taken: string[]): PairedVaults['step'] {
+  let number = first
+  return async (request) => {
+    const outcomes = vaults.map(({ send, random }) => {
+      random.begin(number)
+      return outcomeOf(send, request, taken)
+    })
+    number++
+    const [left = '', right = ''] = await Promise.all(outcomes)
+    return [left, right]
+  }
+}
+
+function mentionsAudit({ effect, actions, on }: StatementDefinition): boolean {
+  return effect === 'ALLOW' && on.includes('*') && actions.some((action) => action === 'AUDIT' || action === 'ALL')
+}
+
+interface Filling {
+  readonly tables: readonly LeakTable[]
+  readonly rows: readonly PairedRow[]
+  readonly side: 'left' | 'right'
+}
+
+/** Inserts the rows of one side, and deletes those that are absent on it. */
+async function fill(owner: LooseSession, random: SharedEntropy, { tables, rows, side }: Filling): Promise<PairedVault['stored']> {
+  const stored: { row: PairedRow; id: string; tokens: Readonly<Record<string, string>> }[] = []
+  for (const [step, table] of tables.entries()) {
+    random.begin(step)
+    const own = rows.filter((row) => row.table === table)
+    const { records } = await owner.insert(
+      table.name,
+      own.map((row) => ({ fields: row[side] })),
+      { tokenization: true },
+    )
+    stored.push(...own.flatMap((row, index) => (records[index] === undefined ? [] : [{ row, ...records[index] }])))
+    const absent = stored.filter(({ row }) => row.table === table && row.absent === side).map(({ id }) => id)
+    if (absent.length > 0) await owner.delete(table.name, absent)
+  }
+  return stored
+}
+
+interface Known {
+  readonly tables: readonly LeakTable[]
+  readonly oracle: Oracle
+  readonly left: PairedVault
+  readonly right: PairedVault
+  /** Tokens that the caller received so far. */
+  readonly taken: readonly string[]
+  fresh(form: CanaryForm): unknown
+}
+
+/** The caller guesses values of either vault, and knows every id and token that both have at the same place. */
+function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): KnownValues {
+  const tokens = left.stored.flatMap((one, index) =>
+    Object.entries(one.tokens).flatMap(([name, token]) => (right.stored[index]?.tokens[name] === token ? [token] : [])),
+  )
+  return {
+    tables,
+    oracle,
+    idsOf: (table) => left.stored.flatMap(({ row, id }) => (row.table === table ? [id] : [])),
+    tokens: () => [...tokens, ...taken],
+    guessesFor: (table, { name }) =>
+      left.stored
+        .filter(({ row }) => row.table === table && !row.unguessed.has(name))
+        .flatMap(({ row }) => [[row.left[name]], [row.right[name]]])
+        .flat(1)
+        .filter((value) => value !== null),
+    fresh,
+  }
+}
+
+/** The result as text, or the error with all its members. Tokens of the result are added to `taken`. */
+export async function outcomeOf(send: Send, request: LeakRequest, taken: string[] = []): Promise<string> {
+  try {
+    const answer = await send(request)
+    if (request.method === 'insert' || request.method === 'update') taken.push(...tokensIn(answer))
+    return JSON.stringify(answer)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return `${error.name} ${error.message} ${JSON.stringify({ ...error })} ${String(error.cause)}`
+  }
+}
+
+function tokensIn(answer: unknown): string[] {
+  if (typeof answer !== 'object' || answer === null) return []
+  return Object.entries(answer).flatMap(([name, part]) =>
+    name === 'tokens' ? Object.values(Object(part)).map(String) : tokensIn(part),
+  )
+}

@@ -1,0 +1,203 @@
+/** Random requests of one caller, valid and invalid, for every operation. */
+import type { Action } from '../../../src/core/policy/actions.ts'
+import { ACTIONS } from '../../../src/core/policy/actions.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
+import { makeInvalid } from './invalid-input.ts'
+import type { KnownValues, LeakRequest } from './known-values.ts'
+import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
+import { randomQuery } from './queries.ts'
+import type { LeakColumn, LeakTable } from './schemas.ts'
+import { tokenKindOf } from './schemas.ts'
+
+const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
+const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
+
+type Maker = (random: SeededRandom, known: KnownValues) => LeakRequest
+
+/** Request makers, each with the grant that it needs. A maker that is listed twice is twice as likely. */
+const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
+  [insert, 'CREATE'],
+  [insert, 'CREATE'],
+  [upsert, 'CREATE'],
+  [update, 'UPDATE'],
+  [update, 'UPDATE'],
+  [getByIds, 'READ'],
+  [getByIds, 'READ'],
+  [lookUp, 'READ'],
+  [lookUp, 'READ'],
+  [lookUp, 'SEARCH'],
+  [getPage, 'READ'],
+  [getPage, 'READ'],
+  [tokenView, 'READ'],
+  [getOne, 'READ'],
+  [remove, 'DELETE'],
+  [detokenize, 'DETOKENIZATION'],
+  [detokenize, 'DETOKENIZATION'],
+  [detokenize, 'DETOKENIZATION'],
+  [tokenize, 'TOKENIZATION'],
+  [tokenize, 'TOKENIZATION'],
+  [getByTokens, 'DETOKENIZATION'],
+  [getByTokens, 'DETOKENIZATION'],
+  [listEvents, undefined],
+  [explain, undefined],
+  [randomQuery, 'READ'],
+  [randomQuery, 'READ'],
+  [randomQuery, 'READ'],
+]
+
+/** One request; about one in seven is invalid. */
+export function randomRequest(random: SeededRandom, known: KnownValues): LeakRequest {
+  const [maker] = random.pick(MAKERS.filter(([, need]) => need === undefined || couldAnywhere(known, need) || random.chance(0.1)))
+  const request = maker(random, known)
+  return random.chance(0.15) ? makeInvalid(random, request, known.fresh('STRING')) : request
+}
+
+function couldAnywhere({ tables, oracle }: KnownValues, action: Action): boolean {
+  return tables.some((table) => table.columns.some((column) => oracle.couldEver(action, table, column)))
+}
+
+function recordFor(
+  random: SeededRandom,
+  known: KnownValues,
+  table: LeakTable,
+  columns: readonly LeakColumn[],
+): Record<string, unknown> {
+  return Object.fromEntries(columns.map((column) => [column.name, valueFor(random, known, table, column)]))
+}
+
+function insert(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'CREATE')
+  const columns = columnsFor(random, known, table, 'CREATE')
+  const named = random.chance(0.6) ? columns : random.sample(columns, 1 + random.below(columns.length))
+  const records = Array.from({ length: 1 + random.below(3) }, () => ({ fields: recordFor(random, known, table, named) }))
+  const options = { tokenization: random.chance(0.7), ...(random.chance(0.2) ? { homogeneous: true } : {}) }
+  if (!random.chance(0.15)) return { method: 'insert', args: [table.name, records, options] }
+  const brought = records.map((record) => ({ ...record, tokens: broughtTokens(random, known, named) }))
+  return {
+    method: 'insert',
+    args: [table.name, brought, { ...options, byot: random.pick(['ENABLE', 'ENABLE_STRICT', 'DISABLE']) }],
+  }
+}
+
+function broughtTokens(random: SeededRandom, known: KnownValues, columns: readonly LeakColumn[]): Record<string, unknown> {
+  const tokenized = columns.filter((column) => tokenKindOf(column) !== undefined)
+  const token = () => (random.chance(0.3) && known.tokens().length > 0 ? random.pick(known.tokens()) : `tok ${random.below(1e9)}`)
+  return Object.fromEntries(tokenized.map((column) => [column.name, token()]))
+}
+
+function upsert(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'CREATE')
+  const columns = columnsFor(random, known, table, 'CREATE')
+  const unique = table.columns.filter((column) => column.definition.unique === true)
+  const key = random.pick(unique.length > 0 && random.chance(0.9) ? unique : table.columns)
+  const named = [key, ...random.sample(columns, random.below(columns.length)).filter((column) => column !== key)]
+  const records = Array.from({ length: 1 + random.below(2) }, () => ({ fields: recordFor(random, known, table, named) }))
+  return { method: 'insert', args: [table.name, records, { upsert: key.name, tokenization: random.chance(0.5) }] }
+}
+
+function update(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'UPDATE')
+  const columns = columnsFor(random, known, table, 'UPDATE')
+  const fields = recordFor(random, known, table, random.sample(columns, 1 + random.below(Math.min(3, columns.length))))
+  return { method: 'update', args: [table.name, idFor(random, known, table), { fields }, { tokenization: random.chance(0.5) }] }
+}
+
+function idFor(random: SeededRandom, known: KnownValues, table: LeakTable): string {
+  const ids = known.idsOf(random.chance(0.95) ? table : random.pick(known.tables))
+  return ids.length > 0 && random.chance(0.95) ? random.pick(ids) : UNKNOWN_ID
+}
+
+/** Random options of a read. */
+function showing(random: SeededRandom, known: KnownValues, table: LeakTable): Record<string, unknown> {
+  const columns = columnsFor(random, known, table, 'READ')
+  const fields = random.sample(columns, 1 + random.below(columns.length)).map(({ name }) => name)
+  return {
+    ...(random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {}),
+    ...(random.chance(0.3) ? { fields } : {}),
+  }
+}
+
+function getByIds(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'READ')
+  const ids = Array.from({ length: 1 + random.below(2) }, () => idFor(random, known, table))
+  return { method: 'get', args: [table.name, { ids, ...showing(random, known, table) }] }
+}
+
+function lookUp(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'READ')
+  const found = table.columns.filter(({ definition }) => definition.unique || definition.searchable || definition.index)
+  const column = random.pick(found.length > 0 && random.chance(0.9) ? found : table.columns)
+  const values = Array.from({ length: 1 + random.below(2) }, () => valueFor(random, known, table, column))
+  return {
+    method: 'get',
+    args: [table.name, { columnName: column.name, columnValues: values, ...showing(random, known, table) }],
+  }
+}
+
+function getPage(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'READ')
+  const page = {
+    ...(random.chance(0.3) ? { offset: random.below(4) } : {}),
+    ...(random.chance(0.3) ? { limit: 1 + random.below(6) } : {}),
+    ...(random.chance(0.3) ? { orderBy: random.pick(['ASCENDING', 'DESCENDING', 'NONE']) } : {}),
+  }
+  return { method: 'get', args: [table.name, { ...page, ...showing(random, known, table) }] }
+}
+
+function tokenView(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'READ')
+  const which = random.chance(0.5) ? { ids: [idFor(random, known, table)] } : {}
+  return { method: 'get', args: [table.name, { ...which, tokenization: true }] }
+}
+
+function getOne(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'READ')
+  return { method: 'getOne', args: [table.name, idFor(random, known, table), showing(random, known, table)] }
+}
+
+function remove(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'DELETE')
+  if (random.chance(0.1)) return { method: 'delete', args: [table.name, '*'] }
+  const ids = Array.from({ length: 1 + random.below(2) }, () => idFor(random, known, table))
+  return random.chance(0.5) ? { method: 'deleteOne', args: [table.name, ids[0]] } : { method: 'delete', args: [table.name, ids] }
+}
+
+function someTokens(random: SeededRandom, known: KnownValues): string[] {
+  const tokens = known.tokens()
+  const drawn = Array.from({ length: 1 + random.below(3) }, () =>
+    tokens.length > 0 && random.chance(0.9) ? random.pick(tokens) : 'no such token',
+  )
+  return random.chance(0.05) ? [...drawn, String(known.fresh('STRING'))] : drawn
+}
+
+function detokenize(random: SeededRandom, known: KnownValues): LeakRequest {
+  const level = () => (random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {})
+  const parameters = someTokens(random, known).map((token) => ({ token, ...level() }))
+  return { method: 'detokenize', args: [parameters, { continueOnError: random.chance(0.8) }] }
+}
+
+function tokenize(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'TOKENIZATION')
+  const deterministic = table.columns.filter((column) => tokenKindOf(column)?.startsWith('deterministic'))
+  const column = random.pick(deterministic.length > 0 && random.chance(0.9) ? deterministic : table.columns)
+  const guesses = known.guessesFor(table, column)
+  const value = textOf(random.chance(0.7) && guesses.length > 0 ? random.pick(guesses) : valueFor(random, known, table, column))
+  const inGroup = column.definition.columnGroup !== undefined && random.chance(0.5)
+  const place = inGroup ? { columnGroup: 'kin' } : { table: table.name, column: column.name }
+  return { method: 'tokenize', args: [[{ value, ...place }]] }
+}
+
+function getByTokens(random: SeededRandom, known: KnownValues): LeakRequest {
+  const options = random.chance(0.7) ? { redaction: random.pick(LEVELS) } : {}
+  return { method: 'getByTokens', args: [someTokens(random, known), options] }
+}
+
+function listEvents(random: SeededRandom): LeakRequest {
+  return { method: 'listEvents', args: [{ filterOps: { accountID: 'v1' }, limit: 1 + random.below(100) }] }
+}
+
+function explain(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = random.pick(known.tables)
+  const row = random.chance(0.6) ? { row: recordFor(random, known, table, random.sample(table.columns, 3)) } : {}
+  return { method: 'explain', args: [random.pick(ACTIONS), table.name, row] }
+}

@@ -1,0 +1,136 @@
+/** Opens tables for queries without a vault: a layout, keys, access by a policy, and a storage that records its calls. */
+import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
+import { admitRows } from '../../../src/core/barrier/admit.ts'
+import { parseFields } from '../../../src/core/barrier/parse-record.ts'
+import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
+import type { QueryOptions } from '../../../src/core/operations/query-records.ts'
+import { parseQueryText, query } from '../../../src/core/operations/query-records.ts'
+import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
+import { accessOf } from '../../../src/core/policy/create-access.ts'
+import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import type { Storage } from '../../../src/core/ports/storage.ts'
+import type { QueryAnswer, QueryContext } from '../../../src/core/queries/answer-query.ts'
+import { answerQuery, explainQuery } from '../../../src/core/queries/answer-query.ts'
+import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { defineSchema } from '../../../src/index.ts'
+
+/** Fields of one record. */
+export type Record_ = Readonly<Record<string, unknown>>
+
+/** One call of the storage. */
+export interface Call {
+  readonly verb: 'find' | 'measure'
+  readonly table: string
+  readonly rows: number
+}
+
+/** Tables to query. */
+export interface Queries {
+  readonly context: QueryContext
+  /** The storage, which tests may also write to directly. */
+  readonly storage: Storage
+  /** Calls since the last `forget`. */
+  readonly calls: Call[]
+  /** Bodies opened since the last `forget`. */
+  opened(): number
+  forget(): void
+  insert(table: string, records: readonly Record_[]): Promise<string[]>
+  /** The fields of each record of the result. */
+  query(sql: string, options?: QueryOptions): Promise<QueryAnswer['records'][number]['fields'][]>
+  explain(sql: string): ReturnType<typeof explainQuery>
+  /** The same tables for another caller. */
+  as(roles: readonly string[]): Queries
+}
+
+/** Options; each has a default. */
+export interface QueriesOptions {
+  readonly storage?: Storage
+  readonly policy?: PolicyDefinition
+  readonly roles?: readonly string[]
+  readonly clock?: { now(): bigint }
+}
+
+/** Answers a query as the operation does, without a session. */
+export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryAnswer> {
+  const layout = layoutSchema(EMPTY_ALLOTMENT)
+  const parsing = { layout, limits: { records: 1000, page: 1000 }, event: new EventBuilder() }
+  return answerQuery(context, query.parse({ query: sql, options }, parsing))
+}
+
+/** Opens these tables in an empty storage. */
+export async function openQueries(tables: SchemaDefinition, options: QueriesOptions = {}): Promise<Queries> {
+  const { storage = memoryStorage(), policy = {}, clock = { now: () => process.hrtime.bigint() } } = options
+  const layout = layoutSchema(allotSchema(defineSchema(tables).tables, EMPTY_ALLOTMENT))
+  const compiled = compilePolicy(policy, layout)
+  await storage.prepare([...layout.tables.values()].map((table) => table.physical))
+  const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(7) }])
+  const counts = { opened: 0 }
+  const calls: Call[] = []
+  const barrier = {
+    ring: {
+      ...ring,
+      open(...asked: Parameters<typeof ring.open>) {
+        counts.opened += asked[3].count
+        return ring.open(...asked)
+      },
+    },
+    entropy: systemEntropy,
+    vault: new Uint8Array(16).fill(1),
+  }
+
+  function tableNamed(name: string) {
+    const table = layout.tables.get(name)
+    if (table === undefined) throw new Error(`no table ${name}`)
+    return table
+  }
+
+  async function insert(name: string, records: readonly Record_[]): Promise<string[]> {
+    const table = tableNamed(name)
+    const ids = await storage.reserveIds(table.physical.name, records.length)
+    const values = records.map((fields, index) => parseFields(table, fields, index))
+    const nothing = records.map(() => undefined)
+    const sources = { texts: nothing, brought: nothing, transientIds: records.map((_, index) => index + 1), nowMs: 0 }
+    await storage.insert(table.physical.name, admitRows(barrier, table, { ids, records: values, sources }).rows)
+    return ids.map(String)
+  }
+
+  function queriesOf(roles: readonly string[]): Queries {
+    const access = accessOf(compiled, { roles })
+    const context: QueryContext = { storage: watched(storage, calls), barrier, clock, scheduler: systemScheduler, layout, access }
+    return {
+      context,
+      storage,
+      calls,
+      insert,
+      opened: () => counts.opened,
+      forget() {
+        calls.length = 0
+        counts.opened = 0
+      },
+      query: async (sql, asked = {}) => (await answer(context, sql, asked)).records.map(({ fields }) => fields),
+      explain: (sql) => explainQuery(context, parseQueryText(sql)),
+      as: queriesOf,
+    }
+  }
+  return queriesOf(options.roles ?? ['VAULT_OWNER'])
+}
+
+function watched(storage: Storage, calls: Call[]): Storage {
+  return {
+    ...storage,
+    async find(table, filter, page) {
+      const rows = await storage.find(table, filter, page)
+      calls.push({ verb: 'find', table, rows: rows.length })
+      return rows
+    },
+    async measure(table, filter, measures) {
+      calls.push({ verb: 'measure', table, rows: 0 })
+      return storage.measure(table, filter, measures)
+    },
+  }
+}

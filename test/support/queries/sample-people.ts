@@ -1,0 +1,35 @@
+/** People and pets for queries to find. */
+import type { QueryOptions } from '../../../src/core/operations/query-records.ts'
+import type { Queries } from './open-queries.ts'
+
+/** Columns of people: sealed, sealed with a digest, plain, and a number. */
+export const PEOPLE = {
+  name: { type: 'STRING' },
+  ssn: { type: 'STRING', unique: true, mask: { preset: 'ssn' } },
+  city: { type: 'STRING', encrypted: false },
+  age: { type: 'INTEGER' },
+} as const
+
+/** Columns of pets. */
+export const PETS = {
+  owner: { type: 'STRING', searchable: true },
+  kind: { type: 'STRING', encrypted: false },
+  weight: { type: 'FLOAT', encrypted: false },
+} as const
+
+/** People 0 to `count` - 1, every tenth without an age, in three cities. */
+export function crowd(count: number) {
+  return Array.from({ length: count }, (_, at) => ({
+    name: `name ${at}`,
+    ssn: `000-00-${String(at).padStart(4, '0')}`,
+    city: ['Oslo', 'Rome', 'Ulm'][at % 3],
+    age: at % 10 === 0 ? null : at,
+  }))
+}
+
+/** Names of people. */
+export const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `name ${from + at}`)
+
+/** The names that a query returns. */
+export const namesIn = async (queries: Queries, sql: string, options?: QueryOptions) =>
+  (await queries.query(sql, options)).map(({ name }) => name)

@@ -1,0 +1,104 @@
+/** One vault that holds every known database, with unique table names. Queries are rewritten to use them. */
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
+import { nameFault } from '../../../src/core/schema/names.ts'
+import type { JsonValue } from '../../../src/core/values/column-type.ts'
+import { createVault, defineSchema } from '../../../src/index.ts'
+import type { LooseRecord, LooseSession } from '../vaults/open-untyped.ts'
+import { asLoose } from '../vaults/open-untyped.ts'
+import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
+import type { KnownDatabase, KnownTable, KnownValue } from './vectors.ts'
+
+/** The result of a query. */
+export interface Answer {
+  readonly records: readonly { readonly fields: Readonly<Record<string, JsonValue>> }[]
+}
+
+/** What runs queries: a session of a vault, or a faulty one. */
+export interface Queryable {
+  query(sql: string): Promise<Answer>
+}
+
+/** How columns are stored: all sealed, half of them searchable; or all plain, half of them indexed. */
+export type Keeping = 'sealed' | 'plain'
+
+/** A table of the vault and the names of its columns there. */
+export interface KnownPlace {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly table: KnownTable
+}
+
+/** The tables of each database, by database id and table name. */
+export type KnownPlaces = ReadonlyMap<string, ReadonlyMap<string, KnownPlace>>
+
+/** Records per insert. */
+const SLICE = 1000
+
+/** Gives every table of every database a unique name. Names that are not valid in a schema are replaced. */
+export function placeDatabases(databases: ReadonlyMap<string, KnownDatabase>): KnownPlaces {
+  const places = new Map<string, ReadonlyMap<string, KnownPlace>>()
+  for (const [id, tables] of databases) {
+    const own = Object.entries(tables).map(([name, table], at) => {
+      const place = { name: `d${places.size}_${nameFault(name) === undefined ? name : `t${at}`}`, table }
+      const columns = table.columns.map((column, position) =>
+        nameFault(column.name) === undefined ? column.name : `c${position}`,
+      )
+      return [name, { ...place, columns }] as const
+    })
+    places.set(id, new Map(own))
+  }
+  return places
+}
+
+/** Opens a vault of all places and fills it. */
+export async function openKnown(
+  storage: StorageHandle,
+  places: KnownPlaces,
+  keeping: Keeping,
+): Promise<Queryable & LooseSession> {
+  const tables = [...places.values()].flatMap((own) => [...own.values()])
+  const schema: Record<string, Record<string, ColumnDefinition>> = {}
+  for (const [at, { name, columns, table }] of tables.entries()) {
+    const definitions = columns.map((column, position) => [
+      column,
+      definitionOf(table.columns[position]?.type ?? 'STRING', keeping, (at + position) % 2 === 0),
+    ])
+    schema[name] = Object.fromEntries(definitions)
+  }
+  const vault = await createVault({
+    id: 'known',
+    storage,
+    schema: defineSchema<SchemaDefinition>(schema),
+    keys: localKeys({ secret: TEST_SECRET }),
+  })
+  await vault.transaction(async (inside) => {
+    const session = asLoose(inside.as(OWNER))
+    for (const place of tables) await fill(session, place)
+  })
+  return asQueryable(vault.as(OWNER))
+}
+
+/** A session with the methods the tests of queries use. */
+export function asQueryable(session: unknown): Queryable & LooseSession {
+  return session as Queryable & LooseSession // The schema is made while the test runs, so the compiler knows no column of it.
+}
+
+function definitionOf(type: KnownTable['columns'][number]['type'], keeping: Keeping, isFound: boolean): ColumnDefinition {
+  const shown = { type, redaction: 'PLAIN_TEXT' } as const
+  return keeping === 'sealed' ? { ...shown, searchable: isFound } : { ...shown, encrypted: false, index: isFound }
+}
+
+async function fill(session: LooseSession, { name, columns, table }: KnownPlace): Promise<void> {
+  const records = table.rows.map((row): LooseRecord => {
+    const cells = row.map((value, at) => [columns[at] ?? '', withOffset(table.columns[at]?.type, value)])
+    return { fields: Object.fromEntries(cells) }
+  })
+  for (let from = 0; from < records.length; from += SLICE) await session.insert(name, records.slice(from, from + SLICE))
+}
+
+/** A known value as input of a vault. */
+function withOffset(type: string | undefined, value: KnownValue): KnownValue {
+  return type === 'DATETIME' && value !== null ? `${value}Z` : value
+}

@@ -1,0 +1,256 @@
+/** Random queries by the grammar, for the parser: random trees, random spellings of their texts, and random damage. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ColumnName, Expression, Literal, Operand } from '../../../src/core/expressions/ast.ts'
+import { lex } from '../../../src/core/expressions/lexer.ts'
+import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
+import { parseSelect } from '../../../src/core/sql/parse-select.ts'
+import { printSelect } from '../../../src/core/sql/print-select.ts'
+import type { FromTable, Join, Select, SelectItem } from '../../../src/core/sql/select.ts'
+import type { SeededRandom } from '../random/seeded-random.ts'
+
+/** A random tree in the form that the parser returns: flat AND and OR, names in lower case. Every position is 0. */
+export function randomSelect(random: SeededRandom): Select {
+  const depth = random.below(4)
+  return {
+    items: list(random, 3, () => randomItem(random)),
+    from: randomTable(random),
+    joins: random.chance(0.6) ? [] : list(random, 3, () => randomJoin(random)),
+    where: random.chance(0.2) ? undefined : randomCondition(random, depth),
+    limit: random.chance(0.7) ? undefined : random.below(100),
+    offset: random.chance(0.7) ? undefined : random.below(2 ** 40),
+  }
+}
+
+/** A random condition, at most so many levels deep. */
+export function randomCondition(random: SeededRandom, depth: number): Expression {
+  const roll = depth === 0 ? 1 : random()
+  if (roll < 0.25) return { kind: 'not', operand: randomCondition(random, depth - 1), at: 0 }
+  if (roll < 0.7) return randomChain(random, depth)
+  return randomPredicate(random)
+}
+
+/** The same query otherwise written: other blanks, comments and case, and marks that mean nothing. */
+export function dress(random: SeededRandom, text: string): string {
+  const pieces = lex(text).map(({ kind, text: piece }) => {
+    if (kind === 'text') return `'${piece.replaceAll("'", "''")}'`
+    if (kind === 'quoted') return `"${randomCase(random, piece).replaceAll('"', '""')}"`
+    return kind === 'word' ? randomCase(random, piece) : piece
+  })
+  return `${pieces.map((piece) => piece + random.pick(GAPS)).join('')}${random.pick(['', ' ;', ';;', ' -- end'])}`
+}
+
+/** A text with one to three things broken in it. */
+export function damage(random: SeededRandom, text: string): string {
+  let damaged = text
+  for (let blows = 1 + random.below(3); blows > 0; blows--) {
+    const from = random.below(damaged.length + 1)
+    const to = Math.min(damaged.length, from + random.below(8))
+    const middle = random.pick(['', damaged.slice(from, to).repeat(2), random.pick(SNIPPETS), ` ${random.pick(SNIPPETS)} `])
+    damaged = damaged.slice(0, from) + middle + damaged.slice(random.chance(0.5) ? from : to)
+  }
+  return damaged
+}
+
+/** Pieces of SQL and characters in a row that means nothing. */
+export function randomText(random: SeededRandom): string {
+  const length = random.below(40)
+  const blank = random.chance(0.5) ? ' ' : ''
+  const begin = random.chance(0.5) ? 'SELECT ' : ''
+  const character = () => String.fromCodePoint(Math.floor(random() ** 3 * 0x3000))
+  return begin + Array.from({ length }, () => (random.chance(0.8) ? random.pick(SNIPPETS) : character())).join(blank)
+}
+
+/** A tree without its places, for texts that differ in blanks alone. */
+export function withoutPlaces(tree: unknown): unknown {
+  if (Array.isArray(tree)) return tree.map(withoutPlaces)
+  if (typeof tree !== 'object' || tree === null) return tree
+  return Object.fromEntries(
+    Object.entries(tree).flatMap(([member, value]) => (member === 'at' ? [] : [[member, withoutPlaces(value)] as const])),
+  )
+}
+
+/** Throws unless a tree prints to a text that reads to the same tree, however that text is dressed. */
+export function assertRoundTrip(random: SeededRandom, tree: Select): void {
+  const text = printSelect(tree)
+  for (const spelling of [text, dress(random, text)]) {
+    const read = withoutPlaces(parseSelect(spelling))
+    if (isDeepStrictEqual(read, withoutPlaces(tree))) continue
+    throw new Error(`${spelling}\nreads to ${JSON.stringify(read)}\ninstead of ${JSON.stringify(tree)}`)
+  }
+}
+
+const SIMPLE_NAMES = ['a', 'b', 'c1', 'name', 'key', 'date', 'value', 'type', 'min', 'count', 'redaction', 't', '_x', 'text']
+const ODD_NAMES = ['order', 'select', 'hello world', 'a"b', "it's", '1st', 'ünï', '--', 'a.b', 'null', '%']
+const TEXTS = ['', 'x', "O'Brien", 'a"b', '%a_', '\\', '-- no', '/* no */', '日本', '🦆', ';', 'NULL', '2020-01-01', '\n\t']
+const NUMBERS = [
+  '0',
+  '1',
+  '-1',
+  '42',
+  '007',
+  '1.5',
+  '-.5',
+  '1.',
+  '1e3',
+  '-2.5E-7',
+  '9007199254740993',
+  '123456789012345678901234567890',
+]
+const GAPS = [' ', ' ', ' ', '  ', '\n', '\t ', ' /* c */ ', '/**/ ', ' -- c\n', ' /* a /* b */ c */ ', '\r\n', '\f\v']
+const SNIPPETS = [
+  ...[
+    'SELECT',
+    'FROM',
+    'WHERE',
+    'AND',
+    'OR',
+    'NOT',
+    'LIKE',
+    'ILIKE',
+    'IS',
+    'NULL',
+    'NOTNULL',
+    'TRUE',
+    'FALSE',
+    'JOIN',
+    'LEFT',
+    'FULL',
+  ],
+  ...[
+    'OUTER',
+    'INNER',
+    'ON',
+    'AS',
+    'LIMIT',
+    'OFFSET',
+    'COUNT',
+    'SUM(',
+    'REDACTION(',
+    'IN',
+    'BETWEEN',
+    'ORDER BY',
+    'GROUP BY',
+    'UNION',
+  ],
+  ...[
+    'DISTINCT',
+    'USING',
+    'CROSS',
+    'FOR',
+    'INTO',
+    'a',
+    'b',
+    't',
+    't.a',
+    '*',
+    '(',
+    ')',
+    ',',
+    '.',
+    ';',
+    '=',
+    '<',
+    '>',
+    '?',
+    '<=',
+    '<>',
+  ],
+  ...[
+    '-',
+    '+',
+    '||',
+    '::',
+    '--',
+    '/*',
+    '*/',
+    "'",
+    '"',
+    "'x'",
+    '"a"',
+    '""',
+    "''",
+    '0',
+    '1',
+    '-1',
+    '.5',
+    '1e3',
+    '1.',
+    '$1',
+    '[',
+    ']',
+    '\\',
+  ],
+]
+
+function list<Thing>(random: SeededRandom, most: number, make: () => Thing): readonly Thing[] {
+  return Array.from({ length: 1 + random.below(most) }, make)
+}
+
+function randomCase(random: SeededRandom, word: string): string {
+  return word.replace(/[a-z]/g, (letter) => (random.chance(0.3) ? letter.toUpperCase() : letter))
+}
+
+function randomItem(random: SeededRandom): SelectItem {
+  const at = 0
+  const column = randomColumn(random)
+  const alias = random.chance(0.6) ? undefined : random.pick([...SIMPLE_NAMES, ...ODD_NAMES])
+  const roll = random()
+  if (roll < 0.15) return { kind: 'star', table: random.chance(0.5) ? undefined : random.pick(SIMPLE_NAMES), at }
+  if (roll < 0.6) return { kind: 'value', column, alias, at }
+  if (roll < 0.75) return { kind: 'redaction', column, level: { kind: 'text', text: random.pick(TEXTS), at }, alias, at }
+  const name = random.pick(['avg', 'sum', 'count', 'min', 'max'] as const)
+  if (name === 'count' && random.chance(0.5)) return { kind: 'aggregate', name, column: undefined, alias, text: 'count(*)', at }
+  const written = column.table === undefined ? column.name : `${column.table}.${column.name}`
+  return { kind: 'aggregate', name, column, alias, text: `${name}(${written})`, at }
+}
+
+function randomTable(random: SeededRandom): FromTable {
+  const table = random.pick([...SIMPLE_NAMES, ...ODD_NAMES])
+  return { table, alias: random.chance(0.5) ? table : random.pick([...SIMPLE_NAMES, ...ODD_NAMES]), at: 0 }
+}
+
+function randomJoin(random: SeededRandom): Join {
+  const kind = random.pick(['inner', 'left', 'right', 'full'] as const)
+  return { kind, table: randomTable(random), on: randomCondition(random, 1), at: 0 }
+}
+
+function randomColumn(random: SeededRandom): ColumnName {
+  const table = random.chance(0.6) ? undefined : random.pick([...SIMPLE_NAMES, ...ODD_NAMES])
+  return { kind: 'column', table, name: random.pick([...SIMPLE_NAMES, ...ODD_NAMES]), at: 0 }
+}
+
+function randomLiteral(random: SeededRandom): Literal {
+  const roll = random()
+  if (roll < 0.1) return { kind: 'null', at: 0 }
+  if (roll < 0.2) return { kind: 'boolean', value: random.chance(0.5), at: 0 }
+  return roll < 0.6 ? { kind: 'text', text: random.pick(TEXTS), at: 0 } : { kind: 'number', text: random.pick(NUMBERS), at: 0 }
+}
+
+function randomOperand(random: SeededRandom): Operand {
+  return random.chance(0.6) ? randomColumn(random) : randomLiteral(random)
+}
+
+/** An operand for the place after an operator, where beside a column a name in double quotes would be a text. */
+function randomRight(random: SeededRandom, left: Operand): Operand {
+  const right = randomOperand(random)
+  const isMistakable = left.kind === 'column' && right.kind === 'column' && right.table === undefined
+  const isBare = right.kind === 'column' && SIMPLE_NAMES.includes(right.name) && !RESERVED_WORDS.has(right.name)
+  return isMistakable && !isBare ? randomLiteral(random) : right
+}
+
+function randomChain(random: SeededRandom, depth: number): Expression {
+  const kind = random.pick(['and', 'or'] as const)
+  const operands = [0, ...list(random, 3, () => 0)].map(() => randomCondition(random, depth - 1))
+  return { kind, operands: operands.flatMap((operand) => (operand.kind === kind ? operand.operands : [operand])), at: 0 }
+}
+
+function randomPredicate(random: SeededRandom): Expression {
+  const left = randomOperand(random)
+  const right = randomRight(random, left)
+  const roll = random()
+  if (roll < 0.05) return { kind: 'truth', truth: random.chance(0.3) ? undefined : random.chance(0.5), at: 0 }
+  if (roll < 0.2) return { kind: 'isNull', operand: left, at: 0 }
+  if (roll < 0.3) return { kind: 'hasKey', operand: left, key: right, at: 0 }
+  if (roll < 0.5) return { kind: 'like', ignoresCase: random.chance(0.5), left, right, at: 0 }
+  return { kind: 'compare', operator: random.pick(['=', '<', '>'] as const), left, right, at: 0 }
+}

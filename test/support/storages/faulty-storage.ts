@@ -1,0 +1,105 @@
+/** A storage whose calls fail on demand, inside transactions too. */
+import type { PhysicalTable, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+
+/** One call: the method of the port, or the begin or commit of a transaction. */
+export interface Call {
+  readonly method: Exclude<keyof Storage, 'transaction'> | 'begin' | 'commit' | 'committed'
+  /** The table of the call; undefined if it has none. */
+  readonly table: string | undefined
+}
+
+/** Returns the error to throw instead of making the call; undefined makes the call. The error of `committed` comes after the commit. */
+export type FaultOf = (call: Call) => Error | undefined
+
+/** A storage and its faults. */
+export interface FaultyStorage {
+  readonly storage: StorageHandle
+  /** Sets the faults from now on. Initially nothing fails. */
+  fail(faultOf: FaultOf): void
+  /** Removes the faults. */
+  mend(): void
+  /** Every row of every prepared table, read without faults. */
+  dump(): Promise<Map<string, readonly Row[]>>
+}
+
+/** Wraps a storage. */
+export function faultyStorage(sound: StorageHandle): FaultyStorage {
+  let faultOf: FaultOf = () => undefined
+  const tables = new Set<string>()
+
+  function assertSound(method: Call['method'], table?: string): void {
+    const fault = faultOf({ method, table })
+    if (fault !== undefined) throw fault
+  }
+
+  function wrap(inner: Storage): Storage {
+    return {
+      async prepare(definitions: readonly PhysicalTable[]) {
+        assertSound('prepare')
+        await inner.prepare(definitions)
+        for (const { name } of definitions) tables.add(name)
+      },
+      async reserveIds(table, count) {
+        assertSound('reserveIds', table)
+        return inner.reserveIds(table, count)
+      },
+      async insert(table, rows) {
+        assertSound('insert', table)
+        return inner.insert(table, rows)
+      },
+      async get(table, ids) {
+        assertSound('get', table)
+        return inner.get(table, ids)
+      },
+      async find(table, filter, page) {
+        assertSound('find', table)
+        return inner.find(table, filter, page)
+      },
+      async update(table, patches) {
+        assertSound('update', table)
+        return inner.update(table, patches)
+      },
+      async delete(table, doomed) {
+        assertSound('delete', table)
+        return inner.delete(table, doomed)
+      },
+      async measure(table, filter, measures) {
+        assertSound('measure', table)
+        return inner.measure(table, filter, measures)
+      },
+      async transaction(work) {
+        assertSound('begin')
+        const answer = await inner.transaction(async (within) => {
+          const found = await work(wrap(within))
+          assertSound('commit')
+          return found
+        })
+        assertSound('committed')
+        return answer
+      },
+    }
+  }
+
+  const handle = {
+    ...wrap(sound),
+    transactions: sound.transactions,
+    joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),
+    close: () => sound.close(),
+  }
+  return {
+    storage: handle,
+    fail(faults) {
+      faultOf = faults
+    },
+    mend() {
+      faultOf = () => undefined
+    },
+    async dump() {
+      const found = new Map<string, readonly Row[]>()
+      for (const table of [...tables].sort()) {
+        found.set(table, await sound.find(table, { kind: 'every' }, { order: 'up', limit: 100_000 }))
+      }
+      return found
+    },
+  }
+}

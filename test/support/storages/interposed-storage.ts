@@ -1,0 +1,60 @@
+/** A storage that runs other work before one of its calls, inside transactions too, as a faster concurrent caller would. */
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+
+/** A call that other work can precede: the begin of a transaction, or a change of rows. */
+export interface Moment {
+  readonly method: 'begin' | 'update' | 'delete'
+  /** The table of the call; undefined if it has none. */
+  readonly table: string | undefined
+}
+
+/** Work that is done once. */
+export interface Interposed {
+  isDue(moment: Moment): boolean
+  work(): Promise<void>
+}
+
+/** A storage, and a way to run work before its calls. */
+export interface InterposedStorage {
+  readonly storage: StorageHandle
+  /** Does the work once, before the first call for which it is due. Returns a function that says whether it was done. */
+  interpose(interposed: Interposed): () => boolean
+}
+
+/** Wraps a storage. */
+export function interposedStorage(sound: StorageHandle): InterposedStorage {
+  let waiting: Interposed | undefined
+
+  async function before(method: Moment['method'], table?: string): Promise<void> {
+    const due = waiting
+    if (due?.isDue({ method, table }) !== true) return
+    waiting = undefined
+    await due.work()
+  }
+
+  function wrap(inner: Storage): Storage {
+    return {
+      ...inner,
+      async update(table, patches) {
+        await before('update', table)
+        return inner.update(table, patches)
+      },
+      async delete(table, doomed) {
+        await before('delete', table)
+        return inner.delete(table, doomed)
+      },
+      async transaction(work) {
+        await before('begin')
+        return inner.transaction((within) => work(wrap(within)))
+      },
+    }
+  }
+
+  return {
+    storage: { ...sound, ...wrap(sound) },
+    interpose(interposed) {
+      waiting = interposed
+      return () => waiting !== interposed
+    },
+  }
+}

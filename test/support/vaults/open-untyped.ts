@@ -1,0 +1,148 @@
+/** Opens vaults whose schema is made at run time, with a clock and entropy that the test controls. */
+import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import type { Entropy } from '../../../src/core/ports/entropy.ts'
+import type { KeyRing } from '../../../src/core/ports/keys.ts'
+import type { Log } from '../../../src/core/ports/log.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Tracing } from '../../../src/core/ports/tracing.ts'
+import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
+import type { Vault } from '../../../src/core/vault/vault.ts'
+import { openVault } from '../../../src/core/vault/vault.ts'
+import { defineSchema } from '../../../src/index.ts'
+import { SYSTEM_PORTS } from './system-ports.ts'
+import { OWNER, TEST_SECRET } from './test-vault.ts'
+
+/** Columns to texts or values. */
+export type Cells = Readonly<Record<string, unknown>>
+
+/** A record to insert. */
+export interface LooseRecord {
+  readonly fields: Cells
+  readonly tokens?: Cells
+}
+
+/** A stored record with the tokens it was asked for. */
+export interface LooseStored {
+  readonly id: string
+  readonly tokens: Readonly<Record<string, string>>
+}
+
+/** A session without types, as a JavaScript caller sees it. */
+export interface LooseSession {
+  insert(table: string, records: readonly LooseRecord[], options?: Cells): Promise<{ records: LooseStored[] }>
+  update(table: string, id: string, change: LooseRecord, options?: Cells): Promise<LooseStored>
+  get(
+    table: string,
+    options?: Cells,
+  ): Promise<{ records: { id: string; fields: Cells; tokens: Readonly<Record<string, string>> }[] }>
+  getOne(
+    table: string,
+    id: string,
+    options?: Cells,
+  ): Promise<{ id: string; fields: Cells; tokens: Readonly<Record<string, string>> }>
+  delete(table: string, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
+  detokenize(
+    parameters: readonly Cells[],
+    options?: Cells,
+  ): Promise<{ records: { token: string; valueType: string; value: string; error?: string }[] }>
+  tokenize(parameters: readonly unknown[]): Promise<{ records: { token: string }[] }>
+  getByTokens(
+    tokens: readonly unknown[],
+    options?: Cells,
+  ): Promise<{ records: { token: string; id?: string; table?: string; fields: Cells; error?: string }[] }>
+}
+
+/** A vault under test, and its parts. */
+export interface LooseVault {
+  readonly vault: Vault
+  readonly session: LooseSession
+  readonly storage: StorageHandle
+  readonly ring: KeyRing
+  /** The vault's clock in milliseconds. The test moves it. */
+  readonly clock: { ms: number }
+}
+
+/** Options; each has a default. */
+export interface LooseOptions {
+  readonly id?: string
+  readonly secret?: string
+  readonly entropy?: Entropy
+  readonly clock?: { ms: number }
+  readonly policy?: PolicyDefinition
+  readonly audit?: 'on' | 'off'
+  readonly log?: Log
+  readonly tracing?: Tracing
+}
+
+/** Start of every fixed clock, in milliseconds since 1970. */
+export const START_MS = Date.UTC(2026, 0, 31, 12)
+
+/** Opens a vault of these tables, with a session of the owner, who may do everything. */
+export async function openLoose(
+  storage: StorageHandle,
+  tables: SchemaDefinition,
+  options: LooseOptions = {},
+): Promise<LooseVault> {
+  const { id = 'v1', secret = TEST_SECRET, entropy = systemEntropy, clock = { ms: START_MS }, ...others } = options
+  const rings: KeyRing[] = []
+  const vault = await openVault({
+    ...SYSTEM_PORTS,
+    ...others,
+    id,
+    storage,
+    entropy,
+    schema: defineSchema(tables),
+    keys: localKeys({ secret }),
+    clock: { now: () => BigInt(clock.ms) * 1_000_000n },
+    engine: {
+      createRing(vaultId, roots) {
+        const ring = keyEngine.createRing(vaultId, roots)
+        rings.push(ring)
+        return ring
+      },
+    },
+  })
+  const ring = rings.at(-1)
+  if (ring === undefined) throw new Error('the vault opened without keys')
+  return { vault, session: asLoose(vault.as(OWNER)), storage, ring, clock }
+}
+
+/** A typed session as an untyped one. */
+export function asLoose(session: unknown): LooseSession {
+  return session as LooseSession // The tests pass invalid calls on purpose; the vault must reject them.
+}
+
+/** Inserts one record. Returns it with its tokens. */
+export async function insertOne(
+  session: LooseSession,
+  table: string,
+  fields: Cells,
+  more: { readonly tokens?: Cells; readonly options?: Cells } = {},
+): Promise<LooseStored> {
+  const record = more.tokens === undefined ? { fields } : { fields, tokens: more.tokens }
+  const { records } = await session.insert(table, [record], { tokenization: true, ...more.options })
+  const [stored] = records
+  if (stored === undefined) throw new Error('the insert returned no record')
+  return stored
+}
+
+/** The values of tokens; undefined for a token that does not exist. */
+export async function valuesOf(session: LooseSession, tokens: readonly (string | undefined)[]): Promise<(string | undefined)[]> {
+  const answer = await session
+    .detokenize(
+      tokens.map((token) => ({ token: token ?? '', redaction: 'PLAIN_TEXT' })),
+      { continueOnError: true },
+    )
+    .catch((error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'not_found') return undefined
+      throw error
+    })
+  return tokens.map((_, index) => {
+    const record = answer?.records[index]
+    if (record?.error !== undefined && record.error !== 'Token Not Found') throw new Error(record.error)
+    return record === undefined || record.valueType === 'NONE' ? undefined : record.value
+  })
+}
