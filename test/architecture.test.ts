@@ -23,20 +23,20 @@ describe('the repository', () => {
 
 /** A small repository that breaks no rule. Each violation below is added to it. */
 const SAMPLE: Readonly<Record<string, string>> = {
-  'src/index.ts': `/** The main entry point. */\nexport { createVault } from '../src/create-vault.ts'\nexport type { Key } from '../src/core/ports/keys.ts'`,
-  'src/create-vault.ts': `/** Composes. */\nimport { vault } from '../src/core/vault/vault.ts'\nimport { ring } from './adapters/keys/ring.ts'\n/** Makes a vault. */\nexport const createVault = () => vault(ring)`,
+  'src/index.ts': `/** The main entry point. */\nexport { createVault } from './create-vault.ts'\nexport type { Key } from './core/ports/keys.ts'`,
+  'src/create-vault.ts': `/** Composes. */\nimport { vault } from './core/vault.ts'\nimport { ring } from './adapters/keys/ring.ts'\n/** Makes a vault. */\nexport const createVault = () => vault(ring)`,
   'src/core/errors.ts': `/** Errors. */\nexport class VaultError extends Error {}`,
   'src/core/ports/keys.ts': `/** Keys. */\n/** A key. */\nexport interface Key { open(): Promise<void> }`,
   'src/core/values/text.ts': `/** Text. */\nimport { z } from 'zod'\nexport const text = z.string()`,
   'src/core/tokens/coin.ts': `/** Coins. */\nexport const coin = 1`,
   'src/core/sealing/open.ts': `/** Opens. */\nexport const open = 1`,
   'src/core/schema/table.ts': `/** Tables. */\nimport { text } from '../values/text.ts'\nexport const table = text`,
-  'src/core/barrier/reveal.ts': `/** Reveals. */\nimport { open } from '../src/core/sealing/open.ts'\nexport const reveal = open`,
+  'src/core/barrier/reveal.ts': `/** Reveals. */\nimport { open } from '../sealing/open.ts'\nexport const reveal = open`,
   'src/core/operations/context.ts': `/** Context. */\nexport const context = 1`,
-  'src/core/operations/get.ts': `/** Gets. */\nimport { context } from './context.ts'\nimport { reveal } from '../src/core/barrier/reveal.ts'\nexport const get = async () => [context, await reveal]`,
-  'src/core/operations/insert.ts': `/** Inserts. */\nimport type { Key } from '../src/core/ports/keys.ts'\nexport const insert = async (key: Key) => key`,
+  'src/core/operations/get.ts': `/** Gets. */\nimport { context } from './context.ts'\nimport { reveal } from '../barrier/reveal.ts'\nexport const get = async () => [context, await reveal]`,
+  'src/core/operations/insert.ts': `/** Inserts. */\nimport type { Key } from '../ports/keys.ts'\nexport const insert = async (key: Key) => key`,
   'src/core/vault.ts': `/** The vault. */\nimport { get } from './operations/get.ts'\nexport const vault = get`,
-  'src/adapters/sql/body.ts': `/** SQL. */\nimport { VaultError } from '../src/core/errors.ts'\nimport { sql } from 'kysely'\nexport const body = [sql, VaultError]`,
+  'src/adapters/sql/body.ts': `/** SQL. */\nimport { VaultError } from '../../core/errors.ts'\nimport { sql } from 'kysely'\nexport const body = [sql, VaultError]`,
   'src/adapters/sqlite/index.ts': `/** SQLite. */\nimport { body } from '../sql/body.ts'\n/** A storage. */\nexport const sqliteStorage = body`,
   'src/adapters/memory/storage.ts': `/** Memory. */\nexport const storage = 1`,
   'src/adapters/keys/ring.ts': `/** The ring. */\nimport { randomBytes } from 'node:crypto'\nexport const ring = randomBytes`,
@@ -206,7 +206,7 @@ const VIOLATIONS: readonly Violation[] = [
   [
     'private files',
     'src/core/operations/get.ts',
-    `/** A. */\nexport { open as get } from '../src/core/sealing/open.ts'`,
+    `/** A. */\nexport { open as get } from '../sealing/open.ts'`,
     'src/core/operations/get.ts imports src/core/sealing/open.ts; only src/core/barrier/reveal.ts may',
   ],
   [
@@ -224,13 +224,13 @@ const VIOLATIONS: readonly Violation[] = [
   [
     'http',
     'src/http/route.ts',
-    `/** A. */\nimport { VaultError } from '../src/core/errors.ts'`,
+    `/** A. */\nimport { VaultError } from '../core/errors.ts'`,
     'src/http/route.ts imports src/core/errors.ts; http imports only src/index.ts, as any user does',
   ],
   [
     'composition root',
     'src/create-vault.ts',
-    `/** A. */\n/** B. */\nexport { storage as createVault } from '../src/core/ports/storage.ts'`,
+    `/** A. */\n/** B. */\nexport { storage as createVault } from './adapters/memory/storage.ts'`,
     'src/create-vault.ts imports src/adapters/memory/storage.ts; it only connects the default keys and system ports to core',
   ],
   ['async', 'src/core/values/a.ts', '/** A. */\nexport const a = async () => 1', asynchronous('src/core/values/a.ts', 'async')],
@@ -285,13 +285,13 @@ const VIOLATIONS: readonly Violation[] = [
   [
     'public docs',
     'src/core/ports/keys.ts',
-    `/** A. */\nimport '../src/core/errors.ts'\nexport interface Key {}`,
+    `/** A. */\nimport '../errors.ts'\nexport interface Key {}`,
     'src/core/ports/keys.ts declares Key without a doc comment, and src/index.ts exports it',
   ],
   [
     'audit verifier',
     'src/audit-verifier/a.ts',
-    `/** A. */\nimport { storage } from '../src/core/ports/storage.ts'\nexport const a = storage`,
+    `/** A. */\nimport { storage } from '../adapters/memory/storage.ts'\nexport const a = storage`,
     'src/audit-verifier/a.ts imports src/adapters/memory/storage.ts; the audit verifier runs without a vault',
   ],
   ['public docs', 'src/create-vault.ts', '/** A. */', 'src/index.ts exports createVault, which no file declares'],
@@ -317,7 +317,7 @@ describe('module rules', () => {
   })
 
   it('report an import of the composition root by another file than the main entry point', () => {
-    const text = `/** A. */\nimport { createVault } from '../src/create-vault.ts'\nexport const route = createVault`
+    const text = `/** A. */\nimport { createVault } from '../create-vault.ts'\nexport const route = createVault`
     expect(inspectModules(new Map(Object.entries({ ...SAMPLE, 'src/http/route.ts': text })), SAMPLE_ENTRY_POINTS)).toContain(
       'src/http/route.ts imports src/create-vault.ts; only src/index.ts re-exports it',
     )

@@ -3,10 +3,10 @@ import { type IsName, UNKNOWN_NAME } from '../errors.ts'
 
 /**
  * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the
- * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. A list: unchanged if it is one
+ * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. `omitted`: not recorded. A list: unchanged if it is one
  * of these words. An object: member by member, also for each item of a list.
  */
-export type RecordedShape = 'value' | 'name' | 'columns' | 'flag' | 'number' | readonly string[] | Members
+export type RecordedShape = 'value' | 'name' | 'columns' | 'flag' | 'number' | 'omitted' | readonly string[] | Members
 
 /** The members that are recorded. */
 export interface Members {
@@ -26,6 +26,7 @@ export function recordShape(given: unknown, shape: RecordedShape, isName: IsName
 }
 
 function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
+  if (shape === 'omitted') return REPLACED
   if (shape === 'value') return isList(part) ? foldList(part, always, () => REPLACED) : REPLACED
   if (shape === 'flag') return typeof part === 'boolean' ? part : REPLACED
   if (shape === 'number') return Number.isSafeInteger(part) ? part : REPLACED
@@ -45,6 +46,7 @@ function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
   if (!isPlain(part)) return REPLACED
   return foldMembers(part, (name, value) => {
     const memberShape = Object.hasOwn(shape, name) ? shape[name] : undefined
+    if (memberShape === 'omitted') return undefined
     return memberShape === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, memberShape, isName)]
   })
 }
@@ -58,10 +60,11 @@ function isKnown(name: unknown, isName: IsName): boolean {
   return typeof name === 'string' && isName(name)
 }
 
-/** Replaces the members of an object, in order. Members that are undefined are left out. */
-function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown]): object {
+/** Replaces the members of an object, in order. Members that are undefined, before or after, are left out. */
+function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown] | undefined): object {
   const members = Object.entries(part).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(members.slice(0, MAX_MEMBERS).map(([name, value]) => foldMember(name, value)))
+  const folded = members.slice(0, MAX_MEMBERS).map(([name, value]) => foldMember(name, value))
+  return Object.fromEntries(folded.filter((entry) => entry !== undefined))
 }
 
 /** Returns one entry for each run of equal neighbors, with their count if there is more than one. */

@@ -35,7 +35,7 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   action: 'LIST_EVENTS',
   resourceType: 'VAULT',
   verb: 'List events',
-  recorded: {},
+  recorded: { query: 'omitted' },
   parse: ({ query }) => parseEventQuery(query),
   async execute(context, query) {
     if (!context.access.mayAudit) throw forbidden(context.caller, 'AUDIT')

@@ -135,7 +135,7 @@ onEachStorage('drawing tokens', (engine) => {
     await expect(refused).rejects.toMatchObject({
       code: 'tokens_exhausted',
       grpcCode: 8,
-      message: expect.stringContaining('exhausted'),
+      message: expect.stringContaining('No unused token'),
       details: [{ table: 'codes', column: 'code' }],
     })
     expect((await vault.session.get('codes')).records).toEqual([])

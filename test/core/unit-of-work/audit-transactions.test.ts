@@ -34,8 +34,8 @@ async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise
 }
 
 /** What `doAll` leaves where it is committed, and where it is rolled back. */
-const TOLD = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 The']
-const TOLD_UNDONE = ['INSERT 500 Undone:', 'GET 200 ', 'UPDATE 500 Undone:', 'INSERT 422 Insert', 'GET 401 The']
+const TOLD = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 Get']
+const TOLD_UNDONE = ['INSERT 500 Rolled', 'GET 200 ', 'UPDATE 500 Rolled', 'INSERT 422 Insert', 'GET 401 Get']
 
 /** Action, status and first word of the message of each event, by time. */
 async function toldBy(vault: Vault<Clients>): Promise<string[]> {
@@ -93,7 +93,7 @@ onEachStorage('events of a transaction', (engine) => {
       await insertClient(inside.as(OWNER), 'a@acme.example')
     })
     await expect(work).rejects.toMatchObject({ code: 'conflict' })
-    expect((await toldBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Undone:'])
+    expect((await toldBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Rolled'])
   })
 })
 

@@ -1,0 +1,113 @@
+/** The recorded input of an operation: its shape, never a value. */
+import { describe, expect, it } from 'vitest'
+import { type RecordedShape, recordShape } from '../../../src/core/audit/record-shape.ts'
+import { OPERATIONS } from '../../../src/core/operations/operations.ts'
+import { randomFor } from '../../support/random/seeded-random.ts'
+
+const NAMES = new Set(['people', 'name', 'email', 'ssn'])
+const isName = (text: string): boolean => NAMES.has(text)
+const SHAPE: RecordedShape = {
+  ...Object.assign({}, OPERATIONS.get.recorded),
+  ...Object.assign({}, OPERATIONS.insert.recorded),
+  records: { fields: 'columns', tokens: 'columns', token: 'value', redaction: ['MASKED', 'PLAIN_TEXT'] },
+  hidden: 'omitted',
+}
+const recorded = (input: unknown): unknown => JSON.parse(recordShape(input, SHAPE, isName))
+
+describe('a recorded input', () => {
+  it('keeps choices and replaces values', () => {
+    const records = [{ fields: { name: 'Ann', email: null }, tokens: { name: 'tok' } }]
+    expect(recorded({ table: 'people', records, tokenization: true, byot: 'ENABLE', upsert: 'email' })).toEqual({
+      table: 'people',
+      records: [{ fields: { name: '*REDACTED*', email: '*REDACTED*' }, tokens: { name: '*REDACTED*' } }],
+      tokenization: true,
+      byot: 'ENABLE',
+      upsert: 'email',
+    })
+  })
+
+  it('merges equal neighbors and counts them', () => {
+    const one = { fields: { name: 'a' } }
+    const other = { fields: { name: 'a', ssn: 'b' } }
+    expect(recorded({ records: [one, { fields: { name: 'b' } }, one, other, one] })).toEqual({
+      records: [
+        { fields: { name: '*REDACTED*' }, times: 3 },
+        { fields: { name: '*REDACTED*', ssn: '*REDACTED*' } },
+        { fields: { name: '*REDACTED*' } },
+      ],
+    })
+  })
+
+  it('counts lists of values and keeps lists of names', () => {
+    expect(recorded({ ids: ['a', 'b', 'c'], fields: ['name', 'email', 'nobody'] })).toEqual({
+      ids: [{ each: '*REDACTED*', times: 3 }],
+      fields: ['name', 'email', '*REDACTED*'],
+    })
+  })
+
+  it('keeps different choices apart', () => {
+    const records = ['MASKED', 'MASKED', 'PLAIN_TEXT'].map((redaction, index) => ({ token: `t${index}`, redaction }))
+    expect(recorded({ records })).toEqual({
+      records: [
+        { token: '*REDACTED*', redaction: 'MASKED', times: 2 },
+        { token: '*REDACTED*', redaction: 'PLAIN_TEXT' },
+      ],
+    })
+  })
+
+  it('keeps a hundred different entries and counts the rest', () => {
+    const records = Array.from({ length: 250 }, (_, index) => ({ fields: index % 2 === 0 ? { name: 1 } : { ssn: 1 } }))
+    const kept = recorded({ records })
+    expect(kept).toMatchObject({ records: expect.arrayContaining([{ more: 150 }]) })
+  })
+
+  it('leaves out members that are undefined or omitted', () => {
+    expect(recorded({ upsert: undefined, tokenization: false, hidden: 'x' })).toEqual({ tokenization: false })
+  })
+})
+
+describe('a recorded input never holds', () => {
+  const SECRET = 'hunter2'
+  it.each<[string, unknown]>([
+    ['a value in a choice', { redaction: SECRET, tokenization: SECRET, limit: SECRET }],
+    ['a value as a member', { [SECRET]: 1, records: [{ fields: { [SECRET]: 1 } }] }],
+    ['a value as a table or column', { table: SECRET, columnName: SECRET, fields: [SECRET] }],
+    ['a value inside a column', { records: [{ fields: { name: { [SECRET]: [SECRET] } } }] }],
+    ['a value as a record', { records: [SECRET, [SECRET]] }],
+    ['a value as the body', SECRET],
+    ['values in place of fields', { records: [{ fields: SECRET }], ids: SECRET }],
+  ])('%s', (_what, body) => {
+    expect(JSON.stringify(recorded(body))).not.toContain(SECRET)
+  })
+
+  it('a number that is no integer', () => {
+    expect(recorded({ limit: 4111.5, offset: Number.NaN })).toEqual({ limit: '*REDACTED*', offset: '*REDACTED*' })
+  })
+
+  it('a text of 2,000 random inputs, each of them a secret', () => {
+    const random = randomFor('record-shape')
+    const members = ['records', 'fields', 'tokens', 'table', 'redaction', 'value', 'ids', 'more', 'name', 'orderBy']
+    const body = (depth: number): unknown => {
+      const kind = Math.floor(random() * (depth > 5 ? 2 : 4))
+      if (kind === 0) return `${SECRET}${random()}`
+      if (kind === 1) return null
+      const parts = Array.from({ length: Math.floor(random() * 4) }, () => body(depth + 1))
+      if (kind === 2) return parts
+      return Object.fromEntries(
+        parts.map((part) => [random() < 0.1 ? SECRET : members[Math.floor(random() * members.length)], part]),
+      )
+    }
+    for (let round = 0; round < 2000; round++) expect(recordShape(body(0), SHAPE, isName)).not.toContain(SECRET)
+  })
+
+  it('more than a bounded part of an input that holds itself', () => {
+    const body: Record<string, unknown> = {}
+    body.records = [body]
+    expect(JSON.stringify(recorded(body)).length).toBeLessThan(1000)
+  })
+
+  it('a polluted prototype', () => {
+    expect(recorded(JSON.parse('{"__proto__":{"polluted":true},"records":[{"fields":{"__proto__":1}}]}'))).toBeDefined()
+    expect({}).not.toHaveProperty('polluted')
+  })
+})
