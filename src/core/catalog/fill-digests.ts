@@ -2,11 +2,12 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
 import { columnValues } from '../barrier/reveal.ts'
-import { isVaultError } from '../errors.ts'
+import { isVaultError, VaultError } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
+import { retry } from '../util/retry.ts'
 
 /** The column to fill, and the error for records that hold equal values of a unique one. */
 export interface DigestsToFill {
@@ -14,6 +15,11 @@ export interface DigestsToFill {
   readonly column: Column
   equalValues(): Error
 }
+
+/** Times the rows of a page are read again because others keep changing them. */
+const MAX_ATTEMPTS = 1000
+/** Thrown to read rows again that changed between reading and writing. */
+const CHANGED = new Error('rows changed between reading and writing them')
 
 /** The digest of each of some rows; undefined for a row without a value. */
 type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
@@ -46,12 +52,18 @@ async function patchPage(
   { name, rows, digestsOf }: { readonly name: string; readonly rows: readonly Row[]; readonly digestsOf: DigestsOf },
 ): Promise<void> {
   let pending = rows
-  while (pending.length > 0) {
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === CHANGED,
+    exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
+  }
+  await retry(policy, async () => {
     const digests = digestsOf(pending)
     const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))
     const isPatched = await storage.update(table.physical.name, patches)
     const changed = pending.flatMap(({ id }, index) => (isPatched[index] === true ? [] : [id]))
     const again = await storage.get(table.physical.name, changed)
     pending = again.filter((row) => row !== undefined)
-  }
+    if (pending.length > 0) throw CHANGED
+  })
 }

@@ -7,16 +7,19 @@ import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { Need, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
-import { deleteEveryRow, deleteRows } from '../records/record-store.ts'
+import { deleteEveryRow, deleteRows, STALE } from '../records/record-store.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
+import { retry } from '../util/retry.ts'
 
 /** Means every record of a table, in place of a list of ids. */
 export const ALL = '*'
 
 /** Rows that one step of a filtered '*' deletes. */
 const SLICE = 1000
+/** Times rows are read again because others keep changing them. */
+const MAX_ATTEMPTS = 1000
 
 /** A record is deleted whole, so every column of it must be granted. */
 function needOf(table: Table): Need {
@@ -133,7 +136,15 @@ async function lockRows(
   const need = needOf(access.table)
   const locked: number[] = []
   let pending = rows
-  while (pending.length > 0) {
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === STALE,
+    exhausted: () =>
+      fault('aborted', {
+        table: access.table.name,
+      })`The records of table ${access.table.name} changed concurrently in every attempt. Retry.`,
+  }
+  await retry(policy, async () => {
     const accesses = evaluateAccess(barrier, access, pending)
     const visible = pending.filter((_, index) => accesses[index]?.meets(need) === true)
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
@@ -142,6 +153,7 @@ async function lockRows(
     const changed = visible.flatMap(({ id }, index) => (isLocked[index] === true ? [] : [id]))
     const again = changed.length === 0 ? [] : await storage.get(name, changed)
     pending = again.filter((row) => row !== undefined)
-  }
+    if (pending.length > 0) throw STALE
+  })
   return locked
 }

@@ -1,14 +1,21 @@
 /** The recorded input of an operation: its shape, never a value. */
 import { describe, expect, it } from 'vitest'
 import { type RecordedShape, recordShape } from '../../../src/core/audit/record-shape.ts'
-import { OPERATIONS } from '../../../src/core/operations/operations.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 
 const NAMES = new Set(['people', 'name', 'email', 'ssn'])
 const isName = (text: string): boolean => NAMES.has(text)
 const SHAPE: RecordedShape = {
-  ...Object.assign({}, OPERATIONS.get.recorded),
-  ...Object.assign({}, OPERATIONS.insert.recorded),
+  table: 'name',
+  ids: 'value',
+  fields: 'columns',
+  columnName: 'name',
+  redaction: ['MASKED', 'PLAIN_TEXT'],
+  tokenization: 'flag',
+  limit: 'number',
+  offset: 'number',
+  upsert: 'name',
+  byot: ['DISABLE', 'ENABLE'],
   records: { fields: 'columns', tokens: 'columns', token: 'value', redaction: ['MASKED', 'PLAIN_TEXT'] },
   hidden: 'omitted',
 }

@@ -15,7 +15,7 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
 
 const CHANGED_MIND = new Error('changed my mind')
-const UNDONE = 'Undone: the transaction it was part of was rolled back.'
+const UNDONE = 'Rolled back with its transaction.'
 
 async function insertClient(session: ClientSession, email: string): Promise<string> {
   const { records } = await session.insert('clients', [{ fields: { name: 'n', email } }])
