@@ -9,7 +9,7 @@ export const DOORS: Readonly<Record<string, string>> = {
   './keys': 'src/adapters/keys/index.ts',
   './opentelemetry': 'src/adapters/opentelemetry/index.ts',
   './audit-verifier': 'src/audit-verifier/index.ts',
-  './adapter-contract': 'src/adapters/contract/index.ts',
+  './storage-conformance': 'src/adapters/conformance/index.ts',
 }
 
 /** The name of a door's built files: `./sqlite` is built as `dist/sqlite.js`, the door `.` as `dist/index.js`. */

@@ -38,7 +38,12 @@ export const REGISTRY = 'src/core/operations/operations.ts'
 export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 
 /** Other adapters an adapter may import. */
-export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = { sqlite: ['sql'], postgres: ['sql'] }
+export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
+  memory: ['errors'],
+  sql: ['errors'],
+  sqlite: ['sql', 'errors'],
+  postgres: ['sql', 'errors'],
+}
 
 /** The one file that puts the default engines into core's vault, and what it may import. */
 export const COMPOSITION_ROOT = 'src/create-vault.ts'
@@ -58,8 +63,8 @@ const MACHINE = ['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:
 /** Packages each place may import; the longest matching place counts, and a place without a line may import none. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core': ['re2js', 'uuid', 'zod'],
-  'src/adapters/sql': ['kysely'],
-  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:async_hooks', 'node:fs', 'node:timers/promises'],
+  'src/adapters/sql': ['kysely', 'node:async_hooks'],
+  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:timers/promises'],
   'src/adapters/postgres': ['kysely', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,

@@ -1,7 +1,7 @@
 /** Runs the storage exam on one adapter, one test per case. */
 
 import { describe, test } from 'vitest'
-import { type StorageUnderTest, storageCases } from '../../src/adapters/contract/index.ts'
+import { type StorageUnderTest, storageCases } from '../../src/adapters/conformance/index.ts'
 
 /** An adapter on trial that may have something to clear away when its case is over. */
 export interface DisposableStorage extends StorageUnderTest {

@@ -1,6 +1,6 @@
 /** AES-256 over whole blocks: the one primitive that everything keyed here stands on. */
 import { createCipheriv } from 'node:crypto'
-import { REGION, useEngine } from './engine.ts'
+import { REGION, useEngine } from './wasm.ts'
 
 /** Encrypts each 16-byte block of its input by itself. One live cipher serves every call: a call costs half a microsecond. */
 export interface BlockCipher {

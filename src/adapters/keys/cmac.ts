@@ -3,7 +3,7 @@ import { type Cipheriv, createCipheriv } from 'node:crypto'
 import { DIGEST_BYTES } from '../../core/ports/keys.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
-import { REGION, useEngine } from './engine.ts'
+import { REGION, useEngine } from './wasm.ts'
 
 const BLOCK = 16
 /** Blocks of the longest input that goes by lanes: each block is one more AES call for all. */

@@ -1,6 +1,6 @@
 /** AES-256-GCM of short messages under one key: one AES call for the counter blocks of all, the rest in the engine. */
 import { type Slab, slabStart } from '../../core/util/slab.ts'
-import { type Engine, MOST_LANES, REGION, ROOM, useEngine } from './engine.ts'
+import { type Engine, MOST_LANES, REGION, ROOM, useEngine } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** Bytes by which any layout of one message in a region may exceed plaintext and prefix: IV, tag, padding, tag counter. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { POINTER_WORDS, type Undisguised } from '../../core/ports/keys.ts'
 import { type BlockCipher, createBlockCipher, expandKey } from './block-cipher.ts'
-import { type Engine, MOST_LANES, REGION, useEngine } from './engine.ts'
+import { type Engine, MOST_LANES, REGION, useEngine } from './wasm.ts'
 
 const ROUNDS = 10
 const TWEAK_BYTES = 7

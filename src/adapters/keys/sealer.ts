@@ -2,11 +2,11 @@
 import { VaultError } from '../../core/errors.ts'
 import { CONTEXT_BYTES, type Opened } from '../../core/ports/keys.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
-import { ROOM } from './engine.ts'
 import type { Epoch } from './epoch.ts'
 import { type OpenBatch, openBatch, openLone, sealBatch } from './gcm-batch.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
 import type { RandomPool } from './random-pool.ts'
+import { ROOM } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** Plaintexts longer than this are sealed one by one: beyond it AES and GHASH in hardware outweigh the cost of a call. */

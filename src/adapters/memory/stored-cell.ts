@@ -66,7 +66,7 @@ export function copyOut(
 }
 
 /** Longest byte string that shares a piece of memory with others. */
-const LONGEST_SHARED = 1024
+const MAX_SHARED_LENGTH = 1024
 const LARGEST_PIECE = 65_536
 
 /**
@@ -77,7 +77,7 @@ export function createBytesCopier(): (bytes: Uint8Array) => Uint8Array {
   let piece = new Uint8Array(0)
   let used = 0
   return (bytes) => {
-    if (bytes.length > LONGEST_SHARED) return new Uint8Array(bytes)
+    if (bytes.length > MAX_SHARED_LENGTH) return new Uint8Array(bytes)
     if (used + bytes.length > piece.length) {
       piece = new Uint8Array(Math.min(LARGEST_PIECE, Math.max(piece.length * 2, bytes.length)))
       used = 0

@@ -2,7 +2,7 @@
 import type { PhysicalIndex } from '../../core/ports/storage.ts'
 
 /** PostgreSQL cuts longer names off. */
-export const LONGEST_IDENTIFIER = 63
+export const MAX_IDENTIFIER_BYTES = 63
 
 /** FNV-1a over UTF-16 units in two 32-bit halves, as base 36. For telling names apart, not for secrets. */
 export function stableHash(text: string): string {
@@ -19,10 +19,10 @@ export function stableHash(text: string): string {
 /** `words` and `ending` joined; when that is too long, the words are cut and a hash of them all put in between. */
 export function fittedName(words: readonly string[], ending: string): string {
   const whole = `${words.join('_')}_${ending}`
-  if (Buffer.byteLength(whole) <= LONGEST_IDENTIFIER) return whole
+  if (Buffer.byteLength(whole) <= MAX_IDENTIFIER_BYTES) return whole
   const tail = `_${stableHash(JSON.stringify(words))}_${ending}`
   let head = whole
-  while (Buffer.byteLength(head) > LONGEST_IDENTIFIER - tail.length) head = [...head].slice(0, -1).join('')
+  while (Buffer.byteLength(head) > MAX_IDENTIFIER_BYTES - tail.length) head = [...head].slice(0, -1).join('')
   return head + tail
 }
 

@@ -1,6 +1,6 @@
 /** The registry of prepared tables: what each is called, which columns it has and of what type. */
 import type { PhysicalColumn, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
-import { unknownColumnError, unpreparedError } from './sql-errors.ts'
+import { unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
 
 /** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
 export interface TableShape {

@@ -2,7 +2,7 @@
 import { createCipheriv } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { expandKey, SCHEDULE_BYTES } from '../../../src/adapters/keys/block-cipher.ts'
-import { REGION, useEngine } from '../../../src/adapters/keys/engine.ts'
+import { REGION, useEngine } from '../../../src/adapters/keys/wasm.ts'
 import { hex, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 

@@ -92,7 +92,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS
 
-/** Turns `not (a = 1)` into `a <> 1 or a is null`. */
+/** Mutex `not (a = 1)` into `a <> 1 or a is null`. */
 function twoValued(filter: Filter): Filter {
   if (filter.kind === 'and' || filter.kind === 'or') return { ...filter, filters: filter.filters.map(twoValued) }
   if (filter.kind !== 'not') return filter

@@ -201,7 +201,7 @@ describe('what cannot be joined', () => {
     const inner = storage.joinTransaction(host)
     await inner.insert('notes', [{ id: 1 }])
     host.exec('rollback')
-    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toThrow(/ended/)
+    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toThrow(/SQLite rolled back the transaction/)
     expect(await storage.find('notes', EVERY, ALL)).toEqual([])
     host.close()
     await storage.close()

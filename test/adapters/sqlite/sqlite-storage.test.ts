@@ -118,9 +118,9 @@ describe('durability', () => {
     database.writer.exec('create table t (x); insert into t values (1)')
     expect(database.writer.pragma('synchronous', { simple: true })).toBe(2)
     expect(database.writer.pragma('journal_mode', { simple: true })).toBe('wal')
-    expect(() => database.assertDurable()).not.toThrow()
+    expect(() => database.assertDurable('failed_precondition')).not.toThrow()
     database.writer.pragma('synchronous = normal')
-    expect(() => database.assertDurable()).toThrow(/synchronous = full/)
+    expect(() => database.assertDurable('failed_precondition')).toThrow(/synchronous = full/)
     database.close()
     const relaxed = openDatabase(nextFile(), 'normal')
     expect(relaxed.writer.pragma('synchronous', { simple: true })).toBe(1)
@@ -208,7 +208,7 @@ describe('reserved ids', () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [{ id: 2 ** 48 - 3 }])
       expect(await storage.reserveIds('notes', 2)).toEqual([2 ** 48 - 2, 2 ** 48 - 1])
-      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'limit_exceeded', grpcCode: 8 })
+      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'storage_full', grpcCode: 8 })
     })
   })
 })
@@ -232,7 +232,9 @@ describe('the storage inside a transaction', () => {
         await inner.insert('notes', [{ id: 1, label: 'inner' }])
         expect(await storage.get('notes', [1])).toEqual([undefined])
         await expect(storage.insert('notes', [{ id: 2 }])).rejects.toMatchObject({ code: 'internal' })
-        await expect(storage.transaction(async () => undefined)).rejects.toThrow(/Inside a transaction/)
+        await expect(storage.transaction(async () => undefined)).rejects.toThrow(
+          /The outer storage was called inside a transaction/,
+        )
       })
       await storage.insert('notes', [{ id: 2, label: 'after' }])
       expect(await labels(storage)).toEqual(['inner', 'after'])
@@ -264,7 +266,7 @@ describe('the storage inside a transaction', () => {
     await withStorage(async (storage) => {
       await storage.transaction(async (inner) => {
         await inner.transaction(async () => {
-          await expect(inner.insert('notes', [{ id: 1 }])).rejects.toThrow(/nested transaction/)
+          await expect(inner.insert('notes', [{ id: 1 }])).rejects.toThrow(/The outer storage was called inside a transaction/)
         })
       })
     })

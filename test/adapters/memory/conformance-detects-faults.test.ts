@@ -1,0 +1,48 @@
+/** The negative control of the exam: a storage with a fault mutex the cases red that ask for it. */
+
+import { describe, expect, it } from 'vitest'
+import { storageCases } from '../../../src/adapters/conformance/index.ts'
+import { brokenStorage, type FaultName } from './broken-storages.ts'
+
+/** One case at least that must notice each fault. */
+const NOTICED_BY: Record<FaultName, readonly string[]> = {
+  'get loses the order asked': ['O1', 'O2'],
+  'an insert that fails keeps its first rows': ['C16', 'C17'],
+  'bytes come out as Buffer': ['B1', 'B3'],
+  'patches forget to compare the version': ['P2', 'P9', 'P10'],
+  'NUL is dropped from text': ['N1', 'N5'],
+  'a conflict does not say where': ['C1', 'C4', 'T5', 'S4'],
+  'a transaction undoes nothing': ['T2', 'T10', 'T13', 'T16', 'T19'],
+  'an error is wrapped on its way out of a transaction': ['T2', 'T3', 'T5'],
+  'big integers pass through floating point': ['I2', 'I10'],
+  'not forgets the unknown': ['F9', 'F10'],
+  'a page down forgets where it begins': ['O6', 'O9'],
+  'sums are cut to 64 bits': ['M8', 'M9'],
+}
+
+async function redCases(fault: FaultName): Promise<string[]> {
+  const red: string[] = []
+  for (const { id, run } of storageCases) {
+    const storage = brokenStorage(fault)
+    await run({ open: async () => storage, reopen: async () => storage }).catch(() => red.push(id))
+  }
+  return red
+}
+
+describe('the storage exam', () => {
+  it('has at least 60 cases, each with an id of its own that begins its name', () => {
+    expect(storageCases.length).toBeGreaterThanOrEqual(60)
+    expect(new Set(storageCases.map(({ id }) => id)).size).toBe(storageCases.length)
+    for (const { id, name } of storageCases) {
+      expect(id).toMatch(/^[A-Z]\d+$/)
+      expect(name.startsWith(`${id} `)).toBe(true)
+    }
+  })
+
+  // Object.entries forgets that its keys are the record's.
+  for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
+    it(`notices that ${fault}`, async () => {
+      expect(await redCases(fault)).toEqual(expect.arrayContaining([...cases]))
+    })
+  }
+})
