@@ -1,11 +1,11 @@
-/** The WebAssembly engine at work: made on first use, one for the process, its memory divided into fixed regions. */
-import { engineBytes } from './wasm-bytes.ts'
+/** The WebAssembly module at work: made on first use, one for the process, its memory divided into fixed regions. */
+import { wasmBytes } from './wasm-bytes.ts'
 
-/** Messages or lanes one call of the engine takes. */
-export const MOST_LANES = 4096
+/** Messages or items one call of the module takes. */
+export const MAX_BATCH_ITEMS = 4096
 
 const KIB = 1024
-/** Room that the engine may write or read past the end of a region. */
+/** Room that the module may write or read past the end of a region. */
 const SLACK = 64
 
 /**
@@ -21,20 +21,20 @@ export const REGION = {
   /** Round keys of the key at work, wiped when its call ends. */
   schedule: 6 * KIB,
   lengths: 8 * KIB,
-  /** One byte a lane for sealing and pointers; for digests the lanes' order, which reaches over the IVs. */
-  flags: 8 * KIB + 4 * MOST_LANES,
-  ivs: 8 * KIB + 5 * MOST_LANES,
-  contexts: 8 * KIB + 17 * MOST_LANES,
+  /** One byte a item for sealing and pointers; for digests the items' order, which reaches over the IVs. */
+  flags: 8 * KIB + 4 * MAX_BATCH_ITEMS,
+  ivs: 8 * KIB + 5 * MAX_BATCH_ITEMS,
+  contexts: 8 * KIB + 17 * MAX_BATCH_ITEMS,
   input: 256 * KIB,
   blocks: 1024 * KIB,
   output: 1792 * KIB,
 } as const
 
 /** Bytes that may be used of the region for the prefix, and of each large one. */
-export const ROOM = { prefix: 384, large: 768 * KIB - SLACK } as const
+export const CAPACITY = { prefix: 384, large: 768 * KIB - SLACK } as const
 
-/** What engine/engine.as exports; the meaning of every parameter is written there. */
-interface EngineCalls {
+/** What wasm/wasm.as exports; the meaning of every parameter is written there. */
+interface WasmCalls {
   readonly memory: { readonly buffer: ArrayBuffer }
   expandKey(key: number, schedule: number): void
   encryptBlocks(schedule: number, blocks: number, count: number): void
@@ -94,7 +94,7 @@ interface EngineCalls {
     wellFormed: number,
     count: number,
   ): void
-  orderLanes(ends: number, base: number, count: number, order: number, running: number): void
+  orderItems(ends: number, base: number, count: number, order: number, running: number): void
   addStep(
     bytes: number,
     ends: number,
@@ -121,12 +121,12 @@ interface EngineCalls {
   wipe(at: number, bytes: number): void
 }
 
-/** The engine: its calls, its memory as bytes, and two of its regions as 32-bit words. */
-export interface Engine {
-  readonly calls: EngineCalls
+/** The module: its calls, its memory as bytes, and two of its regions as 32-bit words. */
+export interface WasmModule {
+  readonly calls: WasmCalls
   readonly memory: Buffer
   readonly lengths: Uint32Array
-  /** What lies in `input`, for as many pointers as there are lanes. */
+  /** What lies in `input`, for as many pointers as there are items. */
   readonly words: Uint32Array
 }
 
@@ -136,22 +136,22 @@ declare const WebAssembly: {
   readonly Instance: new (module: object) => { readonly exports: object }
 }
 
-let engine: Engine | undefined
+let module: WasmModule | undefined
 
-/** The one engine of this process. Every use is synchronous and leaves nothing behind, so nobody shares it halfway. */
-export function useEngine(): Engine {
-  engine ??= startEngine()
-  return engine
+/** The one module of this process. Every use is synchronous and leaves nothing behind, so nobody shares it halfway. */
+export function getWasm(): WasmModule {
+  module ??= startWasm()
+  return module
 }
 
-function startEngine(): Engine {
-  const module = new WebAssembly.Module(Buffer.from(engineBytes, 'base64'))
+function startWasm(): WasmModule {
+  const module = new WebAssembly.Module(Buffer.from(wasmBytes, 'base64'))
   const { exports } = new WebAssembly.Instance(module)
-  // Checked edge: the bytes are built from engine/engine.as, and a test rebuilds them.
-  const calls = exports as EngineCalls
+  // Checked edge: the bytes are built from wasm/wasm.as, and a test rebuilds them.
+  const calls = exports as WasmCalls
   calls.prepareAes()
   calls.prepareDigits()
   const { buffer } = calls.memory
-  const lengths = new Uint32Array(buffer, REGION.lengths, MOST_LANES)
-  return { calls, memory: Buffer.from(buffer), lengths, words: new Uint32Array(buffer, REGION.input, 4 * MOST_LANES) }
+  const lengths = new Uint32Array(buffer, REGION.lengths, MAX_BATCH_ITEMS)
+  return { calls, memory: Buffer.from(buffer), lengths, words: new Uint32Array(buffer, REGION.input, 4 * MAX_BATCH_ITEMS) }
 }

@@ -1,4 +1,4 @@
-/** CMAC over short messages side by side. AES of one block per lane and step: the host's for many lanes, done here for a few. */
+/** CMAC over short messages side by side. AES of one block per item and step: the host's for many items, done here for a few. */
 import { encryptBlocks } from './aes'
 
 /** Most blocks of one message; the host's MOST_LANE_BLOCKS must not be higher. */
@@ -16,10 +16,10 @@ function startOf(ends: usize, base: u32, item: usize): u32 {
 }
 
 /**
- * Puts lanes in order, longest message first, so that those still running are always the first. `running` gets, for each step,
- * how many lanes run in it. `ends` are offsets counted from the slab's own start; the message bytes begin at `base`.
+ * Puts items in order, longest message first, so that those still running are always the first. `running` gets, for each step,
+ * how many items run in it. `ends` are offsets counted from the slab's own start; the message bytes begin at `base`.
  */
-export function orderLanes(ends: usize, base: u32, count: usize, order: usize, running: usize): void {
+export function orderItems(ends: usize, base: u32, count: usize, order: usize, running: usize): void {
   const cursors = running + 4 * (MOST_BLOCKS + 1)
   memory.fill(running, 0, 4 * (MOST_BLOCKS + 1))
   for (let item: usize = 0; item < count; item++) {
@@ -43,11 +43,11 @@ function padded(word: u64, rest: i32): u64 {
   return (word & ((<u64>1 << bit) - 1)) | (<u64>0x80 << bit)
 }
 
-/** Adds block `step` of each running lane to the lane's state in `blocks`. Subkeys: 16 bytes for a whole last block, 16 for a padded. */
+/** Adds block `step` of each running item to the item's state in `blocks`. Subkeys: 16 bytes for a whole last block, 16 for a padded. */
 export function addStep(
   bytes: usize, ends: usize, base: u32, order: usize, running: i32, step: u32, subkeys: usize, blocks: usize,
 ): void {
-  for (let lane = 0; lane < running; lane++) {
+  for (let item = 0; item < running; item++) {
     const item = <usize>load<u32>(order)
     const from = startOf(ends, base, item) - base + 16 * step
     const rest = <i32>(load<u32>(ends + 4 * item) - base - from)
@@ -69,9 +69,9 @@ export function addStep(
   }
 }
 
-/** Writes the lanes' states to `out` in the order of the messages. */
+/** Writes the items' states to `out` in the order of the messages. */
 export function writeMacs(blocks: usize, order: usize, count: i32, out: usize): void {
-  for (let lane = 0; lane < count; lane++) {
+  for (let item = 0; item < count; item++) {
     const at = out + 16 * <usize>load<u32>(order)
     store<u64>(at, load<u64>(blocks))
     store<u64>(at, load<u64>(blocks, 8), 8)
@@ -85,12 +85,12 @@ export function digestFew(
   schedule: usize, bytes: usize, ends: usize, base: u32, count: i32, order: usize, running: usize, subkeys: usize, blocks: usize,
   out: usize,
 ): void {
-  orderLanes(ends, base, count, order, running)
+  orderItems(ends, base, count, order, running)
   for (let step: u32 = 0; ; step++) {
-    const lanes = load<u32>(running + 4 * <usize>step)
-    if (lanes == 0) break
-    addStep(bytes, ends, base, order, lanes, step, subkeys, blocks)
-    encryptBlocks(schedule, blocks, lanes)
+    const items = load<u32>(running + 4 * <usize>step)
+    if (items == 0) break
+    addStep(bytes, ends, base, order, items, step, subkeys, blocks)
+    encryptBlocks(schedule, blocks, items)
   }
   writeMacs(blocks, order, count, out)
   memory.fill(blocks, 0, 16 * count)

@@ -1,6 +1,6 @@
 /**
- * FF1 (SP 800-38G) for radix 2 and length 122, halves of 61 bits, over many lanes; and UUID text both ways. AES of one block
- * per lane and round is computed by the host for many lanes, and here for a few. With a tweak of 7 bytes PRF(P || Q) is
+ * FF1 (SP 800-38G) for radix 2 and length 122, halves of 61 bits, over many items; and UUID text both ways. AES of one block
+ * per item and round is computed by the host for many items, and here for a few. With a tweak of 7 bytes PRF(P || Q) is
  * AES(AES(P) xor Q), and Q is one block: tweak 7 | round 1 | half 8. The host gives AES(P) xor tweak as `fixed`; only the
  * round and the half are added here.
  */
@@ -33,7 +33,7 @@ export function splitWords(words: usize, left: usize, right: usize, count: i32):
   }
 }
 
-/** The other way. A lane marked 0 in `wellFormed` becomes four zero words. */
+/** The other way. A item marked 0 in `wellFormed` becomes four zero words. */
 export function joinWords(words: usize, left: usize, right: usize, wellFormed: usize, count: i32): void {
   for (let i = 0; i < count; i++) {
     const keep: u64 = load<u8>(wellFormed) == 1 ? -1 : 0
@@ -50,7 +50,7 @@ export function joinWords(words: usize, left: usize, right: usize, wellFormed: u
   }
 }
 
-/** Writes the block each lane needs for round `round`, from the half that goes into it. */
+/** Writes the block each item needs for round `round`, from the half that goes into it. */
 export function writeRound(fixed: usize, round: u32, half: usize, blocks: usize, count: i32): void {
   const first = load<u64>(fixed) ^ (<u64>round << 56)
   const last = load<u64>(fixed, 8)
@@ -96,7 +96,7 @@ function writeByte(at: usize, value: u64): void {
   store<u8>(at, load<u8>(DIGITS + (<usize>value & 15)), 1)
 }
 
-/** Version 4 UUID text, 36 bytes a lane: the 122 bits in order around version and variant. */
+/** Version 4 UUID text, 36 bytes a item: the 122 bits in order around version and variant. */
 export function renderUuids(left: usize, right: usize, text: usize, count: i32): void {
   for (let i = 0; i < count; i++) {
     const a = load<u64>(left)
@@ -153,7 +153,7 @@ export function parseUuids(text: usize, left: usize, right: usize, wellFormed: u
   }
 }
 
-/** From words to UUID text for a few lanes, under the schedule of `expandKey`; leaves nothing in `blocks` and the halves. */
+/** From words to UUID text for a few items, under the schedule of `expandKey`; leaves nothing in `blocks` and the halves. */
 export function disguiseFew(
   schedule: usize, fixed: usize, words: usize, left: usize, right: usize, blocks: usize, text: usize, count: i32,
 ): void {

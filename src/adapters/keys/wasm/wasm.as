@@ -1,6 +1,6 @@
-/** What the host may call of the engine. Rebuild with scripts/build-engine.ts. */
+/** What the host may call of the module. Rebuild with scripts/build-wasm.ts. */
 export { encryptBlocks, expandKey, prepareAes } from './aes'
-export { addStep, digestFew, orderLanes, writeMacs } from './cmac'
+export { addStep, digestFew, orderItems, writeMacs } from './cmac'
 export { forgetHashKey, useHashKey } from './ghash'
 export { openBodies, sealBodies, writeCounters } from './gcm'
 export { addRound, joinWords, parseUuids, prepareDigits, renderUuids, splitWords, subtractRound, writeRound } from './pointer'
