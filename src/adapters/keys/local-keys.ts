@@ -28,7 +28,7 @@ export function localKeys(options: LocalKeysOptions): KeyProvider {
       }
       const secret = unwrapBytes(key, wrapped.bytes, context)
       if (secret === undefined)
-        throw lockedError('its wrapped bytes failed authentication. Restore them, or provide the key of this vault.')
+        throw lockedError('its wrapped bytes were changed, or belong to another key or vault. Restore them.')
       return secret
     },
   }

@@ -1,9 +1,9 @@
-/** What PostgreSQL does in its own way when the shared SQL body builds a statement. */
+/** The expressions PostgreSQL needs when the shared SQL body builds a statement. */
 import { PostgresAdapter, PostgresQueryCompiler, sql } from 'kysely'
 import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
 import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
 
-/** Every name a statement speaks is qualified with the schema: `search_path` is the host's and may be anything. */
+/** Every name in a statement is qualified with the schema, because `search_path` belongs to the host. */
 export function createPostgresSqlDialect(schema: string): SqlDialect {
   return {
     compiler: createCompiler(
@@ -15,9 +15,9 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
     bindList: toWireArray,
     bindCell: toWireCell,
     readColumn(column, type) {
-      // base64 is the shortest text bytes have here, and no setting of the session changes it
+      // base64 is the shortest text form of bytes, and no setting of the session changes it.
       if (type === 'bytes') return sql`encode(${column}, 'base64')`
-      // as text no type parser of a host can cut an integer to a double
+      // As text, no type parser of a host can round an integer to a double.
       return type === 'integer' ? sql`${column}::text` : sql`${column}`
     },
     measureParts(kind, column, type) {
@@ -32,7 +32,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
         case 'min':
         case 'max': {
           const extreme = sql.raw(kind)
-          // bytes have no min before PostgreSQL 18; their hexadecimal text sorts as they do
+          // Bytes have no min before PostgreSQL 18; their hexadecimal text sorts alike.
           if (type === 'bytes') return [sql`encode(decode(${extreme}(encode(${column}, 'hex') collate "C"), 'hex'), 'base64')`]
           return [type === 'integer' ? sql`${extreme}(${column})::text` : sql`${extreme}(${column})`]
         }

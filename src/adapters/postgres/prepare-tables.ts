@@ -101,7 +101,7 @@ async function readStoredObjects(executor: Executor, preparation: Preparation): 
   }
 }
 
-/** All tables in one question: opening a vault of many tables costs one round trip. */
+/** Reads all tables in one query, so that opening a vault costs one round trip. */
 function catalogQuery(schema: string): RawBuilder<unknown> {
   const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
   return sql`
@@ -120,7 +120,7 @@ function catalogQuery(schema: string): RawBuilder<unknown> {
       from pg_catalog.pg_class where relnamespace = ${ours} and relkind = 'S'`
 }
 
-/** What PostgreSQL calls the types, in its catalog and when they are declared. */
+/** PostgreSQL's name of each type, in its catalog and in declarations. */
 const DECLARED: Readonly<Record<PhysicalType, string>> = {
   integer: 'bigint',
   real: 'double precision',

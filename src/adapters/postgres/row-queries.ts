@@ -1,26 +1,26 @@
-/** The statements on rows that are PostgreSQL's own: any number of rows in one statement, through arrays. */
+/** The queries on rows that only PostgreSQL has: any number of rows in one statement, through arrays. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
-import type { TableShape } from '../sql/table-shapes.ts'
+import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
 import { stableHash } from './stable-names.ts'
 import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
 
-/** Statements that get a name at most. Each connection keeps every named one for as long as it lives. */
+/** Statements that get a name at most. A connection keeps every named statement until it closes. */
 const MAX_NAMES = 500
 
 export interface RowQueries {
-  /** Gives a compiled statement its name and this call's parameters. */
+  /** A compiled statement with its name and the parameters of this call. */
   bind(statement: SqlStatement, parameters: readonly unknown[]): PreparedQuery
   insert(shape: TableShape, rows: readonly NewRow[]): PreparedQuery
   get(shape: TableShape, ids: readonly number[]): PreparedQuery
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
-  /** All patches must set the same columns and no two the same row. Answers the ids that matched. */
+  /** All patches must set the same columns and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
-  /** Answers the first id of each block. */
+  /** Returns the first id of each block. */
   nextBlocks(sequence: string, count: number): PreparedQuery
 }
 
@@ -61,7 +61,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
     },
     update: (shape, patches) => bind(updateStatement(once, dialect, shape, patches), updateParameters(shape, patches)),
     nextBlocks(sequence, count) {
-      // nextval takes the quoted name as a text; it is the schema's and ours, never a caller's
+      // nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request.
       const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
       const statement = once(
         `ids ${sequence}`,
@@ -74,7 +74,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
 
 type Once = (key: string, build: (slot: () => RawBuilder<unknown>) => RawBuilder<unknown>) => SqlStatement
 
-/** The name comes from the text, so that all who share a connection give one statement one name. */
+/** The name is derived from the text, so that all processes behind one pooler give a statement the same name. */
 function createBinder(named: boolean): RowQueries['bind'] {
   const names = new Map<string, string>()
   return ({ text }, parameters) => {
@@ -117,7 +117,7 @@ function insertParameters(shape: TableShape, rows: readonly NewRow[]): unknown[]
   })
 }
 
-/** What a column left out stands for. */
+/** The cell of a column that is left out. */
 function absent(column: string): Cell {
   return column === 'version' ? 1 : null
 }
@@ -126,7 +126,7 @@ function assertKnown(shape: TableShape, cells: Readonly<Record<string, unknown>>
   for (const column in cells) if (!shape.types.has(column)) throw unknownColumnError(shape.name, column)
 }
 
-/** The columns a patch sets, in one query for all patches that set the same. */
+/** The columns a patch sets, sorted, so that patches of the same columns share one statement. */
 export function patchedColumns(patch: Patch): readonly string[] {
   return Object.keys(patch.set).sort()
 }
@@ -144,7 +144,7 @@ function updateStatement(once: Once, dialect: SqlDialect, shape: TableShape, pat
       return sql`${into} ${sql.join([...set, raise])} where ${where} returning ${sql.id('t', 'id')}`
     }
     const set = columns.map((column, position) => sql`${sql.id(column)} = ${sql.id('p', `c${position}`)}`)
-    const types = [...columns.map((column) => shape.types.get(column) ?? 'text'), 'integer', 'integer'] as const
+    const types = [...columns.map((column) => columnType(shape, column)), 'integer', 'integer'] as const
     const arrays = sql.join(types.map((type) => arraySlot(slot, type)))
     const names = sql.join([...columns.map((_, position) => `c${position}`), 'i', 'v'].map((name) => sql.id(name)))
     const where = sql`${sql.id('t', 'id')} = ${sql.id('p', 'i')} and ${sql.id('t', 'version')} = ${sql.id('p', 'v')}`
@@ -156,7 +156,7 @@ function updateParameters(shape: TableShape, patches: readonly Patch[]): unknown
   for (const { set } of patches) assertKnown(shape, set)
   const [first] = patches
   const columns = first === undefined ? [] : patchedColumns(first)
-  const typed = columns.map((name) => ({ name, type: shape.types.get(name) ?? 'text' }))
+  const typed = columns.map((name) => ({ name, type: columnType(shape, name) }))
   if (patches.length === 1 && first !== undefined) {
     return [...typed.map(({ name, type }) => toWireCell(type, first.set[name] ?? null)), String(first.id), String(first.version)]
   }

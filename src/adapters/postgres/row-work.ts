@@ -1,7 +1,8 @@
 /** The port's methods on rows: which queries run, and what their rows become. */
 import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, Row } from '../../core/ports/storage.ts'
+import { at } from '../../core/util/at.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
-import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { type ErrorContext, mapPostgresError } from './postgres-errors.ts'
 import { patchedColumns, type RowQueries } from './row-queries.ts'
@@ -9,11 +10,11 @@ import { indexName, primaryKeyName } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
 import { fromWireCell, toInteger } from './wire-cells.ts'
 
-/** Rows one INSERT carries at most, so that writing them out holds the event loop for a few milliseconds only. */
+/** Rows of one INSERT at most, so that encoding them blocks the event loop for a few milliseconds only. */
 const MAX_ROWS = 10_000
-/** Bytes and characters one INSERT carries at most, roughly: far below the engine's limit of 1 GB a message. */
+/** Bytes and characters of one INSERT at most, roughly: far below the engine's limit of 1 GB a message. */
 const MAX_BYTES = 32 * 1024 * 1024
-/** Patches on the way at once when they must run one after another. */
+/** Patches pipelined at once when they must run one after another. */
 const PATCHES_AT_ONCE = 250
 
 /** What the methods need besides an executor. */
@@ -83,14 +84,14 @@ export async function getRows(
     const row = toRow(shape, raw)
     found.set(row.id, row)
   }
-  const answered = new Set<number>()
+  const returned = new Set<number>()
   return ids.map((id) => {
     const row = found.get(id)
-    if (row === undefined || !answered.has(id)) {
-      answered.add(id)
+    if (row === undefined || !returned.has(id)) {
+      returned.add(id)
       return row
     }
-    // asked for twice: each answer is the caller's own
+    // Requested twice: each result is the caller's own copy.
     return { ...row }
   })
 }
@@ -109,9 +110,10 @@ export async function findRows(
 
 function toRow(shape: TableShape, raw: RawRow): Row {
   const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
-  for (let at = 2; at < shape.columns.length; at++) {
-    const column = shape.columns[at]
-    if (column !== undefined) row[column.name] = fromWireCell(column.type, raw[at])
+  let index = 0
+  for (const { name, type } of shape.columns) {
+    if (index >= 2) row[name] = fromWireCell(type, raw[index])
+    index++
   }
   return row
 }
@@ -127,17 +129,17 @@ export async function updateRows(
   if (only === undefined) return []
   const matched = patches.map(() => false)
   const update = async (executor: Executor, together: readonly (readonly number[])[]): Promise<void> => {
-    const listed = together.map((positions) => positions.flatMap((position) => patches[position] ?? []))
+    const listed = together.map((positions) => positions.map((position) => at(patches, position)))
     const answers = await Promise.allSettled(
-      listed.map((group, at) => {
+      listed.map((group, index) => {
         const context = { shape, written: group.map(({ set }) => set) }
-        return guarded(executor, builders.queries.update(shape, group), context, together[at]?.[0] ?? 0)
+        return guarded(executor, builders.queries.update(shape, group), context, at(at(together, index), 0))
       }),
     )
-    for (const [at, answer] of answers.entries()) {
+    for (const [index, answer] of answers.entries()) {
       if (answer.status === 'rejected') throw answer.reason
       const ids = new Set(answer.value.map(([id]) => Number(id)))
-      for (const position of together[at] ?? []) matched[position] = ids.has(patches[position]?.id ?? Number.NaN)
+      for (const position of at(together, index)) matched[position] = ids.has(at(patches, position).id)
     }
   }
   if (groups.length === 1) await update(executor, [only])
@@ -152,8 +154,8 @@ export async function updateRows(
 }
 
 /**
- * False where patches may hand a unique value on to one another: then only one after another they mean what the list
- * says. PostgreSQL checks a unique index row by row, in an query of its own.
+ * False where one patch may take a unique value that another gives up: then they must run one after another.
+ * PostgreSQL checks a unique index row by row, in an order of its own.
  */
 function isOrderFree(shape: TableShape, patches: readonly Patch[]): boolean {
   if (patches.length < 2) return true
@@ -162,7 +164,7 @@ function isOrderFree(shape: TableShape, patches: readonly Patch[]): boolean {
   return patches.every(({ set }) => Object.keys(set).every((column) => !unique.has(column)))
 }
 
-/** Positions of patches that can go in one statement: the same columns, and no row twice, which would match only once. */
+/** Positions of patches that fit one statement: the same columns, and no row twice, which would match only once. */
 function toGroups(patches: readonly Patch[]): readonly (readonly number[])[] {
   const turns = new Map<number, number>()
   const groups = new Map<string, number[]>()
@@ -211,12 +213,12 @@ export async function measureRows(
   if (asked.measures.length === 0) return []
   const { statement, parameters } = builders.statements.measure(shape, asked.filter, asked.measures)
   const [row = []] = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
-  return asked.measures.map((measure, at) => toMeasured(shape, measure, row[at]))
+  return asked.measures.map((measure, index) => toMeasured(shape, measure, row[index]))
 }
 
 function toMeasured(shape: TableShape, { kind, column }: Measure, raw: unknown): Cell {
   if (raw === null || raw === undefined) return null
-  const type = column === undefined ? 'integer' : (shape.types.get(column) ?? 'text')
+  const type = column === undefined ? 'integer' : columnType(shape, column)
   switch (kind) {
     case 'count':
       return toInteger(raw)
@@ -230,7 +232,7 @@ function toMeasured(shape: TableShape, { kind, column }: Measure, raw: unknown):
   }
 }
 
-/** Runs an query and gives its failure the port's words; `start` is where in the request the written cells begin. */
+/** Runs a query and maps its failure. `start` is the position in the request of the first written row. */
 async function guarded(
   executor: Executor,
   query: PreparedQuery,

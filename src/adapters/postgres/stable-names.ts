@@ -1,10 +1,10 @@
 /** Names that every process derives alike: prepared statements, indexes and sequences, each within PostgreSQL's 63 bytes. */
 import type { PhysicalIndex } from '../../core/ports/storage.ts'
 
-/** PostgreSQL cuts longer names off. */
+/** PostgreSQL truncates longer names. */
 export const MAX_IDENTIFIER_BYTES = 63
 
-/** FNV-1a over UTF-16 units in two 32-bit halves, as base 36. For telling names apart, not for secrets. */
+/** FNV-1a over UTF-16 units in two 32-bit halves, as base 36. It separates names and is not for secrets. */
 export function stableHash(text: string): string {
   let low = 0x811c9dc5
   let high = 0xcbf29ce4
@@ -26,7 +26,7 @@ export function fittedName(words: readonly string[], ending: string): string {
   return head + tail
 }
 
-/** The hash keeps `a_b` apart from `a`, `b`. */
+/** The hash separates `a_b` from `a`, `b`. */
 export function indexName(table: string, index: PhysicalIndex): string {
   const exact = stableHash(JSON.stringify([table, index.columns])).slice(0, 8)
   return fittedName([table, ...index.columns, exact], index.unique ? 'key' : 'idx')

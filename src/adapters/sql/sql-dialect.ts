@@ -1,4 +1,4 @@
-/** What an engine shell tells the shared SQL body: its compiler, and the few expressions in which engines differ. */
+/** What the shared SQL body needs of an engine: its compiler, and the few expressions in which engines differ. */
 import {
   type DialectAdapter,
   DummyDriver,
@@ -22,7 +22,7 @@ export interface SqlDialect {
   inList(column: Expression<unknown>, type: PhysicalType, list: RawBuilder<unknown>): Expression<SqlBool>
   /** The one value to bind for such a list. */
   bindList(type: PhysicalType, values: readonly Exclude<Cell, null>[]): unknown
-  /** A bound value on the right of `column =`; left out where it may stand there as it is. */
+  /** The bound value on the right of `column =`; absent where it needs no change. */
   equalTo?(value: RawBuilder<unknown>): Expression<unknown>
   /** The value to bind for one cell of a column. */
   bindCell(type: PhysicalType, cell: Cell): unknown

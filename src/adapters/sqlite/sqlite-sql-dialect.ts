@@ -1,4 +1,4 @@
-/** How SQLite says what engines say differently: lists through json_each, integers that survive JavaScript, exact sums. */
+/** The expressions SQLite needs when the shared SQL body builds a statement: lists by json_each, exact integers and sums. */
 import { type Expression, type SqlBool, SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, Measure, PhysicalType } from '../../core/ports/storage.ts'
@@ -15,7 +15,7 @@ export const sqliteSqlDialect: SqlDialect = {
     type === 'bytes'
       ? sql<SqlBool>`(${column} in (select unhex(value) from json_each(${list})))`
       : sql<SqlBool>`(${column} in (select value from json_each(${list})))`,
-  // With statistics of an index SQLite plans a statement anew for every value bound to a bare parameter; a sign hides it.
+  // With index statistics SQLite plans a statement again for every value bound to a bare parameter; the sign prevents it.
   equalTo: (value) => sql`+${value}`,
   bindList: (type, values) => toJsonList(type, values),
   bindCell,
@@ -24,8 +24,8 @@ export const sqliteSqlDialect: SqlDialect = {
 }
 
 /**
- * The same, with integers summed as high and low halves, which cannot leave 64 bits. Slower, so it is asked only after
- * SQLite said that a plain sum overflowed.
+ * The same, with integers summed as high and low halves, which cannot leave 64 bits. Slower, so it runs only after
+ * a plain sum overflowed.
  */
 export const wideSqliteSqlDialect: SqlDialect = {
   ...sqliteSqlDialect,
@@ -36,7 +36,7 @@ export const wideSqliteSqlDialect: SqlDialect = {
     ]),
 }
 
-/** Drivers answer integers as doubles; those a double cannot hold leave as text instead. */
+/** Drivers return integers as doubles; those beyond 2^53 are selected as text. */
 function readInteger(column: Expression<unknown>): Expression<unknown> {
   return sql`case when ${column} between -9007199254740991 and 9007199254740991 then ${column} else cast(${column} as text) end`
 }
@@ -64,7 +64,7 @@ function measureParts(
   }
 }
 
-/** SQLite would store a number in a text column as its digits; a cell of another type is our own fault and is refused. */
+/** The value to bind. Throws `internal` for a cell of another type: SQLite would store a number in a text column as its digits. */
 function bindCell(type: PhysicalType, cell: Cell): unknown {
   if (cell === null) return null
   switch (type) {
@@ -84,10 +84,10 @@ function bindCell(type: PhysicalType, cell: Cell): unknown {
     default:
       return unreachable(type)
   }
-  throw new VaultError('internal', `A column of ${type} was given a cell that is not: send ${type} or null.`)
+  throw new VaultError('internal', `A column of type ${type} was given a cell of another type.`)
 }
 
-/** One JSON array for a list of any length. Bytes travel as hex; lists over real columns never come here, see `expandLists`. */
+/** One JSON array for a list of any length. Bytes are written as hex. Lists over real columns are expanded, see `expandLists`. */
 function toJsonList(type: PhysicalType, values: readonly Exclude<Cell, null>[]): string {
   switch (type) {
     case 'integer':
@@ -103,6 +103,7 @@ function toJsonList(type: PhysicalType, values: readonly Exclude<Cell, null>[]):
 }
 
 function toHex(bytes: unknown): string {
-  if (!(bytes instanceof Uint8Array)) throw new VaultError('internal', 'A list over a column of bytes holds a value that is not.')
+  if (!(bytes instanceof Uint8Array))
+    throw new VaultError('internal', 'A list over a column of type bytes has a value of another type.')
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }

@@ -2,7 +2,7 @@
 import { createCipheriv } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { expandKey, SCHEDULE_BYTES } from '../../../src/adapters/keys/block-cipher.ts'
-import { REGION, getWasm } from '../../../src/adapters/keys/wasm.ts'
+import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { hex, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 

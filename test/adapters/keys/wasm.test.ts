@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { buildWasm, renderWasmFile } from '../../../scripts/build-wasm.ts'
-import { REGION, getWasm } from '../../../src/adapters/keys/wasm.ts'
+import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { wasmBytes } from '../../../src/adapters/keys/wasm-bytes.ts'
 
 test('rebuilding the module from its source gives the bytes that are shipped', async () => {
