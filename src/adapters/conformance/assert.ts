@@ -1,20 +1,20 @@
-/** What the exam's cases assert, without any test runner. */
+/** What the conformance cases assert, without any test runner. */
 
 import { type ErrorCode, isVaultError, type VaultError } from '../../core/errors.ts'
 
 /** Longest rendering of a value in a failure message. */
-const LONGEST_SHOWN = 300
+const MAX_SHOWN_LENGTH = 300
 
 export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message)
 }
 
 /** Deep equality of cells, rows and lists. Zero and minus zero are equal, bytes must be equal bytewise, key order is free. */
-export function assertEqual(actual: unknown, expected: unknown, what = 'the answer'): void {
+export function assertEqual(actual: unknown, expected: unknown, what = 'the result'): void {
   if (!isEqual(actual, expected)) throw new Error(`${what} should be ${show(expected)} and is ${show(actual)}`)
 }
 
-/** Awaits a rejection with a `VaultError` of this code and gives the error. */
+/** Awaits a rejection with a `VaultError` of this code and returns the error. */
 export async function assertRejects(promise: Promise<unknown>, code: ErrorCode, what = 'the call'): Promise<VaultError> {
   const error = await rejectionOf(promise, what)
   if (!isVaultError(error)) throw new Error(`${what} should reject with a VaultError and rejects with ${show(error)}`)
@@ -22,15 +22,15 @@ export async function assertRejects(promise: Promise<unknown>, code: ErrorCode, 
   return error
 }
 
-/** Awaits a rejection and gives its reason, whatever it is. */
+/** Awaits a rejection and returns its reason, of any type. */
 export async function rejectionOf(promise: Promise<unknown>, what = 'the call'): Promise<unknown> {
-  let answer: unknown
+  let result: unknown
   try {
-    answer = await promise
+    result = await promise
   } catch (error) {
     return error
   }
-  throw new Error(`${what} should reject and answers ${show(answer)}`)
+  throw new Error(`${what} should reject and returns ${show(result)}`)
 }
 
 function isEqual(left: unknown, right: unknown): boolean {
@@ -53,9 +53,9 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 function show(value: unknown): string {
-  if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, LONGEST_SHOWN)
+  if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, MAX_SHOWN_LENGTH)
   const text = JSON.stringify(value, (_, each) =>
     typeof each === 'bigint' ? `${each}n` : each instanceof Uint8Array ? `bytes(${each})` : each,
   )
-  return (text ?? String(value)).slice(0, LONGEST_SHOWN)
+  return (text ?? String(value)).slice(0, MAX_SHOWN_LENGTH)
 }

@@ -1,4 +1,4 @@
-/** Tables, rows, filters and pages the exam's cases share. */
+/** Tables, rows, filters and pages the conformance cases share. */
 
 import type { Cell, Filter, NewRow, Page, PhysicalTable, Row, Storage } from '../../core/ports/storage.ts'
 

@@ -1,8 +1,8 @@
-/** What one case of the exam is, and how it gets its storages. */
+/** What a conformance case is, and how it gets its storages. */
 
 import type { PhysicalTable, StorageHandle } from '../../core/ports/storage.ts'
 
-/** The adapter on trial. */
+/** The adapter under test. */
 export interface StorageUnderTest {
   /** A handle on a fresh, empty database. */
   open(): Promise<StorageHandle>
@@ -10,11 +10,11 @@ export interface StorageUnderTest {
   reopen(): Promise<StorageHandle>
 }
 
-/** One question of the exam: `run` rejects where the storage answers wrong. It closes the handles it opened. */
+/** One conformance case: `run` rejects where the storage does not conform. It closes the handles it opened. */
 export interface StorageCase {
   /** The clause and its number, such as `O1`. */
   readonly id: string
-  /** The id and what is expected, as a sentence. */
+  /** The id and the expected behavior, as a sentence. */
   readonly name: string
   run(storage: StorageUnderTest): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface StorageFixture {
 export function storageCase(
   name: string,
   tables: readonly PhysicalTable[],
-  body: (bench: StorageFixture) => Promise<void>,
+  body: (fixture: StorageFixture) => Promise<void>,
 ): StorageCase {
   return {
     id: name.slice(0, name.indexOf(' ')),

@@ -1,4 +1,4 @@
-/** The whole exam: every clause of the storage port as a list of named cases. */
+/** The conformance suite: every clause of the storage port as a list of named cases. */
 
 import { absenceCases } from './cases/absence-cases.ts'
 import { bytesCases } from './cases/bytes-cases.ts'
@@ -15,7 +15,7 @@ import { textCases } from './cases/text-cases.ts'
 import { transactionCases } from './cases/transaction-cases.ts'
 import type { StorageCase } from './storage-case.ts'
 
-/** Every case, none optional: an adapter that fails one is not an adapter. The letters are explained in docs/storage-port.md. */
+/** Every case; none is optional. Source: docs/storage-port.md explains the letters. */
 export const storageCases: readonly StorageCase[] = [
   ...orderCases,
   ...absenceCases,

@@ -5,13 +5,13 @@ import { unreachable } from '../../core/util/unreachable.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { columnType, type TableShape } from './table-shapes.ts'
 
-/** Filters that differ only in values have equal keys; `values` stand in the order in which the expression binds them. */
+/** Filters that differ only in values have equal keys; `values` are in the order in which the expression binds them. */
 export interface FilterForm {
   readonly key: string
   readonly values: readonly unknown[]
 }
 
-/** Hands out positions 0, 1, 2 … as parameters; statements are compiled over positions, not values. */
+/** Returns positions 0, 1, 2 … as parameters; statements are compiled over positions, not values. */
 export interface Slots {
   next(): number
 }
@@ -81,7 +81,7 @@ export function filterExpression(dialect: SqlDialect, shape: TableShape, filter:
   }
 }
 
-/** Joins in halves: engines bound the depth of an expression, and a list of a thousand must not be a thousand deep. */
+/** Joins in halves: engines limit the depth of an expression, and a list of a thousand must not be a thousand deep. */
 function joined(parts: readonly Expression<SqlBool>[], word: 'and' | 'or'): Expression<SqlBool> {
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return only

@@ -6,7 +6,7 @@ import { createSlots, filterExpression, filterForm, type Slots } from './filter-
 import type { SqlDialect } from './sql-dialect.ts'
 import { columnType, projectedShape, type TableShape } from './table-shapes.ts'
 
-/** One compiled statement. The object is the same for every call of one shape, so a shell may hang its prepared form on it. */
+/** One compiled statement. The object is the same for every call of one shape, so an engine may cache its prepared form by it. */
 export interface SqlStatement {
   readonly text: string
 }
@@ -18,7 +18,7 @@ export interface BoundStatement {
 }
 
 export interface SqlStatements {
-  /** `select` the columns asked for, in the order of `projectedShape(shape, page.columns).columns`. */
+  /** `select` the requested columns, in the order of `projectedShape(shape, page.columns).columns`. */
   find(shape: TableShape, filter: Filter, page: Page): BoundStatement
   /** `select` all parts of all measures, in order: see `SqlDialect.measureParts`. */
   measure(shape: TableShape, filter: Filter, measures: readonly Measure[]): BoundStatement
@@ -26,11 +26,11 @@ export interface SqlStatements {
   deleteWhere(shape: TableShape, filter: Filter): BoundStatement
   /** `update … set <columns>, version = version + 1 where id and version`; bind the columns in order, then id, then version. */
   update(shape: TableShape, columns: readonly string[]): SqlStatement
-  /** Any statement of the shell's own, compiled once under its key. Every parameter in it must be a slot. */
+  /** A statement of the engine's own, compiled once under its key. Every parameter in it must be a slot. */
   once(key: string, build: (slots: Slots) => Compilable): SqlStatement
 }
 
-/** Shapes kept at most. Filters come from callers, so their number has no natural end. */
+/** Cached statements at most. Filters come from callers, so their number is unbounded. */
 const MOST_STATEMENTS = 1000
 
 export function createSqlStatements(dialect: SqlDialect): SqlStatements {
@@ -112,7 +112,7 @@ function buildFind(
   return page.skip ? query.offset(countSlot(slots)) : query
 }
 
-/** Cast, because SQLite plans a statement anew for every value bound to a bare limit: that costs as much as reading a row. */
+/** Cast, because SQLite plans a statement again for every value bound to a bare limit, which costs as much as reading a row. */
 function countSlot(slots: Slots): RawBuilder<number> {
   return sql`cast(${sql.val(slots.next())} as bigint)`
 }
@@ -162,7 +162,7 @@ function buildUpdate(dialect: SqlDialect, shape: TableShape, columns: readonly s
     .where(sql<SqlBool>`${sql.id('version')} = ${sql.val(slots.next())}`)
 }
 
-/** Compiles over slots and proves that the text binds them in the order they were handed out. */
+/** Compiles over slots. Throws `internal` if the text does not bind them in the order they were taken. */
 function compileInOrder(build: (slots: Slots) => Compilable): string {
   const { sql: text, parameters } = build(createSlots()).compile()
   if (parameters.some((slot, index) => slot !== index)) throw new Error('a compiled statement binds its slots out of order')

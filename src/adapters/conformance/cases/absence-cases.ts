@@ -1,16 +1,16 @@
-/** Clause A: what is not there is `undefined`, null or an empty list; what is not known is refused. */
+/** Clause A: what does not exist is `undefined`, null or an empty list; unknown names are refused. */
 
 import { assert, assertEqual, assertRejects } from '../assert.ts'
 import { ALL, EVERY, equal, idsFound, numbers, rowOf, rowsWithIds, THINGS } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
 
 export const absenceCases: readonly StorageCase[] = [
-  storageCase('A1 get answers undefined for an id that has no row', [THINGS], async ({ storage }) => {
+  storageCase('A1 get returns undefined for an id that has no row', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 2, n: 5 }])
     const rows = await storage.get('things', [1, 2, 3])
     assertEqual(rows, [undefined, { id: 2, version: 1, n: 5, r: null, t: null, b: null }, undefined])
   }),
-  storageCase('A2 an empty table answers nothing', [THINGS], async ({ storage }) => {
+  storageCase('A2 an empty table returns nothing', [THINGS], async ({ storage }) => {
     assertEqual(await storage.get('things', [1]), [undefined])
     assertEqual(await storage.find('things', EVERY, ALL), [])
     assertEqual(await storage.delete('things', { filter: EVERY }), [])
@@ -41,7 +41,7 @@ export const absenceCases: readonly StorageCase[] = [
     assertEqual(await storage.update('things', [{ id: 4, version: 1, set: { n: 1 } }]), [false])
     assertEqual(await storage.get('things', [4]), [undefined])
   }),
-  storageCase('A6 delete leaves out ids that have no row and answers each once', [THINGS], async ({ storage }) => {
+  storageCase('A6 delete leaves out ids that have no row and returns each once', [THINGS], async ({ storage }) => {
     await storage.insert('things', rowsWithIds([1, 2, 3]))
     assertEqual(await storage.delete('things', { ids: [3, 8, 1, 3] }), [1, 3])
     assertEqual(await storage.delete('things', { ids: [3, 1] }), [])

@@ -1,4 +1,4 @@
-/** Clause B: bytes in are bytes out, as a plain `Uint8Array` that nobody else holds. */
+/** Clause B: bytes in are bytes out, as a plain `Uint8Array` that is not shared. */
 
 import { assert, assertEqual } from '../assert.ts'
 import { ALL, above, among, and, below, EVERY, equal, idsFound, isNull, not, numbers, rowOf, THINGS, unequal } from '../sample.ts'
@@ -6,7 +6,7 @@ import { type StorageCase, storageCase } from '../storage-case.ts'
 
 const ALL_BYTES = Uint8Array.from(numbers(0, 256))
 
-/** What some runtimes hand out for bytes: an array type of their own. */
+/** A subclass of `Uint8Array`, as some runtimes return bytes. */
 class OddBytes extends Uint8Array<ArrayBuffer> {}
 
 function assertPlain(cell: unknown, expected: Uint8Array): void {

@@ -1,4 +1,4 @@
-/** Clause C: unique indexes hold, and a conflict says where, changes nothing and quotes nothing. */
+/** Clause C: unique indexes are enforced, and a conflict names the place, changes nothing and quotes no value. */
 
 import type { VaultError } from '../../../core/errors.ts'
 import type { NewRow } from '../../../core/ports/storage.ts'
@@ -27,7 +27,7 @@ function assertNames(error: VaultError, columns: readonly string[], position?: n
   if (position !== undefined && index !== undefined) assertEqual(index, position, 'details[0].index, which may be left out')
 }
 
-/** A case in which both rows must find place. */
+/** A case in which both rows must be stored. */
 function peace(name: string, first: NewRow, second: NewRow): StorageCase {
   return storageCase(name, [KEYED], async ({ storage }) => {
     await storage.insert('keyed', [first, second])
@@ -85,35 +85,39 @@ export const conflictCases: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'keyed', EVERY), [1000])
     await storage.insert('keyed', [{ id: 1, number: 1, email: '2@x' }])
   }),
-  storageCase('C18 a patch that breaks an index is a conflict and undoes the whole call', [KEYED], async (bench) => {
-    await insertPair(bench)
-    const patches = [
-      { id: 1, version: 1, set: { colour: 'red' } },
-      { id: 2, version: 1, set: { email: 'a@x' } },
-    ]
-    assertNames(await assertRejects(bench.storage.update('keyed', patches), 'conflict'), ['email'], 1)
-    const rows = await bench.storage.get('keyed', [1, 2])
-    assertEqual(
-      rows.map((row) => [row?.version, row?.email, row?.colour]),
-      [
-        [1, 'a@x', null],
-        [1, 'b@x', null],
-      ],
-    )
+  storageCase(
+    'C18 a patch that breaks an index is a conflict and changes nothing in the whole call',
+    [KEYED],
+    async (fixture) => {
+      await insertPair(fixture)
+      const patches = [
+        { id: 1, version: 1, set: { colour: 'red' } },
+        { id: 2, version: 1, set: { email: 'a@x' } },
+      ]
+      assertNames(await assertRejects(fixture.storage.update('keyed', patches), 'conflict'), ['email'], 1)
+      const rows = await fixture.storage.get('keyed', [1, 2])
+      assertEqual(
+        rows.map((row) => [row?.version, row?.email, row?.colour]),
+        [
+          [1, 'a@x', null],
+          [1, 'b@x', null],
+        ],
+      )
+    },
+  ),
+  storageCase('C19 a patch may set a row to the value it has', [KEYED], async (fixture) => {
+    await insertPair(fixture)
+    assertEqual(await fixture.storage.update('keyed', [{ id: 1, version: 1, set: { email: 'a@x', number: 1 } }]), [true])
   }),
-  storageCase('C19 a patch may set a row to the value it has', [KEYED], async (bench) => {
-    await insertPair(bench)
-    assertEqual(await bench.storage.update('keyed', [{ id: 1, version: 1, set: { email: 'a@x', number: 1 } }]), [true])
-  }),
-  storageCase('C20 a value is free once its row is deleted or changed', [KEYED], async (bench) => {
-    await insertPair(bench)
-    await bench.storage.delete('keyed', { ids: [1] })
-    await bench.storage.update('keyed', [{ id: 2, version: 1, set: { email: null, nick: 'one' } }])
-    await bench.storage.insert('keyed', [
+  storageCase('C20 a value is free once its row is deleted or changed', [KEYED], async (fixture) => {
+    await insertPair(fixture)
+    await fixture.storage.delete('keyed', { ids: [1] })
+    await fixture.storage.update('keyed', [{ id: 2, version: 1, set: { email: null, nick: 'one' } }])
+    await fixture.storage.insert('keyed', [
       { id: 3, email: 'a@x', realm: 'r', nick: 'two' },
       { id: 4, email: 'b@x' },
     ])
-    assertEqual(await idsFound(bench.storage, 'keyed', equal('email', 'b@x')), [4])
+    assertEqual(await idsFound(fixture.storage, 'keyed', equal('email', 'b@x')), [4])
   }),
   storageCase('C21 no part of a conflict quotes a cell', [KEYED], async ({ storage }) => {
     const canary = 'canary-7f3a@secret.example'
@@ -124,7 +128,7 @@ export const conflictCases: readonly StorageCase[] = [
     ]
     for (const call of refused) {
       const error = await assertRejects(call, 'conflict')
-      assert(!everythingSaid(error).includes('canary-7f3a'), 'the error should not hold the value')
+      assert(!allTexts(error).includes('canary-7f3a'), 'the error should not hold the value')
     }
     assertEqual((await rowOf(storage, 'keyed', 1)).email, canary)
   }),
@@ -135,9 +139,9 @@ function pair(id: number, realm: string | null, nick: string | null): NewRow {
 }
 
 /** Every text an error carries, its causes' too. */
-function everythingSaid(error: unknown): string {
+function allTexts(error: unknown): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? JSON.stringify(error) : String(error)
   const own = Object.getOwnPropertyNames(error).filter((key) => key !== 'cause')
   const said = own.map((key) => JSON.stringify(Object.getOwnPropertyDescriptor(error, key)?.value) ?? '')
-  return [...said, error.cause === undefined ? '' : everythingSaid(error.cause)].join('\n')
+  return [...said, error.cause === undefined ? '' : allTexts(error.cause)].join('\n')
 }

@@ -1,11 +1,11 @@
-/** Clause F: filters match as SQL's three-valued logic says, with or without an index. */
+/** Clause F: filters follow SQL's three-valued logic, with or without an index. */
 
 import type { Filter, NewRow, PhysicalTable } from '../../../core/ports/storage.ts'
 import { assertEqual } from '../assert.ts'
 import { above, among, and, below, EVERY, equal, idsFound, isNull, not, or, unequal } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
 
-/** The same cells in a plain column `p` and in indexed ones, so that each question is asked of both. */
+/** The same cells in a plain column `p` and in indexed ones, so that each filter runs on both. */
 const MIXED: PhysicalTable = {
   name: 'mixed',
   columns: [

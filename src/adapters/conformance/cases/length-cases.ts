@@ -1,4 +1,4 @@
-/** Clause V: lists of any length, from none to far past what an engine takes in one statement. */
+/** Clause V: lists of any length, from empty to far beyond the limits of one statement. */
 
 import type { Filter, PhysicalTable } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'
@@ -14,7 +14,7 @@ const WIDE: PhysicalTable = {
 const COUNT = [{ kind: 'count' }] as const
 
 export const lengthCases: readonly StorageCase[] = [
-  storageCase('V1 empty lists are answered with empty lists', [THINGS], async ({ storage }) => {
+  storageCase('V1 empty lists return empty lists', [THINGS], async ({ storage }) => {
     await storage.insert('things', [])
     assertEqual(await storage.get('things', []), [])
     assertEqual(await storage.update('things', []), [])

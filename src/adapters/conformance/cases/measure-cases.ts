@@ -1,4 +1,4 @@
-/** Clause M: measures are exact, know nulls, and obey the filter. */
+/** Clause M: measures are exact, ignore nulls, and apply the filter. */
 
 import type { Cell, Filter, Measure, NewRow } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'

@@ -1,4 +1,4 @@
-/** Clause O: answers come in the order asked, rows come by id, and a page is cut where it says. */
+/** Clause O: results are in the order of the request, rows are ordered by id, and pages are exact. */
 
 import type { Page } from '../../../core/ports/storage.ts'
 import { assertEqual } from '../assert.ts'
@@ -38,7 +38,7 @@ export const orderCases: readonly StorageCase[] = [
       SCRAMBLED,
     )
   }),
-  storageCase('O2 get answers an id as often as it is asked', [THINGS], async ({ storage }) => {
+  storageCase('O2 get returns an id as often as it is requested', [THINGS], async ({ storage }) => {
     await storage.insert('things', rowsWithIds([1, 2]))
     const rows = await storage.get('things', [2, 1, 2, 3, 2])
     assertEqual(
@@ -57,29 +57,29 @@ export const orderCases: readonly StorageCase[] = [
   pageCase('O11 a limit of zero gives nothing', { order: 'up', limit: 0 }, []),
   pageCase('O12 a limit beyond the number of rows gives all', { order: 'up', limit: Number.MAX_SAFE_INTEGER }, SORTED),
   pageCase('O13 nothing lies beyond the last id', { order: 'up', after: 2 ** 48 - 1, limit: 5 }, []),
-  storageCase('O14 skip and limit count matching rows only', [THINGS], async (bench) => {
-    await insertTen(bench)
-    const rows = await bench.storage.find('things', equal('n', 1), { order: 'up', after: 2, skip: 1, limit: 2 })
+  storageCase('O14 skip and limit count matching rows only', [THINGS], async (fixture) => {
+    await insertTen(fixture)
+    const rows = await fixture.storage.find('things', equal('n', 1), { order: 'up', after: 2, skip: 1, limit: 2 })
     assertEqual(
       rows.map((row) => row.id),
       [6, 8],
     )
   }),
-  storageCase('O15 pages walked by `after` visit every row once', [THINGS], async (bench) => {
-    await insertTen(bench)
+  storageCase('O15 pages walked by `after` visit every row once', [THINGS], async (fixture) => {
+    await insertTen(fixture)
     const visited: number[] = []
     for (let page = 0; page < 4; page++) {
-      const rows = await bench.storage.find('things', above('id', 0), { order: 'up', after: visited.at(-1) ?? 0, limit: 3 })
+      const rows = await fixture.storage.find('things', above('id', 0), { order: 'up', after: visited.at(-1) ?? 0, limit: 3 })
       visited.push(...rows.map((row) => row.id))
     }
     assertEqual(visited, numbers(1, 10))
   }),
-  storageCase('O16 update answers in the order of its patches', [THINGS], async (bench) => {
-    await insertTen(bench)
+  storageCase('O16 update returns results in the order of its patches', [THINGS], async (fixture) => {
+    await insertTen(fixture)
     const patches = [9, 50, 2, 51, 5].map((id) => ({ id, version: 1, set: { n: 7 } }))
-    assertEqual(await bench.storage.update('things', patches), [true, false, true, false, true])
+    assertEqual(await fixture.storage.update('things', patches), [true, false, true, false, true])
   }),
-  storageCase('O17 delete answers the ids that went in rising order', [THINGS], async ({ storage }) => {
+  storageCase('O17 delete returns the deleted ids in rising order', [THINGS], async ({ storage }) => {
     await storage.insert('things', rowsWithIds(SCRAMBLED))
     assertEqual(await storage.delete('things', { ids: [2 ** 31, 100, 9, 77] }), [9, 100, 2 ** 31])
     assertEqual(await storage.delete('things', { filter: EVERY }), [1, 10, 99, 2 ** 32 + 5, 2 ** 48 - 1])

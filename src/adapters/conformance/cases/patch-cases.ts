@@ -1,4 +1,4 @@
-/** Clause P: a patch applies only to the version it names, touches only what it names, and none is lost in a race. */
+/** Clause P: a patch applies only to its version, changes only its columns, and is not lost in a race. */
 
 import type { PhysicalTable, Storage } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'
@@ -29,7 +29,7 @@ export const patchCases: readonly StorageCase[] = [
     assertEqual(await storage.update('things', [{ id: 1, version: 1, set: { t: 'new' } }]), [true])
     assertEqual(await rowOf(storage, 'things', 1), { id: 1, version: 2, n: 1, r: 0.5, t: 'new', b })
   }),
-  storageCase('P2 a patch of another version is answered false and changes nothing', [THINGS], async ({ storage }) => {
+  storageCase('P2 a patch of another version returns false and changes nothing', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 1, n: 1 }])
     await storage.update('things', [{ id: 1, version: 1, set: { n: 2 } }])
     assertEqual(await storage.update('things', [{ id: 1, version: 1, set: { n: 3 } }]), [false])
@@ -83,7 +83,7 @@ export const patchCases: readonly StorageCase[] = [
     assertEqual(answers, [true, true])
     assertEqual(await rowOf(storage, 'things', 1), { id: 1, version: 3, n: 1, r: null, t: 'second', b: null })
   }),
-  storageCase('P8 a version given at insert stands and is raised from there', [THINGS], async ({ storage }) => {
+  storageCase('P8 a version given at insert is stored and incremented from there', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 1, version: 41 }])
     assertEqual(await storage.update('things', [{ id: 1, version: 41, set: {} }]), [true])
     assertEqual((await rowOf(storage, 'things', 1)).version, 42)

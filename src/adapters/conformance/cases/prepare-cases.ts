@@ -1,4 +1,4 @@
-/** Clause S (shape): prepare makes tables, lets them grow, and refuses what would lose or bend data. */
+/** Clause S (shape): prepare creates and extends tables, and refuses changes that would lose or alter data. */
 
 import type { VaultError } from '../../../core/errors.ts'
 import type { PhysicalTable } from '../../../core/ports/storage.ts'
@@ -98,7 +98,7 @@ export const prepareCases: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'small', EVERY), [1, 2, 3, 4])
   }),
   storageCase(
-    'S11 a table without columns of its own holds ids',
+    'S11 a table without columns of its own stores ids',
     [{ name: 'bare', columns: [], indexes: [] }],
     async ({ storage }) => {
       await storage.insert('bare', [{ id: 1 }, { id: 2, version: 4 }])

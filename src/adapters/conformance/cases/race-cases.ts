@@ -1,4 +1,4 @@
-/** Clause R: in a race for one unique key there is one winner, and ids are never given twice. */
+/** Clause R: a race for one unique key has one winner, and no id is given out twice. */
 
 import { isVaultError } from '../../../core/errors.ts'
 import type { Storage } from '../../../core/ports/storage.ts'
@@ -6,7 +6,7 @@ import { assert, assertEqual } from '../assert.ts'
 import { EVERY, idsFound, KEYED, numbers, THINGS } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
 
-/** Starts all inserts at once and answers the ids of those that succeeded; all others must be conflicts. */
+/** Starts all inserts at once and returns the ids of those that succeeded; all others must be conflicts. */
 async function winnersOf(count: number, insert: (id: number) => Promise<unknown>): Promise<number[]> {
   const outcomes = await Promise.allSettled(numbers(1, count).map(insert))
   for (const outcome of outcomes) {

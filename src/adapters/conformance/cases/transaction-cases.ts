@@ -1,4 +1,4 @@
-/** Clause T: a transaction happens whole or not at all, nests, and hides what is not committed. */
+/** Clause T: a transaction is stored whole or not at all, nests, and hides what is not committed. */
 
 import { isVaultError } from '../../../core/errors.ts'
 import type { Storage } from '../../../core/ports/storage.ts'
@@ -6,7 +6,7 @@ import { assert, assertEqual, assertRejects, rejectionOf } from '../assert.ts'
 import { ALL, above, EVERY, equal, idsFound, KEYED, numbers, rowOf, rowsWithIds, THINGS } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
 
-/** Runs work in a transaction that then throws, and checks that what was thrown comes out as it went in. */
+/** Runs work in a transaction that then throws, and asserts that the thrown object is rethrown. */
 async function rolledBack(storage: Storage, work: (storage: Storage) => Promise<void>): Promise<void> {
   const reason = new Error('rolled back on purpose')
   const rejection = await rejectionOf(
@@ -21,7 +21,7 @@ async function rolledBack(storage: Storage, work: (storage: Storage) => Promise<
 
 const COUNT = [{ kind: 'count' }] as const
 
-/** One row changed, one deleted, one added: what an undone transaction must take back. */
+/** One row changed, one deleted, one added: what a rollback must restore. */
 async function changeEverything(storage: Storage): Promise<void> {
   await storage.update('keyed', [{ id: 1, version: 1, set: { email: 'changed@x' } }])
   await storage.delete('keyed', { ids: [2] })
@@ -29,17 +29,21 @@ async function changeEverything(storage: Storage): Promise<void> {
 }
 
 const committing: readonly StorageCase[] = [
-  storageCase('T1 a transaction answers what work answers, and its changes stay', [THINGS], async ({ storage, another }) => {
-    const answer = { some: 'object' }
-    const given = await storage.transaction(async (inner) => {
-      await inner.insert('things', [{ id: 1, n: 5 }])
-      await inner.update('things', [{ id: 1, version: 1, set: { n: 6 } }])
-      return answer
-    })
-    assert(given === answer, 'the very object work answered should come out')
-    assertEqual((await rowOf(await another(), 'things', 1)).n, 6)
-  }),
-  storageCase('T2 a throw undoes inserts, updates and deletes', [KEYED], async ({ storage }) => {
+  storageCase(
+    'T1 a transaction returns the result of work, and its changes are stored',
+    [THINGS],
+    async ({ storage, another }) => {
+      const answer = { some: 'object' }
+      const given = await storage.transaction(async (inner) => {
+        await inner.insert('things', [{ id: 1, n: 5 }])
+        await inner.update('things', [{ id: 1, version: 1, set: { n: 6 } }])
+        return answer
+      })
+      assert(given === answer, 'the very object work returned should come out')
+      assertEqual((await rowOf(await another(), 'things', 1)).n, 6)
+    },
+  ),
+  storageCase('T2 a throw rolls back inserts, updates and deletes', [KEYED], async ({ storage }) => {
     await storage.insert('keyed', [
       { id: 1, email: 'a@x', colour: 'red' },
       { id: 2, email: 'b@x', colour: 'red' },
@@ -51,7 +55,7 @@ const committing: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'keyed', equal('email', 'changed@x')), [])
     await assertRejects(storage.insert('keyed', [{ id: 4, email: 'b@x' }]), 'conflict')
   }),
-  storageCase('T3 whatever is thrown comes out as it is, even if it is no Error', [THINGS], async ({ storage }) => {
+  storageCase('T3 a thrown value is rethrown as it is, even if it is not an Error', [THINGS], async ({ storage }) => {
     const thrown = Object.freeze({ odd: true })
     const rejection = await rejectionOf(
       storage.transaction(async () => {
@@ -73,7 +77,7 @@ const committing: readonly StorageCase[] = [
     })
     assertEqual(await idsFound(storage, 'things', EVERY), [])
   }),
-  storageCase('T5 a conflict inside undoes the whole transaction', [KEYED], async ({ storage }) => {
+  storageCase('T5 a conflict inside rolls back the whole transaction', [KEYED], async ({ storage }) => {
     await storage.insert('keyed', [{ id: 1, email: 'a@x' }])
     const transaction = storage.transaction(async (inner) => {
       await inner.insert('keyed', [{ id: 2, email: 'b@x' }])
@@ -90,7 +94,7 @@ const committing: readonly StorageCase[] = [
     }
     assertEqual(await idsFound(storage, 'keyed', above('number', 0)), numbers(1, 10))
   }),
-  storageCase('T7 ids reserved in a transaction that is undone cause no conflict later', [THINGS], async ({ storage }) => {
+  storageCase('T7 ids reserved in a rolled-back transaction cause no conflict later', [THINGS], async ({ storage }) => {
     await rolledBack(storage, async (inner) => {
       await inner.insert('things', rowsWithIds(await inner.reserveIds('things', 3)))
     })
@@ -100,7 +104,7 @@ const committing: readonly StorageCase[] = [
 ]
 
 const nesting: readonly StorageCase[] = [
-  storageCase('T8 a nested transaction that ends well stays with the outer one', [THINGS], async ({ storage }) => {
+  storageCase('T8 a nested transaction that succeeds is stored with the outer one', [THINGS], async ({ storage }) => {
     const answer = await storage.transaction(async (outer) => {
       await outer.insert('things', [{ id: 1 }])
       const given = await outer.transaction(async (inner) => {
@@ -113,7 +117,7 @@ const nesting: readonly StorageCase[] = [
     assertEqual(answer, [1, 2])
     assertEqual(await idsFound(storage, 'things', EVERY), [1, 2, 3])
   }),
-  storageCase('T9 a nested throw undoes the nested work only', [THINGS], async ({ storage }) => {
+  storageCase('T9 a nested throw rolls back the nested work only', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 9, n: 0 }])
     await storage.transaction(async (outer) => {
       await outer.update('things', [{ id: 9, version: 1, set: { n: 1 } }])
@@ -128,7 +132,7 @@ const nesting: readonly StorageCase[] = [
     const row = await rowOf(storage, 'things', 9)
     assertEqual([row.version, row.n], [2, 1])
   }),
-  storageCase('T10 an outer throw undoes nested work that ended well', [THINGS], async ({ storage }) => {
+  storageCase('T10 an outer throw rolls back nested work that succeeded', [THINGS], async ({ storage }) => {
     await rolledBack(storage, (outer) => outer.transaction((inner) => inner.insert('things', [{ id: 1 }])))
     assertEqual(await idsFound(storage, 'things', EVERY), [])
   }),
@@ -157,7 +161,7 @@ const nesting: readonly StorageCase[] = [
   }),
 ]
 
-/** Every method of a storage whose transaction has ended must refuse. */
+/** Asserts that every method of a storage whose transaction has ended rejects. */
 async function assertEnded(ended: Storage | undefined): Promise<void> {
   assert(ended !== undefined, 'work should have been called')
   await assertRejects(ended.get('things', [1]), 'internal', 'get after the end')
@@ -184,7 +188,7 @@ const ending: readonly StorageCase[] = [
     await assertEnded(kept)
     assertEqual(await idsFound(storage, 'things', EVERY), [1])
   }),
-  storageCase('T14 the storage of an undone transaction refuses every call', [THINGS], async ({ storage }) => {
+  storageCase('T14 the storage of a rolled-back transaction refuses every call', [THINGS], async ({ storage }) => {
     let kept: Storage | undefined
     await rolledBack(storage, async (inner) => {
       kept = inner
@@ -209,20 +213,20 @@ const ending: readonly StorageCase[] = [
   ),
 ]
 
-/** A nested transaction that nobody awaits, and that goes on until a call of it is refused. */
+/** A nested transaction that is not awaited, and that continues until one of its calls is refused. */
 interface Straggler {
   readonly storage: Storage
-  /** Rows it was told were written. */
+  /** Rows whose insert resolved. */
   readonly written: readonly number[]
-  /** How its last call was refused; rejects where none was. */
+  /** The error of its refused call; rejects where no call was refused. */
   readonly refusal: Promise<unknown>
   /** How the nested transaction ended. */
-  readonly outcome: Promise<'kept' | 'undone'>
+  readonly outcome: Promise<'kept' | 'rolled back'>
 }
 
 const MAX_STEPS = 500
 
-/** Starts a straggler that writes rows from `first` on, half of them one level deeper, and answers when it wrote the first. */
+/** Starts a straggler that writes rows from `first` on, half of them one level deeper, and resolves when the first is written. */
 async function startStraggler(outer: Storage, first: number): Promise<Straggler> {
   const written: number[] = []
   let start: (begun: Pick<Straggler, 'storage' | 'refusal'>) => void = () => {}
@@ -237,7 +241,7 @@ async function startStraggler(outer: Storage, first: number): Promise<Straggler>
   })
   const outcome = nested.then(
     () => 'kept' as const,
-    () => 'undone' as const,
+    () => 'rolled back' as const,
   )
   return { ...(await begun), written, outcome }
 }
@@ -251,7 +255,7 @@ async function writeOn(storage: Storage, first: number, written: number[]): Prom
   }
 }
 
-/** Lets others run, also beside a storage that answers within one turn of the event loop. */
+/** Waits one turn of the event loop, so that other work runs beside a synchronous storage. */
 async function breath(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
@@ -271,7 +275,7 @@ async function assertRefused({ storage, refusal }: Straggler): Promise<void> {
 
 const straggling: readonly StorageCase[] = [
   storageCase(
-    'T20 a nested transaction still running when its parent is undone leaves nothing, and is refused from then on',
+    'T20 a nested transaction still running when its parent rolls back leaves nothing, and is refused from then on',
     [THINGS],
     async ({ storage, another }) => {
       const stragglers: Straggler[] = []
@@ -282,14 +286,14 @@ const straggling: readonly StorageCase[] = [
       })
       for (const straggler of stragglers) {
         await assertRefused(straggler)
-        assertEqual(await straggler.outcome, 'undone')
+        assertEqual(await straggler.outcome, 'rolled back')
       }
       assertEqual(stragglers.length, 1)
       assertEqual(await idsFound(await another(), 'things', EVERY), [])
     },
   ),
   storageCase(
-    'T21 of a nested transaction still running when its parent commits all stays or nothing, and it is refused from then on',
+    'T21 a nested transaction still running when its parent commits is stored whole or not at all, and is refused from then on',
     [THINGS],
     async ({ storage, another }) => {
       const straggler = await storage.transaction(async (outer) => {
@@ -303,32 +307,36 @@ const straggling: readonly StorageCase[] = [
       assertEqual(await idsFound(await another(), 'things', EVERY), [1, ...kept])
     },
   ),
-  storageCase('T22 transactions that forget nested ones harm no others that run beside them', [THINGS], async ({ storage }) => {
-    const pair = async (inner: Storage, id: number) => {
-      await inner.insert('things', [{ id }])
-      await inner.transaction((inner) => inner.insert('things', [{ id: 100 + id }]))
-    }
-    const forgetful = (id: number) =>
-      rolledBack(storage, async (outer) => {
-        await Promise.allSettled([outer.get('things', [id]), startStraggler(outer, MAX_STEPS * id)])
-      })
-    await Promise.all(
-      numbers(1, 32).map((id) => (id % 2 === 0 ? forgetful(id) : storage.transaction((inner) => pair(inner, id)))),
-    )
-    const odd = numbers(1, 32).filter((id) => id % 2 === 1)
-    assertEqual(await idsFound(storage, 'things', EVERY), [...odd, ...odd.map((id) => 100 + id)])
-  }),
+  storageCase(
+    'T22 a transaction with a nested one that is not awaited does not affect concurrent ones',
+    [THINGS],
+    async ({ storage }) => {
+      const pair = async (inner: Storage, id: number) => {
+        await inner.insert('things', [{ id }])
+        await inner.transaction((inner) => inner.insert('things', [{ id: 100 + id }]))
+      }
+      const forgetful = (id: number) =>
+        rolledBack(storage, async (outer) => {
+          await Promise.allSettled([outer.get('things', [id]), startStraggler(outer, MAX_STEPS * id)])
+        })
+      await Promise.all(
+        numbers(1, 32).map((id) => (id % 2 === 0 ? forgetful(id) : storage.transaction((inner) => pair(inner, id)))),
+      )
+      const odd = numbers(1, 32).filter((id) => id % 2 === 1)
+      assertEqual(await idsFound(storage, 'things', EVERY), [...odd, ...odd.map((id) => 100 + id)])
+    },
+  ),
 ]
 
 const isolation: readonly StorageCase[] = [
-  storageCase('T16 nobody outside ever sees what a transaction then undoes', [KEYED], async ({ storage, another }) => {
+  storageCase('T16 no reader outside sees what a transaction then rolls back', [KEYED], async ({ storage, another }) => {
     await storage.insert('keyed', [
       { id: 1, email: 'a@x', number: 1 },
       { id: 2, email: 'b@x', number: 2 },
     ])
     const before = await storage.find('keyed', EVERY, ALL)
     const outside = [storage, await another()]
-    // The readers are started inside and awaited after the end: an engine may let them read the past or make them wait.
+    // The readers start inside and are awaited after the end: an engine may return the committed state or make them wait.
     const readings: Promise<unknown>[] = []
     await rolledBack(storage, async (inner) => {
       await changeEverything(inner)
@@ -357,7 +365,7 @@ const isolation: readonly StorageCase[] = [
     assertEqual(await reader.measure('things', EVERY, COUNT), [10])
   }),
   storageCase(
-    'T18 64 transactions at once, each reading and raising one counter, are none lost',
+    'T18 of 64 concurrent transactions that read and increment one counter, none is lost',
     [THINGS],
     async ({ storage, another }) => {
       await storage.insert('things', [{ id: 1, n: 0 }])
@@ -384,7 +392,7 @@ const isolation: readonly StorageCase[] = [
   }),
 ]
 
-/** Raises the counter in a transaction of its own, again where another came first. */
+/** Increments the counter in a transaction of its own, and retries where another transaction was first. */
 async function raise(storage: Storage): Promise<void> {
   for (;;) {
     const done = await storage.transaction(async (inner) => {
