@@ -1,4 +1,4 @@
-/** AES-256-CMAC (SP 800-38B) of many inputs: few blocks in the module, short inputs by items, long ones as a chain. */
+/** AES-256-CMAC (SP 800-38B) of many inputs: few blocks in the module, short inputs block by block side by side, long ones one by one. */
 
 import { type Cipheriv, createCipheriv } from 'node:crypto'
 import { DIGEST_BYTES } from '../../core/ports/keys.ts'
@@ -8,7 +8,7 @@ import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './b
 import { getWasm, REGION } from './wasm.ts'
 
 const BLOCK = 16
-/** Blocks of the longest input that goes by items: each block is one more AES call for all. */
+/** Blocks of the longest input computed side by side: each block is one more AES call for all. */
 const MAX_ITEM_BLOCKS = 16
 /** Blocks the module encrypts by itself in the time of one call of the platform's cipher. */
 const BLOCKS_OF_A_CALL = 8

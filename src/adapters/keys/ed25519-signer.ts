@@ -18,7 +18,7 @@ export interface Ed25519SignerOptions {
 /** A signer (RFC 8032). Throws `invalid_request` when the key is no Ed25519 key in PEM. */
 export function ed25519Signer({ keyId, privateKey }: Ed25519SignerOptions): Signer {
   if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
-    throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a text of 1 to ${MAX_KEY_ID_LENGTH} characters`)
+    throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
   }
   const key = readKey(privateKey)
   return { keyId, sign: async (bytes) => new Uint8Array(sign(null, bytes, key)) }
@@ -27,7 +27,7 @@ export function ed25519Signer({ keyId, privateKey }: Ed25519SignerOptions): Sign
 function readKey(privateKey: unknown): KeyObject {
   const key = typeof privateKey === 'string' ? parsePem(privateKey) : undefined
   if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new VaultError('invalid_request', 'ed25519Signer: `privateKey` must be an Ed25519 private key as PEM text (PKCS #8)')
+    throw new VaultError('invalid_request', 'ed25519Signer: `privateKey` must be an Ed25519 private key as PEM text (PKCS #8).')
   }
   return key
 }

@@ -79,9 +79,9 @@ function walk(items: readonly Item[], step: (values: readonly bigint[], tweaks: 
 function byLength(ranks: readonly Rank[]): Map<number, number[]> {
   const groups = new Map<number, number[]>()
   for (const [place, { value, domain }] of ranks.entries()) {
-    if (domain < MIN_DOMAIN) throw new VaultError('internal', `A domain for format-preserving encryption is below ${MIN_DOMAIN}`)
+    if (domain < MIN_DOMAIN) throw new VaultError('internal', `A domain for format-preserving encryption is below ${MIN_DOMAIN}.`)
     if (value < 0n || value >= domain)
-      throw new VaultError('internal', 'A rank for format-preserving encryption is outside its domain')
+      throw new VaultError('internal', 'A rank for format-preserving encryption is outside its domain.')
     const length = (domain - 1n).toString().length
     const group = groups.get(length)
     if (group === undefined) groups.set(length, [place])

@@ -201,5 +201,5 @@ function contextOf(contexts: Uint8Array, item: number): Uint8Array {
 
 function assertContexts(count: number, contexts: Uint8Array): void {
   if (contexts.length === count * CONTEXT_BYTES) return
-  throw new VaultError('internal', `Sealing and opening need ${CONTEXT_BYTES} bytes of context for each item`)
+  throw new VaultError('internal', `Sealing and opening need ${CONTEXT_BYTES} bytes of context for each item.`)
 }

@@ -1,4 +1,4 @@
-/** The WebAssembly module at work: made on first use, one for the process, its memory divided into fixed regions. */
+/** The WebAssembly module of the keys: instantiated on first use, one for the process, its memory divided into fixed regions. */
 import { wasmBytes } from './wasm-bytes.ts'
 
 /** Messages or items one call of the module takes. */
@@ -138,7 +138,7 @@ declare const WebAssembly: {
 
 let module: WasmModule | undefined
 
-/** The one module of this process. Every use is synchronous and leaves nothing behind, so nobody shares it halfway. */
+/** The one module of this process. Every use is synchronous and wipes its data, so callers cannot interfere. */
 export function getWasm(): WasmModule {
   module ??= startWasm()
   return module

@@ -1,4 +1,4 @@
-/** Cells on their way in and out: checked against their column, copied, so that nobody outside shares memory with a row. */
+/** Checks cells against their column and copies them in and out, so that no caller shares memory with a row. */
 
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalColumn } from '../../core/ports/storage.ts'
@@ -47,7 +47,7 @@ export function smallest(whole: bigint): number | bigint {
 }
 
 function refused({ type, table, name }: StoredColumn): VaultError {
-  const message = `column "${name}" of table "${table}" takes ${type} and this cell is not: send ${type} or null`
+  const message = `Column "${name}" of table "${table}" has type ${type} and was given a cell of another type.`
   return new VaultError('internal', message, { table, column: name })
 }
 

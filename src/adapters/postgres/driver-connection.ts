@@ -1,6 +1,6 @@
 /** Runs queries on a `pg` client, which is described by shape so that a pool from any copy or version of the driver fits. */
 
-/** One row as this adapter asks for it: cells in the query of the statement. Text as the server wrote it, unless a host's parsers came first. */
+/** One row: cells in the order of the statement, as the server's text, unless parsers of a host replaced it. */
 export type RawRow = readonly unknown[]
 
 export interface DriverQuery {

@@ -2,7 +2,7 @@
 import { isVaultError } from '../../core/errors.ts'
 import { jitteredMs, retry } from '../../core/util/retry.ts'
 import { endedError, outcomeUnknownError, unavailableError } from '../errors/storage-errors.ts'
-import { runToEnd } from '../sql/nested-transaction.ts'
+import { runInside, runToEnd } from '../sql/nested-transaction.ts'
 import {
   type Connection,
   type DriverPool,
@@ -73,7 +73,7 @@ async function runTransaction<T>(pool: DriverPool, work: (executor: Executor) =>
   const executor = createTransactionExecutor(transaction.connection)
   let result: T
   try {
-    result = await runToEnd(executor.level, () => work(executor))
+    result = await runToEnd(executor.level, () => runInside(executor.level, () => work(executor)))
   } catch (error) {
     await transaction.rollback()
     throw executor.toError(error)

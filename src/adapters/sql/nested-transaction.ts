@@ -32,7 +32,7 @@ export interface Level {
   /** Ends when whatever has the level to itself now has ended. */
   turn: Promise<void> | undefined
   /** Pipelined calls that have not ended. */
-  readonly pending: Set<Promise<unknown>>
+  pending: Set<Promise<unknown>> | undefined
   /** The work of the savepoint that is open in this level now. */
   below: Revocable | undefined
 }
@@ -42,7 +42,7 @@ const currentLevel = new AsyncLocalStorage<Level>()
 
 export function createLevel(owner: object, connection: LevelConnection, parent?: Level): Level {
   const depth = (parent?.depth ?? 0) + 1
-  return { owner, connection, parent, depth, ended: false, turn: undefined, pending: new Set(), below: undefined }
+  return { owner, connection, parent, depth, ended: false, turn: undefined, pending: undefined, below: undefined }
 }
 
 /** True when the running code was called from inside a transaction of this owner that has not ended. */
@@ -51,6 +51,11 @@ export function isInsideTransaction(owner: object): boolean {
     if (level.owner === owner && !level.ended) return true
   }
   return false
+}
+
+/** Runs work with the level as the innermost one. */
+export function runInside<T>(level: Level, work: () => T): T {
+  return currentLevel.run(level, work)
 }
 
 /**
@@ -84,9 +89,9 @@ export function runCall<T>(level: Level, call: () => T | Promise<T>): T | Promis
 
 /**
  * Runs work in a savepoint, which keeps its changes where work succeeds and undoes them where it throws. Calls of this
- * level wait until the savepoint has ended: otherwise they could be undone with it.
+ * level wait until the savepoint has ended: otherwise they could be undone with it. May throw instead of rejecting.
  */
-export async function runNested<T>(level: Level, savepoint: Savepoint, work: (child: Level) => Promise<T>): Promise<T> {
+export function runNested<T>(level: Level, savepoint: Savepoint, work: (child: Level) => Promise<T>): Promise<T> {
   assertReady(level)
   const nested = (): Promise<T> => runSavepoint(level, savepoint, work)
   const result = level.turn === undefined ? nested() : afterTurn(level, level.turn, nested)
@@ -94,15 +99,15 @@ export async function runNested<T>(level: Level, savepoint: Savepoint, work: (ch
   return result
 }
 
-/** Runs work inside the level and ends the level: revokes a savepoint that was not awaited, and waits for all other calls. */
+/** Runs work and then ends the level: revokes a savepoint that was not awaited, and waits for all other calls. */
 export async function runToEnd<T>(level: Level, work: () => Promise<T>): Promise<T> {
   try {
-    return await currentLevel.run(level, work)
+    return await work()
   } finally {
     level.ended = true
     level.below?.revoke()
     while (level.turn !== undefined) await level.turn
-    if (level.pending.size > 0) await Promise.allSettled(level.pending)
+    if (level.pending !== undefined) await Promise.allSettled(level.pending)
   }
 }
 
@@ -112,7 +117,7 @@ async function runSavepoint<T>(parent: Level, savepoint: Savepoint, work: (child
   parent.below = below
   try {
     await savepoint.open()
-    return await releaseOrRollback(savepoint, child, () => below.run(() => work(child)))
+    return await releaseOrRollback(savepoint, child, () => below.run(() => runInside(child, () => work(child))))
   } finally {
     parent.below = undefined
   }
@@ -162,7 +167,9 @@ function occupy(level: Level, result: Promise<unknown>): void {
   level.turn = turn
 }
 
-function track({ pending }: Level, result: Promise<unknown>): void {
+function track(level: Level, result: Promise<unknown>): void {
+  level.pending ??= new Set()
+  const { pending } = level
   const ended = (): void => void pending.delete(result)
   pending.add(result)
   result.then(ended, ended)

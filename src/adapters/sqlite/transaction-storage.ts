@@ -20,19 +20,18 @@ export interface TransactionFrame {
 /** The storage port inside a frame. */
 export function transactionStorage(frame: TransactionFrame, connection: Connection): Storage {
   const { state, level, above, own, blockSize } = frame
-  const blocks = [...above, own]
   const run = <T>(work: TableWork<T>): T | Promise<T> => runCall(level, () => connection.run(work))
   return createPort(state, {
     read: run,
     write: run,
     reserveIds(shape, count) {
-      return run({ shape, begin: () => state.ids.reserve(shape, { count, blockSize }, blocks) })
+      return run({ shape, begin: () => state.ids.reserve(shape, { count, blockSize }, [...above, own]) })
     },
     transaction(work) {
       const inner: BlocksByTable = new Map()
       const savepoint = createSavepoint(connection, () => returnBlocks(inner, own))
       return runNested(level, savepoint, (child) =>
-        work(transactionStorage({ state, level: child, above: blocks, own: inner, blockSize }, connection)),
+        work(transactionStorage({ state, level: child, above: [...above, own], own: inner, blockSize }, connection)),
       )
     },
   })
@@ -42,9 +41,9 @@ export function transactionStorage(frame: TransactionFrame, connection: Connecti
 function createSavepoint(connection: Connection, onRelease: () => void): Savepoint {
   return {
     open: () => connection.run(OPEN_SAVEPOINT),
-    async release() {
-      await connection.run(RELEASE_SAVEPOINT)
-      onRelease()
+    release() {
+      const released = connection.run(RELEASE_SAVEPOINT)
+      return released instanceof Promise ? released.then(onRelease) : onRelease()
     },
     async rollback() {
       if (!connection.isOpen()) return

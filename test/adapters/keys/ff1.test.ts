@@ -105,7 +105,7 @@ test('a list longer than one run gives what its values give one by one', () => {
   expect(ff1.encrypt([], new Uint8Array())).toEqual([])
 })
 
-test('negative control: a tweak that changes by one bit, or lies beside another item, changes the answer', () => {
+test('negative control: a tweak that changes by one bit, or lies beside another item, changes the result', () => {
   const luck = seededBytes(SEED)
   const ff1 = createFf1(blockCipher(luck.bytes(32)), { radix: 10, length: 12, tweakBytes: 8 })
   const tweak = new Uint8Array(8)

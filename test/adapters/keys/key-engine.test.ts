@@ -222,7 +222,7 @@ test('digests and pointers stay the same when a root key is added, and differ by
   expect(other.disguise(words)).not.toEqual(before.disguise(words))
 })
 
-test('these derivations are fixed for ever: a ring with known roots gives known digests and pointers', () => {
+test('these derivations never change: a ring with known roots gives known digests and pointers', () => {
   const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(1) }])
   expect(toHex(ring.digest('cards.number', toSlab([Buffer.from('4111')])))).toBe('cb7934b84db32ac345a5121b441117c2')
   expect(ring.disguise(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
@@ -256,7 +256,7 @@ test('after sealing, opening and digesting nothing of the plaintext lies in the 
   expect(memory.subarray(REGION.hashKey, REGION.hashKey + 16).every((byte) => byte === 0)).toBe(true)
 })
 
-test('empty lists are answered with empty lists', () => {
+test('empty lists return empty lists', () => {
   const ring = ringOf(1)
   const none = toSlab([])
   expect(ring.seal('records', HEADER, none, new Uint8Array(0)).count).toBe(0)
@@ -274,7 +274,7 @@ test('contexts or versions that do not fit the list are a fault of the caller an
   expect(() => ring.open('records', 3, versionsOf(1, 1), body, new Uint8Array(64))).toThrow(/context/)
 })
 
-test('root keys that cannot be right are refused with a sentence that holds no key', () => {
+test('invalid root keys are rejected with an error that contains no key', () => {
   const secret = new Uint8Array(32).fill(0xab)
   const wrong = [
     [],

@@ -1,4 +1,4 @@
-/** Storages broken on purpose, one fault each: what the exam and the storages-agree law must notice. */
+/** Storages broken on purpose, one fault each: which the conformance suite and the storages-agree property test must detect. */
 
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'

@@ -1,4 +1,4 @@
-/** The memory storage passes the storage exam. */
+/** The memory storage passes the conformance suite. */
 
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { runStorageCases } from '../../support/run-storage-cases.ts'

@@ -1,4 +1,4 @@
-/** The PostgreSQL storage takes the exam of all storages, each case in a schema of its own. */
+/** The PostgreSQL storage passes the conformance suite, each case in a schema of its own. */
 import { afterAll, describe, inject, it } from 'vitest'
 import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'

@@ -81,7 +81,7 @@ it('connections that are ended while idle are replaced without a word', async ()
   await expect.poll(() => storage.get('notes', [9]).catch(() => 'broken')).toEqual([undefined])
 })
 
-it('a connection that breaks during COMMIT leaves the outcome unknown, and says so', async () => {
+it('a connection that breaks during COMMIT rejects with outcome_unknown', async () => {
   const proxy = await cuttingProxy('commit')
   const storage = await prepared()
   const cut = postgresStorage({ connectionString: proxy.url })

@@ -106,7 +106,7 @@ describe('preparing', () => {
     }
   })
 
-  it('gives no id twice after a transaction that made the table was undone', async () => {
+  it('gives no id twice after the transaction that created the table rolled back', async () => {
     const storage = open('undone')
     const work = storage.transaction(async (storage) => {
       await storage.prepare([CARDS])
@@ -158,7 +158,7 @@ describe('text', () => {
 })
 
 describe('transactions', () => {
-  it('say that nothing was stored when work swallowed a failed statement', async () => {
+  it('reject with internal when work caught the error of a failed statement', async () => {
     const storage = await prepared()
     const work = storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 1, owner: 'a' }])
@@ -168,7 +168,7 @@ describe('transactions', () => {
     expect(await storage.get('cards', [1, 2])).toEqual([undefined, undefined])
   })
 
-  it('say so of a nested one too, and the outer one goes on', async () => {
+  it('reject a nested one alike, and the outer one continues', async () => {
     const storage = await prepared()
     await storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 1, owner: 'a' }])
@@ -233,7 +233,7 @@ describe('transactions', () => {
     expect((await storage.get('cards', [1, 2])).map((row) => row?.amount)).toEqual([2, 2])
   })
 
-  it('answer what a row-by-row reading of the patches answers when they hand a unique value on', async () => {
+  it('return what patching row by row returns when one patch takes a unique value of another', async () => {
     const storage = await prepared()
     await storage.insert('cards', [
       { id: 1, owner: 'a' },
@@ -256,8 +256,8 @@ describe('transactions', () => {
   })
 })
 
-describe('a nested transaction nobody awaited', () => {
-  it('is undone when its parent ends, and neither uses nor takes a client afterwards', async () => {
+describe('a nested transaction that is not awaited', () => {
+  it('rolls back when its parent ends, and neither uses nor takes a client afterwards', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 })
     const storage = await prepared({ pool })
     const [wrote, over] = [signal(), signal()]

@@ -5,6 +5,7 @@ import {
   isInsideTransaction,
   type Level,
   runCall,
+  runInside,
   runNested,
   runToEnd,
   type Savepoint,
@@ -86,7 +87,7 @@ for (const isPipelined of [true, false]) {
       expect(await waiting).toMatchObject({ code: 'internal', message: expect.stringContaining('has ended') })
       for (const level of [root, inner ?? root]) {
         expect(() => runCall(level, () => 1)).toThrow(/has ended/)
-        await expect(runNested(level, savepoint('b'), async () => 1)).rejects.toThrow(/has ended/)
+        expect(() => runNested(level, savepoint('b'), async () => 1)).toThrow(/has ended/)
       }
     })
 
@@ -95,7 +96,7 @@ for (const isPipelined of [true, false]) {
       await runToEnd(root, () =>
         runNested(root, savepoint('a'), async () => {
           await expect(async () => call(root, 'outer')).rejects.toThrow(/outer storage/)
-          await expect(runNested(root, savepoint('b'), async () => 1)).rejects.toThrow(/outer storage/)
+          expect(() => runNested(root, savepoint('b'), async () => 1)).toThrow(/outer storage/)
         }),
       )
       expect(ran).toEqual(['open a', 'release a'])
@@ -146,10 +147,12 @@ it('runs pipelined calls together and sequential calls one after the other', asy
 it('knows the handle whose transaction the running code is inside', async () => {
   const { root, owner } = recorder(true)
   expect(isInsideTransaction(owner)).toBe(false)
-  await runToEnd(root, async () => {
-    await breath()
-    expect(isInsideTransaction(owner)).toBe(true)
-    expect(isInsideTransaction({})).toBe(false)
-  })
+  await runToEnd(root, () =>
+    runInside(root, async () => {
+      await breath()
+      expect(isInsideTransaction(owner)).toBe(true)
+      expect(isInsideTransaction({})).toBe(false)
+    }),
+  )
   expect(isInsideTransaction(owner)).toBe(false)
 })

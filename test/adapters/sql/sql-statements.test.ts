@@ -38,7 +38,7 @@ const filterOf = (text: string, numbers: readonly number[]): Filter => ({
 })
 
 describe('shared statements', () => {
-  it('are told apart by the names and types of columns: two vaults may call different tables alike', () => {
+  it('differ by the names and types of columns, because two vaults may give different tables one name', () => {
     const statements = createSqlStatements(dialect)
     const shapeOf = (name: string, type: 'text' | 'integer') =>
       toTableShape({ name: 'tokens', columns: [{ name, type }], indexes: [] })

@@ -1,4 +1,4 @@
-/** The SQLite storage passes the storage exam, on real files. */
+/** The SQLite storage passes the conformance suite, on real files. */
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { runStorageCases } from '../../support/run-storage-cases.ts'
 import { temporaryFolder } from './temporary-folder.ts'
