@@ -9,7 +9,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './keys': 'src/adapters/keys/index.ts',
   './opentelemetry': 'src/adapters/opentelemetry/index.ts',
   './audit-verifier': 'src/audit-verifier/index.ts',
-  './adapter-contract': 'src/adapters/contract/index.ts',
+  './storage-conformance': 'src/adapters/conformance/index.ts',
 }
 
 /** Returns the name of an entry point's built files: `sqlite` for `./sqlite` (`dist/sqlite.js`), and `index` for `.`. */

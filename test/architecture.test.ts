@@ -145,9 +145,9 @@ const VIOLATIONS: readonly Violation[] = [
   ],
   [
     'packages',
-    'src/adapters/contract/a.ts',
+    'src/adapters/conformance/a.ts',
     `/** A. */\nexport const a = () => import('node:fs')`,
-    'src/adapters/contract/a.ts imports the package node:fs; allowed here: none',
+    'src/adapters/conformance/a.ts imports the package node:fs; allowed here: none',
   ],
   [
     'packages',

@@ -3,13 +3,13 @@
  * `npm run types`, and against the built package, as ESM and as CommonJS, by scripts/check-package.ts. Never run.
  */
 import { type Caller, column, createVault, defineSchema, isVaultError, mask, type PolicyFor, type VaultError } from 'strongroom'
-import type { storageCases } from 'strongroom/adapter-contract'
 import { verifyExport } from 'strongroom/audit-verifier'
 import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
 import { sqliteStorage } from 'strongroom/sqlite'
+import type { storageCases } from 'strongroom/storage-conformance'
 
 /** Compiles only where both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

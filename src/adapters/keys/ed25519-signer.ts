@@ -5,7 +5,7 @@ import { VaultError } from '../../core/errors.ts'
 import type { Signer } from '../../core/ports/signer.ts'
 
 /** Characters the name of a key may have. */
-const LONGEST_KEY_ID = 128
+const MAX_KEY_ID_LENGTH = 128
 
 /** The key and its name. */
 export interface Ed25519SignerOptions {
@@ -17,8 +17,8 @@ export interface Ed25519SignerOptions {
 
 /** A signer (RFC 8032). Throws `invalid_request` when the key is no Ed25519 key in PEM. */
 export function ed25519Signer({ keyId, privateKey }: Ed25519SignerOptions): Signer {
-  if (typeof keyId !== 'string' || keyId === '' || keyId.length > LONGEST_KEY_ID) {
-    throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a text of 1 to ${LONGEST_KEY_ID} characters`)
+  if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
+    throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
   }
   const key = readKey(privateKey)
   return { keyId, sign: async (bytes) => new Uint8Array(sign(null, bytes, key)) }
@@ -27,7 +27,7 @@ export function ed25519Signer({ keyId, privateKey }: Ed25519SignerOptions): Sign
 function readKey(privateKey: unknown): KeyObject {
   const key = typeof privateKey === 'string' ? parsePem(privateKey) : undefined
   if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new VaultError('invalid_request', 'ed25519Signer: `privateKey` must be an Ed25519 private key as PEM text (PKCS #8)')
+    throw new VaultError('invalid_request', 'ed25519Signer: `privateKey` must be an Ed25519 private key as PEM text (PKCS #8).')
   }
   return key
 }

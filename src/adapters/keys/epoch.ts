@@ -3,8 +3,8 @@ import type { RandomPool } from './random-pool.ts'
 import { type GcmKey, HALF_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** Seals under one first half: keeps the chance that two random 96-bit IVs meet below 2^-32 (SP 800-38D, section 8.3). */
-const MOST_SEALS = 2 ** 32
-const LONGEST_MS = 60 * 60 * 1000
+const MAX_SEALS = 2 ** 32
+const MAX_EPOCH_MS = 60 * 60 * 1000
 
 /** A half nonce and the key it derives. */
 export interface Epoch {
@@ -12,13 +12,13 @@ export interface Epoch {
   readonly key: GcmKey
 }
 
-/** What an epoch asks of the process. `now` is a monotonic clock in milliseconds: the wall clock may be set back. */
+/** What an epoch needs of the process. `now` is a monotonic clock in milliseconds: the wall clock may be set back. */
 export interface EpochSources {
   readonly pool: RandomPool
   readonly now: () => number
 }
 
-/** A function that answers the epoch in which `count` more messages may be sealed. */
+/** A function that returns the epoch in which `count` more messages may be sealed. */
 export function createEpochs(key: XaesKey, sources: EpochSources): (count: number) => Epoch {
   let epoch: Epoch | undefined
   let seals = 0
@@ -26,12 +26,12 @@ export function createEpochs(key: XaesKey, sources: EpochSources): (count: numbe
   return (count) => {
     const time = sources.now()
     seals += count
-    if (epoch === undefined || seals > MOST_SEALS || time >= endsAt) {
+    if (epoch === undefined || seals > MAX_SEALS || time >= endsAt) {
       const half = new Uint8Array(HALF_BYTES)
       sources.pool.fill(half, 0, HALF_BYTES)
       epoch = { half, key: key.derive(half, 0) }
       seals = count
-      endsAt = time + LONGEST_MS
+      endsAt = time + MAX_EPOCH_MS
     }
     return epoch
   }

@@ -14,7 +14,7 @@ export interface HalfArithmetic<Half extends number | bigint> {
 }
 
 /** The largest limit of a half that plain numbers hold: their stream is then eight bytes long. */
-export const LARGEST_SMALL_HALF = 2n ** 32n
+export const MAX_SMALL_HALF = 2n ** 32n
 
 /** Halves of four bytes at most. */
 export const SMALL_HALVES: HalfArithmetic<number> = {

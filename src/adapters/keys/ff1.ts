@@ -1,14 +1,15 @@
 /** FF1 (SP 800-38G revision 1) over numbers below radix^length, many at once: every round of a list is one AES call a block. */
+import { at } from '../../core/util/at.ts'
 import type { BlockCipher } from './block-cipher.ts'
-import { BIG_HALVES, type HalfArithmetic, LARGEST_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
+import { BIG_HALVES, type HalfArithmetic, MAX_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
 
 const ROUNDS = 10
 const BLOCK = 16
 const BLOCK_WORDS = BLOCK / 4
 /** Lanes of one run: bounds the memory of a long list. */
-const MOST_LANES = 1024
+const MAX_BATCH_ITEMS = 1024
 
-/** The radix, the length of the numeral strings and of every tweak; all lanes of a list share them, each lane has a tweak of its own. */
+/** The radix, the length of the numeral strings and of every tweak; all items of a list share them, each item has a tweak of its own. */
 export interface Ff1Shape {
   readonly radix: number
   readonly length: number
@@ -26,7 +27,7 @@ export interface Ff1 {
 interface Frame {
   readonly cipher: BlockCipher
   readonly shape: Ff1Shape
-  /** AES(P): all of the PRF that is the same for every lane and round. */
+  /** AES(P): all of the PRF that is the same for every item and round. */
   readonly start: Uint8Array
   /** Blocks of Q, and blocks of S. */
   readonly inputBlocks: number
@@ -44,13 +45,13 @@ interface Frame {
 /** FF1 under the key of this cipher. */
 export function createFf1(cipher: BlockCipher, shape: Ff1Shape): Ff1 {
   const frame = frameOf(cipher, shape)
-  const small = frame.rightLimit <= LARGEST_SMALL_HALF
+  const small = frame.rightLimit <= MAX_SMALL_HALF
   const run = small ? runner(frame, SMALL_HALVES) : runner(frame, BIG_HALVES)
   const chunked = (values: readonly bigint[], tweaks: Uint8Array, direction: Direction): bigint[] => {
-    if (values.length <= MOST_LANES) return run(values, tweaks, direction)
+    if (values.length <= MAX_BATCH_ITEMS) return run(values, tweaks, direction)
     const out: bigint[] = []
-    for (let from = 0; from < values.length; from += MOST_LANES) {
-      const part = values.slice(from, from + MOST_LANES)
+    for (let from = 0; from < values.length; from += MAX_BATCH_ITEMS) {
+      const part = values.slice(from, from + MAX_BATCH_ITEMS)
       out.push(...run(part, tweaks.subarray(from * shape.tweakBytes), direction))
     }
     return out
@@ -89,26 +90,26 @@ function frameOf(cipher: BlockCipher, shape: Ff1Shape): Frame {
   }
 }
 
-/** The memory of one run: Q without its number and round for every lane, Q's number, and the blocks that go through AES. */
-interface Lanes {
+/** The memory of one run: Q without its number and round for every item, Q's number, and the blocks that go through AES. */
+interface Items {
   readonly count: number
   readonly templates: Uint32Array
   readonly numbers: Uint32Array
   readonly numbersView: DataView
   readonly blocks: Uint8Array
   readonly blockWords: Uint32Array
-  /** S of every lane. */
+  /** S of every item. */
   readonly stream: Uint8Array
   readonly streamView: DataView
 }
 
-function lanesOf({ inputBlocks, streamBlocks, start, shape }: Frame, count: number, tweaks: Uint8Array): Lanes {
+function itemsOf({ inputBlocks, streamBlocks, start, shape }: Frame, count: number, tweaks: Uint8Array): Items {
   const inputBytes = inputBlocks * BLOCK
   const templates = new Uint8Array(count * inputBytes)
-  for (let lane = 0; lane < count; lane++) {
-    const at = lane * inputBytes
-    templates.set(tweaks.subarray(lane * shape.tweakBytes, (lane + 1) * shape.tweakBytes), at)
-    for (let i = 0; i < BLOCK; i++) templates[at + i] = (templates[at + i] ?? 0) ^ (start[i] ?? 0)
+  for (let item = 0; item < count; item++) {
+    const offset = item * inputBytes
+    templates.set(tweaks.subarray(item * shape.tweakBytes, (item + 1) * shape.tweakBytes), offset)
+    for (let i = 0; i < BLOCK; i++) templates[offset + i] = at(templates, offset + i) ^ at(start, i)
   }
   const numbers = new ArrayBuffer(count * inputBytes)
   const blocks = new ArrayBuffer(count * BLOCK)
@@ -132,17 +133,17 @@ function runner<Half extends number | bigint>(
 ): (values: readonly bigint[], tweaks: Uint8Array, direction: Direction) => bigint[] {
   const advance = rounds(frame, halves)
   return (values, tweaks, direction) => {
-    const lanes = lanesOf(frame, values.length, tweaks)
+    const items = itemsOf(frame, values.length, tweaks)
     const left = values.map((value) => halves.fromRank(value / frame.rightLimit))
     const right = values.map((value) => halves.fromRank(value % frame.rightLimit))
     // Every round keeps one half, changes the other by it, and lets them change parts. After ten each is again where it began.
     for (let turn = 0; turn < ROUNDS; turn++) {
       const round = direction === 'forwards' ? turn : ROUNDS - 1 - turn
-      if (round % 2 === 0) advance(lanes, round, right, left, direction)
-      else advance(lanes, round, left, right, direction)
+      if (round % 2 === 0) advance(items, round, right, left, direction)
+      else advance(items, round, left, right, direction)
     }
-    for (const memory of [lanes.numbers, lanes.blocks, lanes.stream]) memory.fill(0)
-    return left.map((half, lane) => halves.toRank(half) * frame.rightLimit + halves.toRank(right[lane] ?? halves.zero))
+    for (const memory of [items.numbers, items.blocks, items.stream]) memory.fill(0)
+    return left.map((half, item) => halves.toRank(half) * frame.rightLimit + halves.toRank(at(right, item)))
   }
 }
 
@@ -150,30 +151,31 @@ function runner<Half extends number | bigint>(
 function rounds<Half extends number | bigint>(
   frame: Frame,
   halves: HalfArithmetic<Half>,
-): (lanes: Lanes, round: number, kept: readonly Half[], changed: Half[], direction: Direction) => void {
+): (items: Items, round: number, kept: readonly Half[], changed: Half[], direction: Direction) => void {
   const { halfBytes, streamBytes } = frame
   const limits = [halves.limit(frame.leftLimit), halves.limit(frame.rightLimit)] as const
   const inputSize = frame.inputBlocks * BLOCK
   const streamSize = frame.streamBlocks * BLOCK
-  return (lanes, round, kept, changed, direction) => {
-    for (let lane = 0; lane < lanes.count; lane++) {
-      halves.write(lanes.numbersView, (lane + 1) * inputSize, halfBytes, kept[lane] ?? halves.zero)
+  return (items, round, kept, changed, direction) => {
+    // The lists have `items.count` members; the checked accessor `at` would cost a third of the time of these loops.
+    for (let item = 0; item < items.count; item++) {
+      halves.write(items.numbersView, (item + 1) * inputSize, halfBytes, kept[item] ?? halves.zero)
     }
-    makeStream(frame, lanes, round)
+    makeStream(frame, items, round)
     const limit = limits[round % 2 === 0 ? 0 : 1]
     const step = direction === 'forwards' ? halves.add : halves.subtract
-    for (let lane = 0; lane < lanes.count; lane++) {
-      changed[lane] = step(changed[lane] ?? halves.zero, lanes.streamView, lane * streamSize, streamBytes, limit)
+    for (let item = 0; item < items.count; item++) {
+      changed[item] = step(changed[item] ?? halves.zero, items.streamView, item * streamSize, streamBytes, limit)
     }
   }
 }
 
-/** Steps 6.ii and 6.iii for every lane: R = PRF(P || Q), then S = R || AES(R + 1) || AES(R + 2) ... as long as it must be. */
-function makeStream(frame: Frame, lanes: Lanes, round: number): void {
+/** Steps 6.ii and 6.iii for every item: R = PRF(P || Q), then S = R || AES(R + 1) || AES(R + 2) ... as long as it must be. */
+function makeStream(frame: Frame, items: Items, round: number): void {
   const { cipher, inputBlocks, streamBlocks, roundAt } = frame
-  const { blocks, stream } = lanes
+  const { blocks, stream } = items
   for (let step = 0; step < inputBlocks; step++) {
-    addInput(lanes, inputBlocks, step)
+    addInput(items, inputBlocks, step)
     if (step === Math.floor(roundAt / BLOCK)) addByte(blocks, roundAt % BLOCK, round)
     blocks.set(cipher.update(blocks))
   }
@@ -188,17 +190,17 @@ function makeStream(frame: Frame, lanes: Lanes, round: number): void {
     addByte(blocks, BLOCK - 2, part >>> 8)
     addByte(blocks, BLOCK - 1, part & 0xff)
     const made = part === 0 ? first : cipher.update(blocks)
-    for (let lane = 0; lane < lanes.count; lane++) {
-      stream.set(made.subarray(lane * BLOCK, (lane + 1) * BLOCK), (lane * streamBlocks + part) * BLOCK)
+    for (let item = 0; item < items.count; item++) {
+      stream.set(made.subarray(item * BLOCK, (item + 1) * BLOCK), (item * streamBlocks + part) * BLOCK)
     }
   }
 }
 
-/** Adds block `step` of each lane's Q; the first finds nothing there before it, for AES(P) is in the template. */
-function addInput({ count, templates, numbers, blockWords }: Lanes, inputBlocks: number, step: number): void {
-  for (let lane = 0; lane < count; lane++) {
-    const from = (lane * inputBlocks + step) * BLOCK_WORDS
-    const to = lane * BLOCK_WORDS
+/** Adds block `step` of each item's Q; the first finds nothing there before it, for AES(P) is in the template. */
+function addInput({ count, templates, numbers, blockWords }: Items, inputBlocks: number, step: number): void {
+  for (let item = 0; item < count; item++) {
+    const from = (item * inputBlocks + step) * BLOCK_WORDS
+    const to = item * BLOCK_WORDS
     for (let i = 0; i < BLOCK_WORDS; i++) {
       const before = step === 0 ? 0 : (blockWords[to + i] ?? 0)
       blockWords[to + i] = before ^ (templates[from + i] ?? 0) ^ (numbers[from + i] ?? 0)
@@ -206,6 +208,6 @@ function addInput({ count, templates, numbers, blockWords }: Lanes, inputBlocks:
   }
 }
 
-function addByte(blocks: Uint8Array, at: number, value: number): void {
-  for (let i = at; i < blocks.length; i += BLOCK) blocks[i] = (blocks[i] ?? 0) ^ value
+function addByte(blocks: Uint8Array, first: number, value: number): void {
+  for (let i = first; i < blocks.length; i += BLOCK) blocks[i] = (blocks[i] ?? 0) ^ value
 }

@@ -1,4 +1,4 @@
-/** The door "strongroom/keys": where a vault's key-encryption key may live, and what signs its checkpoints. */
+/** Entry point "strongroom/keys": providers of a vault's key-encryption key, and the signer of its checkpoints. */
 export type { KeyProvider, WrappedSecret } from '../../core/ports/keys.ts'
 export type { Signer } from '../../core/ports/signer.ts'
 export { type Ed25519SignerOptions, ed25519Signer } from './ed25519-signer.ts'

@@ -1,4 +1,4 @@
-/** The keys of a vault at work, by the platform's AES and the engine in WebAssembly. Constructions: docs/security.md. */
+/** The key ring of a vault, on the platform's AES and a WebAssembly module. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { KeyEngine, KeyRing, RootKey } from '../../core/ports/keys.ts'
@@ -12,19 +12,19 @@ import { createSealer, type Sealer } from './sealer.ts'
 import { createXaesKey, type XaesKey } from './xaes-key.ts'
 
 const ROOT_BYTES = 32
-const HIGHEST_VERSION = 65_535
+const MAX_VERSION = 65_535
 
 /** Nonces of all rings of this process come from one pool. */
 const pool = createRandomPool()
 
-/** The key engine every vault uses unless it brings another. */
+/** The key ring factory every vault uses unless it is given another. */
 export const keyEngine: KeyEngine = {
   createRing(vaultId, roots) {
     const sorted = checkedRoots(roots)
     const oldest = sorted[0]
     const newest = sorted.at(-1)
     if (oldest === undefined || newest === undefined)
-      throw new VaultError('failed_precondition', 'A vault needs at least one root key')
+      throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
     return createKeyRing(vaultId, sorted, oldest, newest.version)
   },
 }
@@ -33,13 +33,13 @@ export const keyEngine: KeyEngine = {
 function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
   const versions = new Set<number>()
   for (const { version, secret } of roots) {
-    if (!Number.isInteger(version) || version < 1 || version > HIGHEST_VERSION) {
-      throw new VaultError('failed_precondition', `The version of a root key must be a whole number from 1 to ${HIGHEST_VERSION}`)
+    if (!Number.isInteger(version) || version < 1 || version > MAX_VERSION) {
+      throw new VaultError('failed_precondition', `The version of a root key must be an integer from 1 to ${MAX_VERSION}.`)
     }
     if (versions.has(version))
-      throw new VaultError('failed_precondition', `Two root keys have version ${version}; each needs its own`)
+      throw new VaultError('failed_precondition', `Two root keys have version ${version}. Each needs its own.`)
     if (secret.length !== ROOT_BYTES)
-      throw new VaultError('failed_precondition', `Root key ${version} must have ${ROOT_BYTES} bytes`)
+      throw new VaultError('failed_precondition', `Root key ${version} must have ${ROOT_BYTES} bytes.`)
     versions.add(version)
   }
   const copies = roots.map(({ version, secret }) => ({ version, secret: Uint8Array.from(secret) }))
@@ -77,7 +77,7 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootK
   }
 }
 
-/** The sealing keys of one purpose, each derived when a body first asks for its version. */
+/** The sealing keys of one purpose, each derived when its version is first used. */
 function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion: number, purpose: string): Sealer {
   const keys = new Map<number, XaesKey>()
   const keyOf = (version: number): XaesKey | undefined => {
@@ -88,7 +88,8 @@ function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion
   let epochs: ((count: number) => Epoch) | undefined
   const nextEpoch = (count: number): Epoch => {
     const newest = keyOf(newestVersion)
-    if (newest === undefined) throw new VaultError('internal', `Root key ${newestVersion} is missing from its ring`)
+    if (newest === undefined)
+      throw new VaultError('internal', `Root key ${newestVersion} is missing from its ring. This is a defect; please report it.`)
     epochs ??= createEpochs(newest, { pool, now: () => performance.now() })
     return epochs(count)
   }

@@ -1,4 +1,4 @@
-/** The file that holds a local key-encryption key: readable by its owner alone, never seen half-written. */
+/** The file of a local key-encryption key: readable by its owner alone, never visible half-written. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -7,12 +7,12 @@ import { parseKeyText } from './key-text.ts'
 
 const HEADER = 'strongroom key, version 1'
 const OWNER_ONLY = 0o600
-/** Permission bits of everybody but the owner. */
+/** Permission bits of all users but the owner. */
 const OTHERS = 0o077
-/** A key file has two short lines; more than this was never one. */
-const MOST_BYTES = 1024
+/** A key file has two short lines; a longer file is not one. */
+const MAX_BYTES = 1024
 
-/** The key in the file, or undefined when there is no file. Refuses a file that others may touch. */
+/** The key in the file, or undefined when there is no file. Throws `failed_precondition` for a file that other users can access. */
 export async function readKeyFile(file: string): Promise<Uint8Array | undefined> {
   const handle = await open(file, 'r').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -23,9 +23,9 @@ export async function readKeyFile(file: string): Promise<Uint8Array | undefined>
     const { mode, size } = await handle.stat()
     // Windows has no such bits: there the folder's own rules protect the file.
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
-      throw new VaultError('failed_precondition', `The key file ${file} may be read or changed by others; run: chmod 600 ${file}`)
+      throw new VaultError('failed_precondition', `Key file ${file} is accessible to other users. Run: chmod 600 ${file}`)
     }
-    const text = size > MOST_BYTES ? '' : await handle.readFile('latin1')
+    const text = size > MAX_BYTES ? '' : await handle.readFile('latin1')
     return parseKeyFile(file, text)
   } finally {
     await handle.close()
@@ -36,18 +36,17 @@ function parseKeyFile(file: string, text: string): Uint8Array {
   const [header, line] = text.split(/\r?\n/)
   const key = header === HEADER && line !== undefined ? parseKeyText(line) : undefined
   if (key === undefined)
-    throw new VaultError('failed_precondition', `The file ${file} is not a strongroom key file or is damaged; restore it`)
+    throw new VaultError('failed_precondition', `File ${file} is not a strongroom key file, or is damaged. Restore it.`)
   return key
 }
 
-/** The key in the file, made now when there is none. Of two processes that make it at once, one wins and both use its key. */
+/** The key in the file, which is created when there is none. Of two processes that create it at once, one wins and both use its key. */
 export async function readOrCreateKeyFile(file: string): Promise<Uint8Array> {
   const present = await readKeyFile(file)
   if (present !== undefined) return present
   await createKeyFile(file)
   const made = await readKeyFile(file)
-  if (made === undefined)
-    throw new VaultError('failed_precondition', `The key file ${file} vanished while it was being made; try again`)
+  if (made === undefined) throw new VaultError('failed_precondition', `Key file ${file} was deleted while being created. Retry.`)
   return made
 }
 
@@ -63,7 +62,7 @@ async function createKeyFile(file: string): Promise<void> {
     })
     await syncFolder(folder)
   } catch (error) {
-    throw fileError(file, 'cannot be made', error)
+    throw fileError(file, 'cannot be created', error)
   } finally {
     await unlink(draft).catch(() => undefined)
   }
@@ -92,10 +91,7 @@ async function syncFolder(folder: string): Promise<void> {
 
 function fileError(file: string, failure: string, error: unknown): VaultError {
   const reason = errorCode(error) ?? 'unknown reason'
-  return new VaultError(
-    'failed_precondition',
-    `The key file ${file} ${failure} (${reason}); check the folder and its permissions`,
-  )
+  return new VaultError('failed_precondition', `Key file ${file} ${failure} (${reason}). Check the folder and its permissions.`)
 }
 
 function errorCode(error: unknown): string | undefined {

@@ -7,7 +7,7 @@ import { readKeyFile, readOrCreateKeyFile } from './key-file.ts'
 import { parseKeyText } from './key-text.ts'
 import { createXaesKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
-/** Where the key is: a file, made on first use with mode 0600, or 32 bytes in base64. */
+/** The key: a file, created on first use with mode 0600, or 32 bytes in base64. */
 export type LocalKeysOptions = { readonly file: string } | { readonly secret: string }
 
 /**
@@ -24,17 +24,17 @@ export function localKeys(options: LocalKeysOptions): KeyProvider {
     async unwrap(wrapped, context) {
       const key = await source.read()
       if (keyIdOf(key) !== wrapped.keyId) {
-        throw lockedError(`its keys were wrapped by another key than the one in ${source.place}; provide that one`)
+        throw lockedError(`it was wrapped by another key than ${source.place}. Provide that key.`)
       }
       const secret = unwrapBytes(key, wrapped.bytes, context)
       if (secret === undefined)
-        throw lockedError('its wrapped keys were changed, or belong to another key or vault; restore them')
+        throw lockedError('its wrapped bytes were changed, or belong to another key or vault. Restore them.')
       return secret
     },
   }
 }
 
-/** How a provider comes by its key. */
+/** Where a provider reads its key. */
 interface KeySource {
   readonly place: string
   read(): Promise<Uint8Array>
@@ -44,26 +44,26 @@ interface KeySource {
 function secretSource(secret: unknown): KeySource {
   const key = typeof secret === 'string' ? parseKeyText(secret) : undefined
   if (key === undefined)
-    throw new VaultError('invalid_request', 'localKeys: `secret` must be 32 bytes written in base64 (44 characters)')
+    throw new VaultError('invalid_request', 'localKeys: `secret` must be 32 bytes in base64 (44 characters).')
   const read = (): Promise<Uint8Array> => Promise.resolve(key)
-  return { place: 'the secret', read, readOrCreate: read }
+  return { place: 'the given secret', read, readOrCreate: read }
 }
 
 function fileSource(file: unknown): KeySource {
   if (typeof file !== 'string' || file === '')
-    throw new VaultError('invalid_request', 'localKeys: give `file`, a path, or `secret`')
+    throw new VaultError('invalid_request', 'localKeys: expected `file` (a path) or `secret`.')
   return {
-    place: `the file ${file}`,
+    place: `the one in ${file}`,
     async read() {
       const key = await readKeyFile(file)
-      if (key === undefined) throw lockedError(`the key file ${file} does not exist; restore it`)
+      if (key === undefined) throw lockedError(`key file ${file} does not exist. Restore it.`)
       return key
     },
     readOrCreate: () => readOrCreateKeyFile(file),
   }
 }
 
-/** Names a key without telling anything about it. */
+/** A name for a key that reveals nothing about it. */
 function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update('strongroom/v1/key-id|').update(key).digest('hex').slice(0, 16)
 }
@@ -83,5 +83,5 @@ function unwrapBytes(key: Uint8Array, bytes: Uint8Array, context: Uint8Array): U
 }
 
 function lockedError(reason: string): VaultError {
-  return new VaultError('failed_precondition', `The vault could not be unlocked: ${reason}`)
+  return new VaultError('failed_precondition', `Cannot unwrap the root key: ${reason}`)
 }

@@ -1,15 +1,17 @@
 /** A permutation of any domain of at least a million: FF1 of radix 10, walked along its cycle until it falls into the domain. */
+
 import { hash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Rank } from '../../core/ports/keys.ts'
+import { at } from '../../core/util/at.ts'
 import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
 import { createFf1, type Ff1 } from './ff1.ts'
 
 /** The smallest domain FF1 may have. Source: SP 800-38G revision 1, section 5.1. */
-const LEAST_DOMAIN = 1_000_000n
+const MIN_DOMAIN = 1_000_000n
 const TWEAK_BYTES = 8
 /** Lengths whose frames are kept; others are made anew each time. */
-const MOST_REMEMBERED = 64
+const MAX_REMEMBERED = 64
 
 /** The permutations under one key, and their inverses; lists in, lists out, same order. */
 export interface RankCipher {
@@ -25,11 +27,11 @@ export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
     const out: bigint[] = new Array(ranks.length)
     for (const [length, places] of byLength(ranks)) {
       const ff1 = rememberedLength(lengths, cipher, length)
-      const lanes = places.map((place) => {
-        const rank = ranks[place] ?? NO_RANK
+      const items = places.map((place) => {
+        const rank = at(ranks, place)
         return { place, domain: rank.domain, value: rank.value, tweak: rankTweak(rank, vaultId) }
       })
-      walk(lanes, (values, tweaks) => ff1[direction](values, tweaks), out)
+      walk(items, (values, tweaks) => ff1[direction](values, tweaks), out)
     }
     return out
   }
@@ -45,21 +47,19 @@ export function rankTweak({ domain, context = '' }: Rank, vaultId: string): Uint
   return Uint8Array.from(Buffer.from(hash('sha256', text, 'hex').slice(0, TWEAK_BYTES * 2), 'hex'))
 }
 
-interface Lane {
+interface Item {
   readonly place: number
   readonly domain: bigint
   readonly tweak: Uint8Array
   value: bigint
 }
 
-const NO_RANK: Rank = { value: 0n, domain: LEAST_DOMAIN }
-
 /**
  * Cycle-walking: a number that falls outside its domain is moved again. The walk ends, for it comes back to where it began, which
  * is inside; it takes ten steps on average at most, where the domain is a little above a power of ten.
  */
-function walk(lanes: readonly Lane[], step: (values: readonly bigint[], tweaks: Uint8Array) => bigint[], out: bigint[]): void {
-  let walking = lanes
+function walk(items: readonly Item[], step: (values: readonly bigint[], tweaks: Uint8Array) => bigint[], out: bigint[]): void {
+  let walking = items
   while (walking.length > 0) {
     const tweaks = new Uint8Array(walking.length * TWEAK_BYTES)
     for (const [i, { tweak }] of walking.entries()) tweaks.set(tweak, i * TWEAK_BYTES)
@@ -67,9 +67,9 @@ function walk(lanes: readonly Lane[], step: (values: readonly bigint[], tweaks: 
       walking.map(({ value }) => value),
       tweaks,
     )
-    for (const [i, lane] of walking.entries()) {
-      lane.value = moved[i] ?? lane.value
-      out[lane.place] = lane.value
+    for (const [i, item] of walking.entries()) {
+      item.value = at(moved, i)
+      out[item.place] = item.value
     }
     walking = walking.filter(({ value, domain }) => value >= domain)
   }
@@ -79,10 +79,9 @@ function walk(lanes: readonly Lane[], step: (values: readonly bigint[], tweaks: 
 function byLength(ranks: readonly Rank[]): Map<number, number[]> {
   const groups = new Map<number, number[]>()
   for (const [place, { value, domain }] of ranks.entries()) {
-    if (domain < LEAST_DOMAIN)
-      throw new VaultError('internal', `A domain for format-preserving encryption is below ${LEAST_DOMAIN}`)
+    if (domain < MIN_DOMAIN) throw new VaultError('internal', `A domain for format-preserving encryption is below ${MIN_DOMAIN}.`)
     if (value < 0n || value >= domain)
-      throw new VaultError('internal', 'A rank for format-preserving encryption is outside its domain')
+      throw new VaultError('internal', 'A rank for format-preserving encryption is outside its domain.')
     const length = (domain - 1n).toString().length
     const group = groups.get(length)
     if (group === undefined) groups.set(length, [place])
@@ -95,6 +94,6 @@ function rememberedLength(lengths: Map<number, Ff1>, cipher: BlockCipher, length
   const known = lengths.get(length)
   if (known !== undefined) return known
   const made = createFf1(cipher, { radix: 10, length, tweakBytes: TWEAK_BYTES })
-  if (lengths.size < MOST_REMEMBERED) lengths.set(length, made)
+  if (lengths.size < MAX_REMEMBERED) lengths.set(length, made)
   return made
 }

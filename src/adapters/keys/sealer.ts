@@ -1,16 +1,18 @@
-/** Sealing and opening for one purpose: XAES-256-GCM, many at once in the engine, long ones by the platform's cipher. */
+/** Sealing and opening for one purpose: XAES-256-GCM, many at once in the module, long ones by the platform's cipher. */
+
 import { VaultError } from '../../core/errors.ts'
 import { CONTEXT_BYTES, type Opened } from '../../core/ports/keys.ts'
+import { at } from '../../core/util/at.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
-import { ROOM } from './engine.ts'
 import type { Epoch } from './epoch.ts'
-import { type OpenBatch, openBatch, openLone, sealBatch } from './gcm-batch.ts'
+import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
 import type { RandomPool } from './random-pool.ts'
+import { CAPACITY } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** Plaintexts longer than this are sealed one by one: beyond it AES and GHASH in hardware outweigh the cost of a call. */
-export const LONGEST_BATCHED = 1024
+export const MAX_BATCHED_BYTES = 1024
 
 /** What a sealer works with. */
 export interface SealerKeys {
@@ -31,8 +33,8 @@ export function createSealer(keys: SealerKeys): Sealer {
     seal: (header, plaintexts, contexts) => seal(keys, header, plaintexts, contexts),
     open(headerBytes, versions, bodies, contexts) {
       assertContexts(bodies.count, contexts)
-      if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body')
-      if (bodies.count === 1) return openOne(keys, headerBytes, versions[0] ?? 0, bodies, contexts)
+      if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body.')
+      if (bodies.count === 1) return openOne(keys, headerBytes, at(versions, 0), bodies, contexts)
       return open(keys, headerBytes, versions, bodies, contexts)
     },
   }
@@ -50,7 +52,7 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: 
   const out = new Uint8Array(startOf(count))
   const drawIvs = keys.pool.fill
   const batch = { plaintexts, contexts, contextBytes: CONTEXT_BYTES, prefix, drawIvs, startOf, out }
-  const longest = prefix.length > ROOM.prefix ? -1 : LONGEST_BATCHED
+  const longest = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
   for (let item = 0; item < count; ) {
     const end = shortRun(plaintexts, item, longest)
     if (end > item) {
@@ -58,9 +60,9 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: 
       item = end
       continue
     }
-    const at = startOf(item)
-    const ivAt = at + prefix.length
-    out.set(prefix, at)
+    const offset = startOf(item)
+    const ivAt = offset + prefix.length
+    out.set(prefix, offset)
     drawIvs(out, ivAt, HALF_BYTES)
     const plaintext = plaintexts.bytes.subarray(slabStart(plaintexts, item), slabStart(plaintexts, item + 1))
     sealPlain(key, out.subarray(ivAt, ivAt + HALF_BYTES), plaintext, contextOf(contexts, item), out, ivAt + HALF_BYTES)
@@ -74,13 +76,13 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: 
 /** Index after the last of the neighbours from `from` on that are no longer than `longest`. */
 function shortRun(items: Slab, from: number, longest: number): number {
   let end = from
-  while (end < items.count && (items.ends[end] ?? 0) - slabStart(items, end) <= longest) end++
+  while (end < items.count && slabStart(items, end + 1) - slabStart(items, end) <= longest) end++
   return end
 }
 
-/** A list of one, as single reads bring it: no groups, no places to work out. */
+/** Opens a list of one, without the groups and positions of a longer list. */
 function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, contexts: Uint8Array): Opened {
-  const end = bodies.ends[0] ?? 0
+  const end = at(bodies.ends, 0)
   const length = end - headerBytes - NONCE_BYTES - TAG_BYTES
   const key = length < 0 ? undefined : keys.keyOf(version)?.derive(bodies.bytes, headerBytes)
   let plaintext: Uint8Array | undefined
@@ -88,7 +90,7 @@ function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies:
     const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
     const prefixBytes = headerBytes + HALF_BYTES
     if (isShort(length, headerBytes))
-      plaintext = openLone(key, { body, prefixBytes, context: contexts, contextBytes: CONTEXT_BYTES })
+      plaintext = openSingle(key, { body, prefixBytes, context: contexts, contextBytes: CONTEXT_BYTES })
     else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), contexts))
   }
   const bytes = plaintext ?? new Uint8Array(0)
@@ -104,9 +106,9 @@ function toPlainArray(bytes: Uint8Array | undefined): Uint8Array | undefined {
   return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** Whether the engine opens a body with so much plaintext. */
+/** True where the WebAssembly module opens a body with so much plaintext. */
 function isShort(length: number, headerBytes: number): boolean {
-  return length <= LONGEST_BATCHED && headerBytes <= ROOM.prefix
+  return length <= MAX_BATCHED_BYTES && headerBytes <= CAPACITY.prefix
 }
 
 /** Bodies of one call that open under one derived key. */
@@ -120,7 +122,7 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
   const { count } = bodies
   const starts = new Uint32Array(count + 1)
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
-  const out = new Uint8Array(starts[count] ?? 0)
+  const out = new Uint8Array(at(starts, count))
   const opened = new Uint8Array(count)
   const prefixBytes = headerBytes + HALF_BYTES
   const batch: OpenBatch = { bodies, contexts, contextBytes: CONTEXT_BYTES, prefixBytes, starts, out, opened }
@@ -154,16 +156,16 @@ function groupByKey(
   let version = -1
   let key: XaesKey | undefined
   for (let i = 0; i < bodies.count; i++) {
-    const at = slabStart(bodies, i)
-    const length = (bodies.ends[i] ?? 0) - at - overhead
+    const offset = slabStart(bodies, i)
+    const length = slabStart(bodies, i + 1) - offset - overhead
     if (versions[i] !== version) {
-      version = versions[i] ?? 0
+      version = at(versions, i)
       key = keys.keyOf(version)
     }
-    starts[i + 1] = starts[i] ?? 0
+    starts[i + 1] = at(starts, i)
     if (key === undefined || length < 0) continue
-    starts[i + 1] = (starts[i] ?? 0) + length
-    const derived = key.derive(bodies.bytes, at + headerBytes)
+    starts[i + 1] = at(starts, i) + length
+    const derived = key.derive(bodies.bytes, offset + headerBytes)
     if (group === undefined || group.key !== derived) {
       group = groups.get(derived) ?? { key: derived, short: [], long: [] }
       groups.set(derived, group)
@@ -181,8 +183,8 @@ function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array)
   if (!opened.includes(0)) return { bytes: out, ends, count }
   let end = 0
   for (let i = 0; i < count; i++) {
-    const start = starts[i] ?? 0
-    const after = starts[i + 1] ?? 0
+    const start = at(starts, i)
+    const after = at(starts, i + 1)
     if (opened[i] === 1) {
       out.copyWithin(end, start, after)
       end += after - start
@@ -199,5 +201,5 @@ function contextOf(contexts: Uint8Array, item: number): Uint8Array {
 
 function assertContexts(count: number, contexts: Uint8Array): void {
   if (contexts.length === count * CONTEXT_BYTES) return
-  throw new VaultError('internal', `Sealing and opening need ${CONTEXT_BYTES} bytes of context for each item`)
+  throw new VaultError('internal', `Sealing and opening need ${CONTEXT_BYTES} bytes of context for each item.`)
 }

@@ -1,5 +1,7 @@
 /** XAES-256-GCM (C2SP): from one 256-bit key and the first half of a 24-byte nonce, the AES-256-GCM key that does the work. */
+
 import { createSecretKey, type KeyObject } from 'node:crypto'
+import { at } from '../../core/util/at.ts'
 import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
 
 /** Bytes of a nonce, of the half that chooses the key, and of the half that is the IV of AES-GCM. */
@@ -8,13 +10,13 @@ export const HALF_BYTES = 12
 export const TAG_BYTES = 16
 
 /** Derived keys one key remembers: each epoch of each writing process is one. */
-const MOST_DERIVED = 256
+const MAX_DERIVED = 256
 
 /** A derived key in the shapes the two ways of computing AES-GCM want it. */
 export interface GcmKey {
   readonly secret: KeyObject
   readonly cipher: BlockCipher
-  /** The same cipher for a few blocks, inside the engine. */
+  /** The same cipher for a few blocks, inside the module. */
   readonly schedule: Uint8Array
   /** AES(0), the key of GHASH. */
   readonly hashKey: Uint8Array
@@ -43,7 +45,7 @@ export function createXaesKey(key: Uint8Array): XaesKey {
       // Deleting first moves the entry to the young end, so that the oldest used one is the first to go.
       derived.delete(name)
       derived.set(name, last)
-      if (derived.size > MOST_DERIVED) derived.delete(derived.keys().next().value ?? name)
+      if (derived.size > MAX_DERIVED) derived.delete(derived.keys().next().value ?? name)
       return last
     },
   }
@@ -58,7 +60,7 @@ function deriveSecret(cipher: BlockCipher, subkey: Uint8Array, half: Uint8Array)
     blocks[at + 2] = 0x58
     blocks.set(half, at + 4)
   }
-  for (let i = 0; i < 32; i++) blocks[i] = (blocks[i] ?? 0) ^ (subkey[i & 15] ?? 0)
+  for (let i = 0; i < 32; i++) blocks[i] = at(blocks, i) ^ at(subkey, i & 15)
   return cipher.update(blocks)
 }
 

@@ -1,43 +1,44 @@
-/** Inserts, patches and deletes rows of one table, noting each row in the journal before it changes. */
+/** Inserts, patches and deletes rows of one table, after adding each row to the undo log. */
 
-import { isVaultError } from '../../core/errors.ts'
+import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
-import type { Journal } from './journal.ts'
-import { columnNamed, conflict, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
+import { conflictError } from '../errors/storage-errors.ts'
+import { columnNamed, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
 import { type StoredRow, toStoredCell } from './stored-cell.ts'
+import type { UndoLog } from './undo-log.ts'
 
-/** Ids never given before. They stay given, whatever becomes of the transaction that asked. */
+/** Ids never given out before. They are not given out again, even if the transaction rolls back. */
 export function reserveIds(table: MemoryTable, count: number): readonly number[] {
   const first = table.nextId
   table.nextId += count
   return Array.from({ length: count }, (_, position) => first + position)
 }
 
-export function insertRows(table: MemoryTable, rows: readonly NewRow[], journal: Journal): void {
+export function insertRows(table: MemoryTable, rows: readonly NewRow[], undoLog: UndoLog): void {
   for (const [position, row] of rows.entries()) {
-    if (table.rows.has(row.id)) throw conflict(table.name, ['id'], position)
+    if (table.rows.has(row.id)) throw conflictError(table.name, ['id'], { index: position })
     const stored = withCells(table, table.blank, row)
-    putNoted(table, stored.id, stored, { journal, position })
+    putLogged(table, stored.id, stored, { undoLog, position })
   }
 }
 
-export function updateRows(table: MemoryTable, patches: readonly Patch[], journal: Journal): readonly boolean[] {
+export function updateRows(table: MemoryTable, patches: readonly Patch[], undoLog: UndoLog): readonly boolean[] {
   return patches.map((patch, position) => {
     const before = table.rows.get(patch.id)
     if (before === undefined || before.version !== patch.version) return false
     const after = withCells(table, before, patch.set)
     after.id = before.id
     after.version = before.version + 1
-    putNoted(table, patch.id, after, { journal, position })
+    putLogged(table, patch.id, after, { undoLog, position })
     return true
   })
 }
 
-/** Answers the ids that were there, rising. */
-export function deleteRows(table: MemoryTable, ids: readonly number[], journal: Journal): readonly number[] {
+/** Returns the ids that existed, rising. */
+export function deleteRows(table: MemoryTable, ids: readonly number[], undoLog: UndoLog): readonly number[] {
   const going = [...new Set(ids)].filter((id) => table.rows.has(id)).sort((left, right) => left - right)
-  if (journal.mark() === 0) sweepOrder(table)
-  for (const [position, id] of going.entries()) putNoted(table, id, undefined, { journal, position })
+  if (undoLog.savepoint() === 0) sweepOrder(table)
+  for (const [position, id] of going.entries()) putLogged(table, id, undefined, { undoLog, position })
   return going
 }
 
@@ -50,18 +51,23 @@ function withCells(table: MemoryTable, base: StoredRow, cells: Readonly<Record<s
   return row
 }
 
-/** Puts a row and notes the one before; a conflict learns its position in the list. */
-function putNoted(
+/** Puts a row and logs the one before. A conflict reports its position in the list. */
+function putLogged(
   table: MemoryTable,
   id: number,
   after: StoredRow | undefined,
-  at: { journal: Journal; position: number },
+  at: { undoLog: UndoLog; position: number },
 ): void {
   const before = table.rows.get(id)
   try {
     putRow(table, id, after)
   } catch (error) {
-    throw isVaultError(error, 'conflict') ? conflict(table.name, error.details[0]?.columns ?? [], at.position) : error
+    throw isVaultError(error, 'conflict') ? conflictError(table.name, columnsOf(error), { index: at.position }) : error
   }
-  at.journal.note(table, id, before)
+  at.undoLog.add(table, id, before)
+}
+
+/** The columns a conflict names. */
+function columnsOf(conflict: VaultError): readonly string[] {
+  return conflict.details[0]?.columns ?? []
 }

@@ -9,7 +9,7 @@ export function compareCells(left: Exclude<Cell, null>, right: Exclude<Cell, nul
   if (left instanceof Uint8Array && right instanceof Uint8Array) return compareBytes(left, right)
   // Comparing a number with a bigint is exact.
   if (isNumeric(left) && isNumeric(right)) return left < right ? -1 : left > right ? 1 : 0
-  throw new VaultError('internal', 'cells of different types do not compare: compare a column with a value of its own type')
+  throw new VaultError('internal', 'Cells of different types cannot be compared. Compare a column with a value of its type.')
 }
 
 function isNumeric(cell: Exclude<Cell, null>): cell is number | bigint {

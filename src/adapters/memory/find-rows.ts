@@ -1,20 +1,25 @@
-/** Finds the rows a filter matches, by index where one answers, and cuts the page asked for. */
+/** Finds one page of the rows a filter matches, by an index where one helps. */
 
 import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
+import { at } from '../../core/util/at.ts'
 import { cellKey, type IndexKey, indexKey } from './index-key.ts'
 import { createMatch, toCell } from './match-filter.ts'
 import { idsInOrder, type MemoryTable, type TableView } from './memory-table.ts'
 import type { StoredRow } from './stored-cell.ts'
 
-/** The matching rows as they are stored, in the page's order: to be copied before they leave. */
+/** The matching rows as they are stored, in the page's order. The caller must copy them before returning them. */
 export function findRows(view: TableView, filter: Filter, page: Page): StoredRow[] {
   const matches = createMatch(view.table, filter)
   const ids = candidates(view, filter)
   const step = page.order === 'up' ? 1 : -1
   const found: StoredRow[] = []
   let toSkip = page.skip ?? 0
-  for (let at = firstPosition(ids, page); at >= 0 && at < ids.length && found.length < page.limit; at += step) {
-    const row = view.rowAt(ids[at] ?? 0)
+  for (
+    let position = firstPosition(ids, page);
+    position >= 0 && position < ids.length && found.length < page.limit;
+    position += step
+  ) {
+    const row = view.rowAt(at(ids, position))
     if (row === undefined || !matches(row)) continue
     if (toSkip > 0) toSkip--
     else found.push(row)
@@ -22,7 +27,7 @@ export function findRows(view: TableView, filter: Filter, page: Page): StoredRow
   return found
 }
 
-/** Rising ids among which every match is: from the indexes if they can tell, else all. */
+/** Rising ids that include every match: from an index where one helps, else all. */
 function candidates(view: TableView, filter: Filter): readonly number[] {
   const indexed = indexedIds(view.table, filter)
   if (indexed === undefined) return idsInOrder(view.table)
@@ -30,21 +35,21 @@ function candidates(view: TableView, filter: Filter): readonly number[] {
   return [...indexed].sort((left, right) => left - right)
 }
 
-/** Where to begin: the first id beyond `after` in the page's direction, found by halving. */
+/** The index of the first id beyond `after` in the page's direction, by binary search. */
 function firstPosition(ids: readonly number[], { order, after }: Page): number {
   if (after === undefined) return order === 'up' ? 0 : ids.length - 1
   let low = 0
   let high = ids.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    const id = ids[middle] ?? 0
+    const id = at(ids, middle)
     if (order === 'up' ? id <= after : id < after) low = middle + 1
     else high = middle
   }
   return order === 'up' ? low : low - 1
 }
 
-/** The ids that `=` or `in` on the id or on indexed columns allow, `undefined` where no index helps. */
+/** The ids that `=` or `in` on the id or on indexed columns allow; `undefined` where no index helps. */
 function indexedIds(table: MemoryTable, filter: Filter): Set<number> | undefined {
   const wanted = wantedValues(filter)
   const ids = wanted.get('id')
@@ -65,7 +70,7 @@ function indexedIds(table: MemoryTable, filter: Filter): Set<number> | undefined
 
 type Wanted = ReadonlyMap<string, readonly Exclude<Cell, null>[]>
 
-/** For each column that the filter pins with `=` or `in`, alone or as a part of `and`: the values it may have. */
+/** For each column that the filter bounds by `=` or `in`, alone or as a part of `and`: the values it may have. */
 function wantedValues(filter: Filter): Wanted {
   const wanted = new Map<string, readonly Exclude<Cell, null>[]>()
   for (const part of filter.kind === 'and' ? filter.filters : [filter]) {
@@ -75,7 +80,7 @@ function wantedValues(filter: Filter): Wanted {
   return wanted
 }
 
-/** The keys an index would file the wanted values under; an index over several columns helps where each has one value. */
+/** The index keys of the wanted values. An index over several columns helps where each has one value. */
 function keysWanted(table: MemoryTable, columns: readonly string[], wanted: Wanted): readonly IndexKey[] | undefined {
   const [first] = columns
   if (columns.length === 1 && first !== undefined) {

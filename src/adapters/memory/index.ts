@@ -1,3 +1,3 @@
-/** Door "strongroom/memory": storage that lives and dies with the process. */
+/** Entry point "strongroom/memory": storage in the memory of the process. */
 
 export { memoryStorage } from './memory-storage.ts'

@@ -1,4 +1,4 @@
-/** Filters as SQL means them: each is true, false or unknown of a row, and only true is a match. */
+/** Evaluates filters in SQL's three-valued logic: each is true, false or unknown for a row, and only true is a match. */
 
 import type { Cell, Filter } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
@@ -10,10 +10,10 @@ import { type StoredRow, toStoredCell } from './stored-cell.ts'
 /** `undefined` is SQL's unknown. */
 type Truth = boolean | undefined
 
-/** A question to a row, made once for a filter and asked of many rows. */
+/** A test of a row, made once for a filter and run on many rows. */
 type Question = (row: StoredRow) => Truth
 
-/** A test that is true exactly of the rows the filter matches. */
+/** A function that is true for exactly the rows the filter matches. */
 export function createMatch(table: MemoryTable, filter: Filter): (row: StoredRow) => boolean {
   const question = toQuestion(table, filter)
   return (row) => question(row) === true

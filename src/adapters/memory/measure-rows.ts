@@ -1,4 +1,4 @@
-/** Measures over rows: counts, exact sums, means and extremes, where nulls count for nothing. */
+/** Counts, exact sums, means, minima and maxima over rows. Nulls are ignored. */
 
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, Measure, PhysicalType } from '../../core/ports/storage.ts'
@@ -40,7 +40,7 @@ function sum(type: PhysicalType, cells: readonly Present[]): number | bigint {
       return cells.reduce<number>((total, cell) => total + Number(toNumeric(cell)), 0)
     case 'text':
     case 'bytes':
-      throw new VaultError('internal', `a column of ${type} has no sum: measure its count, min or max`)
+      throw new VaultError('internal', `A column of type ${type} has no sum. Use count, min or max.`)
     default:
       return unreachable(type)
   }
@@ -48,7 +48,7 @@ function sum(type: PhysicalType, cells: readonly Present[]): number | bigint {
 
 function toNumeric(cell: Present): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
-  throw new VaultError('internal', 'a numeric column holds a cell that is no number')
+  throw new VaultError('internal', 'A numeric column has a cell that is not a number. This is a defect; please report it.')
 }
 
 function extreme(cells: readonly Present[], sign: 1 | -1): Cell {

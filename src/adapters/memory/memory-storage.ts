@@ -3,86 +3,87 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { Doomed, Storage, StorageHandle } from '../../core/ports/storage.ts'
+import { endedError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
-import { createJournal, type Journal } from './journal.ts'
 import { measureRows } from './measure-rows.ts'
 import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
+import { createMutex, type Mutex } from './mutex.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { copyOut, createBytesCopier, type StoredRow } from './stored-cell.ts'
-import { createTurns, type Turns } from './turns.ts'
+import { createUndoLog, type UndoLog } from './undo-log.ts'
 
 interface Database {
   readonly tables: Map<string, MemoryTable>
-  readonly journal: Journal
-  /** The outermost transaction that the code at hand runs in. */
+  readonly undoLog: UndoLog
+  /** The outermost transaction of this database that the running code was called from. */
   readonly running: AsyncLocalStorage<Transaction>
 }
 
 /**
- * A storage held in this process's memory: empty at first, gone with the process. Writers wait for a transaction
- * that is open; readers never wait, they see what was last committed. Inside `transaction` use only the storage
- * handed to `work`: a write on the outer one is refused, for it would wait for the transaction that waits for it.
+ * A storage in this process's memory: empty at first, gone with the process. Writers wait for an open transaction;
+ * readers do not wait, they see the last commit. Inside `transaction` use only the storage passed to `work`: a write on the
+ * outer one throws `internal`, because it would deadlock.
  */
 export function memoryStorage(): StorageHandle {
-  const database: Database = { tables: new Map(), journal: createJournal(), running: new AsyncLocalStorage() }
+  const database: Database = { tables: new Map(), undoLog: createUndoLog(), running: new AsyncLocalStorage() }
   return {
     ...createStorage(database, undefined),
     transactions: 'one at a time',
     joinTransaction(): Storage {
-      throw new VaultError('invalid_request', 'the memory storage has no host transactions to join: use transaction() instead')
+      throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
     async close(): Promise<void> {},
   }
 }
 
-/** The storage port over a database; `enclosing` is the transaction it belongs to, absent for the outer storage. */
+/** The storage port on a database; `enclosing` is the transaction it belongs to, absent for the root storage. */
 function createStorage(database: Database, enclosing: Transaction | undefined): Storage {
-  const { tables, journal, running } = database
-  const turns = enclosing?.turns ?? createTurns()
+  const { tables, undoLog, running } = database
+  const mutex = enclosing?.mutex ?? createMutex()
 
   function tableNamed(name: string): MemoryTable {
     const table = tables.get(name)
-    if (table === undefined) throw new VaultError('internal', `no table "${name}": prepare it first`, { table: name })
+    if (table === undefined) throw unpreparedError(name)
     return table
   }
 
-  /** A table as this storage may see it: uncommitted changes show only inside their transaction. */
+  /** A table as this storage sees it: uncommitted changes are visible only inside their transaction. */
   function view(name: string): TableView {
     assertOpen(enclosing)
     const table = tableNamed(name)
-    return enclosing === undefined ? journal.committedView(table) : currentView(table)
+    return enclosing === undefined ? undoLog.committedView(table) : currentView(table)
   }
 
-  /** Runs work when its turn comes; work that throws leaves nothing behind. */
+  /** Runs work alone; work that throws changes nothing. */
   async function change<T>(work: () => T | Promise<T>): Promise<T> {
-    if (enclosing === undefined && isOpen(running.getStore() ?? ENDED)) throw selfWaitError()
-    return turns.take(async () => {
+    if (enclosing === undefined && isOpen(running.getStore() ?? ENDED)) throw outerStorageError()
+    return mutex.runExclusive(async () => {
       assertOpen(enclosing)
-      const mark = journal.mark()
+      const savepoint = undoLog.savepoint()
       try {
         return await work()
       } catch (error) {
-        journal.undo(mark)
+        undoLog.rollbackTo(savepoint)
         throw error
       } finally {
-        if (enclosing === undefined) journal.forget()
+        if (enclosing === undefined) undoLog.clear()
       }
     })
   }
 
   return {
-    prepare: (definitions) => change(() => prepareTables(tables, definitions, journal)),
-    insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, journal)),
-    update: (name, patches) => change(() => updateRows(tableNamed(name), patches, journal)),
-    delete: (name, doomed) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), doomed), journal)),
+    prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
+    insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
+    update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
+    delete: (name, doomed) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), doomed), undoLog)),
 
     transaction: (work) =>
       change(async () => {
-        const transaction: Transaction = { enclosing, turns: createTurns(), ended: false, giveUpNested: undefined }
+        const transaction: Transaction = { enclosing, mutex: createMutex(), ended: false, revokeNested: undefined }
         try {
           const inside = () => work(createStorage(database, transaction))
-          return await unlessGivenUp(enclosing === undefined ? running.run(transaction, inside) : inside(), enclosing)
+          return await unlessRevoked(enclosing === undefined ? running.run(transaction, inside) : inside(), enclosing)
         } finally {
           await end(transaction)
         }
@@ -121,7 +122,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 
 const ALL_ROWS = { order: 'up', limit: Number.POSITIVE_INFINITY } as const
 
-/** A row with these columns alone, beside `id` and `version`. */
+/** A row with `id`, `version` and these columns only. */
 function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly string[]): StoredRow {
   const shown: StoredRow = { id, version }
   for (const column of columns) {
@@ -137,52 +138,41 @@ function doomedIds(table: MemoryTable, doomed: Doomed): readonly number[] {
 
 interface Transaction {
   readonly enclosing: Transaction | undefined
-  /** Of its own storage: whoever changes something inside. */
-  readonly turns: Turns
+  /** Of its own storage: changes inside run one at a time. */
+  readonly mutex: Mutex
   ended: boolean
-  /** Lets nobody wait any longer for the work of the nested transaction that runs now. */
-  giveUpNested: (() => void) | undefined
+  /** Stops waiting for the work of the nested transaction that runs now. */
+  revokeNested: (() => void) | undefined
 }
 
-/** Stands in where no transaction runs. */
-const ENDED: Transaction = { enclosing: undefined, turns: createTurns(), ended: true, giveUpNested: undefined }
+/** Used where no transaction runs. */
+const ENDED: Transaction = { enclosing: undefined, mutex: createMutex(), ended: true, revokeNested: undefined }
 
-/** What work answers; but when the transaction around it ends first, a rejection then and there. */
-async function unlessGivenUp<T>(work: Promise<T>, enclosing: Transaction | undefined): Promise<T> {
+/** The result of work. Rejects with `internal` as soon as the transaction around it ends first. */
+async function unlessRevoked<T>(work: Promise<T>, enclosing: Transaction | undefined): Promise<T> {
   if (enclosing === undefined) return work
-  const givenUp = new Promise<never>((_, reject) => {
-    enclosing.giveUpNested = () => reject(endedError())
+  const revoked = new Promise<never>((_, reject) => {
+    enclosing.revokeNested = () => reject(endedError())
   })
   try {
-    return await Promise.race([work, givenUp])
+    return await Promise.race([work, revoked])
   } finally {
-    enclosing.giveUpNested = undefined
+    enclosing.revokeNested = undefined
   }
 }
 
-/** Refuses every further call inside, and waits until a nested transaction nobody awaited has been undone. */
+/** Refuses every further call inside, and waits until a nested transaction that was not awaited is rolled back. */
 async function end(transaction: Transaction): Promise<void> {
   transaction.ended = true
-  transaction.giveUpNested?.()
-  await transaction.turns.take(async () => {})
+  transaction.revokeNested?.()
+  await transaction.mutex.runExclusive(async () => {})
 }
 
-/** True while neither the transaction nor one around it has ended; the outer storage is always open. */
+/** True while neither the transaction nor one around it has ended; the root storage is always open. */
 function isOpen(transaction: Transaction | undefined): boolean {
   return transaction === undefined || (!transaction.ended && isOpen(transaction.enclosing))
 }
 
 function assertOpen(transaction: Transaction | undefined): void {
   if (!isOpen(transaction)) throw endedError()
-}
-
-function selfWaitError(): VaultError {
-  return new VaultError(
-    'internal',
-    'Inside a transaction write through the storage it was given: the outer one would wait for it for ever.',
-  )
-}
-
-function endedError(): VaultError {
-  return new VaultError('internal', 'the transaction of this storage has ended: use the storage at hand')
 }

@@ -1,7 +1,7 @@
-/** One table in memory: its rows by id, its ids in order, its indexes, and the single way to change a row. */
+/** One table in memory: its rows by id, its ids in order, its indexes, and the one function that changes a row. */
 
-import { VaultError } from '../../core/errors.ts'
 import type { PhysicalColumn, PhysicalTable } from '../../core/ports/storage.ts'
+import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
 import { type IndexKey, indexKey } from './index-key.ts'
 import { createBytesCopier, type StoredColumn, type StoredRow } from './stored-cell.ts'
 
@@ -14,7 +14,7 @@ export interface MemoryTable {
   readonly blank: StoredRow
   readonly indexes: readonly MemoryIndex[]
   readonly rows: Map<number, StoredRow>
-  /** Copies bytes that come in to stay. */
+  /** Copies bytes that are stored. */
   readonly keepBytes: (bytes: Uint8Array) => Uint8Array
   readonly order: IdOrder
   nextId: number
@@ -31,16 +31,16 @@ export interface MemoryIndex {
 export interface TableView {
   readonly table: MemoryTable
   rowAt(id: number): StoredRow | undefined
-  /** Ids whose rows differ here from what the indexes say. */
+  /** Ids whose rows differ here from the indexes. */
   readonly changedIds: readonly number[]
 }
 
-/** The table as it stands now, uncommitted changes included. */
+/** The table now, uncommitted changes included. */
 export function currentView(table: MemoryTable): TableView {
   return { table, rowAt: (id) => table.rows.get(id), changedIds: [] }
 }
 
-/** Columns every table has and none lists. */
+/** Columns every table has without listing them. */
 const ROW_COLUMNS: readonly PhysicalColumn[] = [
   { name: 'id', type: 'integer' },
   { name: 'version', type: 'integer' },
@@ -65,15 +65,12 @@ export function createTable({ name, columns, indexes }: PhysicalTable): MemoryTa
 export function columnNamed(table: MemoryTable, name: string): StoredColumn {
   const column = table.columns.get(name)
   if (column !== undefined) return column
-  throw new VaultError('internal', `table "${table.name}" has no column "${name}": prepare it first`, {
-    table: table.name,
-    column: name,
-  })
+  throw unknownColumnError(table.name, name)
 }
 
 /**
- * Makes `after` the row of this id, or takes the row away. Every change goes through here, undoing too.
- * Throws `conflict` before anything is changed where a unique index holds the same key for another row.
+ * Makes `after` the row of this id, or removes the row. Every change goes through here, also undoing one.
+ * Throws `conflict` before anything is changed where a unique index has the same key for another row.
  */
 export function putRow(table: MemoryTable, id: number, after: StoredRow | undefined): void {
   const before = table.rows.get(id)
@@ -92,26 +89,21 @@ export function putRow(table: MemoryTable, id: number, after: StoredRow | undefi
   if (id >= table.nextId) table.nextId = id + 1
 }
 
-/** The new key for each index, `undefined` where nothing is to be added; refuses a key that another row holds. */
+/** The new key for each index, `undefined` where nothing is added. Throws `conflict` for a key of another row. */
 function keysOf(table: MemoryTable, id: number, before: StoredRow | undefined, after: StoredRow): (IndexKey | undefined)[] {
   return table.indexes.map((index) => {
     if (before !== undefined && sameKey(index.columns, before, after)) return undefined
     const key = indexKey(index.columns, after)
     if (key === undefined || !index.unique) return key
     const holder = index.ids.get(key)
-    if (holder !== undefined && holder !== id) throw conflict(table.name, index.columns)
+    if (holder !== undefined && holder !== id) throw conflictError(table.name, index.columns)
     return key
   })
 }
 
-/** True where both rows share the very same cells; stored cells are never changed in place, so this needs no deep look. */
+/** True where both rows share the same cells. Stored cells never change in place, so identity suffices. */
 function sameKey(columns: readonly string[], before: StoredRow, after: StoredRow): boolean {
   return columns.every((column) => before[column] === after[column])
-}
-
-export function conflict(table: string, columns: readonly string[], index?: number): VaultError {
-  const message = `table "${table}" already holds this value of ${columns.join(', ')}: send another, or update the row that has it`
-  return new VaultError('conflict', message, index === undefined ? { table, columns } : { table, columns, index })
 }
 
 function dropFromIndexes(indexes: readonly MemoryIndex[], before: StoredRow, after: StoredRow | undefined): void {
@@ -132,7 +124,7 @@ function addToIndex(index: MemoryIndex, key: IndexKey, id: number): void {
   else held.add(id)
 }
 
-/** The ids in numeric order, some of which may be gone; sorted again only when somebody asks. */
+/** The ids in numeric order, some of which may be gone; sorted again only when read. */
 interface IdOrder {
   ids: number[]
   readonly gone: Set<number>
@@ -145,14 +137,14 @@ function addToOrder({ order }: MemoryTable, id: number): void {
   order.ids.push(id)
 }
 
-/** Every id this table holds, rising, and some it held until lately: an open transaction may put those back. */
+/** Every id of this table, rising, and some deleted lately: an open transaction may restore those. */
 export function idsInOrder({ order }: MemoryTable): readonly number[] {
   if (!order.sorted) order.ids.sort((left, right) => left - right)
   order.sorted = true
   return order.ids
 }
 
-/** Drops the ids that are gone, once they are many. To be called only while no transaction is open. */
+/** Drops the ids that are gone, once they are many. Must be called only while no transaction is open. */
 export function sweepOrder({ order, rows }: MemoryTable): void {
   if (order.gone.size <= rows.size + 64) return
   order.ids = order.ids.filter((id) => !order.gone.has(id))

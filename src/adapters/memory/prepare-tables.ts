@@ -1,44 +1,44 @@
-/** Makes tables exist and lets those that do grow: new columns, new indexes, never a retyped or dropped column. */
+/** Makes tables exist: creates tables, columns and indexes that are missing. Never drops or retypes. */
 
-import { isVaultError, VaultError } from '../../core/errors.ts'
+import { isVaultError } from '../../core/errors.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
-import type { Journal } from './journal.ts'
+import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
 import { createTable, type MemoryTable, putRow } from './memory-table.ts'
+import type { UndoLog } from './undo-log.ts'
 
-/** All tables or none: they are built beside the standing ones and take their places at the end. */
-export function prepareTables(tables: Map<string, MemoryTable>, definitions: readonly PhysicalTable[], journal: Journal): void {
+/** Prepares all tables or none: new ones are built beside the stored ones and replace them at the end. */
+export function prepareTables(tables: Map<string, MemoryTable>, definitions: readonly PhysicalTable[], undoLog: UndoLog): void {
   const made = definitions.map((definition) => {
-    const standing = tables.get(definition.name)
-    return standing === undefined ? createTable(definition) : grownTable(standing, definition)
+    const stored = tables.get(definition.name)
+    return stored === undefined ? createTable(definition) : grownTable(stored, definition)
   })
   for (const table of made) {
-    const standing = tables.get(table.name)
+    const stored = tables.get(table.name)
     tables.set(table.name, table)
-    journal.noteOther(() => (standing === undefined ? tables.delete(table.name) : tables.set(table.name, standing)))
+    undoLog.addOther(() => (stored === undefined ? tables.delete(table.name) : tables.set(table.name, stored)))
   }
 }
 
-/** The standing table where nothing is missing, else a copy of it with what is. */
-function grownTable(standing: MemoryTable, definition: PhysicalTable): MemoryTable {
-  const columns = missingColumns(standing, definition)
-  const indexes = definition.indexes.filter((wanted) => !standing.indexes.some((index) => sameIndex(index, wanted)))
-  if (columns.length === 0 && indexes.length === 0) return standing
+/** The stored table where nothing is missing, else a copy of it with the missing parts. */
+function grownTable(stored: MemoryTable, definition: PhysicalTable): MemoryTable {
+  const columns = missingColumns(stored, definition)
+  const indexes = definition.indexes.filter((wanted) => !stored.indexes.some((index) => sameIndex(index, wanted)))
+  if (columns.length === 0 && indexes.length === 0) return stored
   const grown = createTable({
-    name: standing.name,
-    columns: [...columnsOf(standing), ...columns],
-    indexes: [...standing.indexes, ...indexes],
+    name: stored.name,
+    columns: [...columnsOf(stored), ...columns],
+    indexes: [...stored.indexes, ...indexes],
   })
-  for (const row of standing.rows.values()) putOrRefuse(grown, row.id, { ...grown.blank, ...row })
-  grown.nextId = standing.nextId
+  for (const row of stored.rows.values()) putOrRefuse(grown, row.id, { ...grown.blank, ...row })
+  grown.nextId = stored.nextId
   return grown
 }
 
-function missingColumns(standing: MemoryTable, { name, columns }: PhysicalTable): PhysicalColumn[] {
+function missingColumns(stored: MemoryTable, { name, columns }: PhysicalTable): PhysicalColumn[] {
   return columns.filter((column) => {
-    const type = standing.columns.get(column.name)?.type
+    const type = stored.columns.get(column.name)?.type
     if (type === undefined || type === column.type) return type === undefined
-    const message = `column "${column.name}" of table "${name}" holds ${type} and cannot become ${column.type}: add a new column instead`
-    throw new VaultError('failed_precondition', message, { table: name, column: column.name })
+    throw retypedError(name, column.name, type, column.type)
   })
 }
 
@@ -55,8 +55,6 @@ function putOrRefuse(...[table, id, row]: Parameters<typeof putRow>): void {
     putRow(table, id, row)
   } catch (error) {
     if (!isVaultError(error, 'conflict')) throw error
-    const columns = error.details[0]?.columns ?? []
-    const message = `table "${table.name}" holds rows with equal ${columns.join(', ')}: remove duplicates before the unique index is added`
-    throw new VaultError('failed_precondition', message, { table: table.name, columns })
+    throw duplicatesError(table.name, error.details[0]?.columns ?? [])
   }
 }

@@ -1,4 +1,4 @@
-/** Cells on their way in and out: checked against their column, copied, so that nobody outside shares memory with a row. */
+/** Checks cells against their column and copies them in and out, so that no caller shares memory with a row. */
 
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalColumn } from '../../core/ports/storage.ts'
@@ -47,7 +47,7 @@ export function smallest(whole: bigint): number | bigint {
 }
 
 function refused({ type, table, name }: StoredColumn): VaultError {
-  const message = `column "${name}" of table "${table}" takes ${type} and this cell is not: send ${type} or null`
+  const message = `Column "${name}" of table "${table}" has type ${type} and was given a cell of another type.`
   return new VaultError('internal', message, { table, column: name })
 }
 
@@ -66,7 +66,7 @@ export function copyOut(
 }
 
 /** Longest byte string that shares a piece of memory with others. */
-const LONGEST_SHARED = 1024
+const MAX_SHARED_LENGTH = 1024
 const LARGEST_PIECE = 65_536
 
 /**
@@ -77,7 +77,7 @@ export function createBytesCopier(): (bytes: Uint8Array) => Uint8Array {
   let piece = new Uint8Array(0)
   let used = 0
   return (bytes) => {
-    if (bytes.length > LONGEST_SHARED) return new Uint8Array(bytes)
+    if (bytes.length > MAX_SHARED_LENGTH) return new Uint8Array(bytes)
     if (used + bytes.length > piece.length) {
       piece = new Uint8Array(Math.min(LARGEST_PIECE, Math.max(piece.length * 2, bytes.length)))
       used = 0

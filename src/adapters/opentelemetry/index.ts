@@ -1,3 +1,3 @@
-/** The door "strongroom/opentelemetry": operations as spans of the application's own traces. */
+/** Entry point "strongroom/opentelemetry": operations as spans of the application's own traces. */
 export type { Span, SpanFacts, Tracing } from '../../core/ports/tracing.ts'
 export { type OpenTelemetryOptions, openTelemetry } from './open-telemetry.ts'

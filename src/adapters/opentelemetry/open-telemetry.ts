@@ -32,7 +32,7 @@ function toSpan(span: ApiSpan): Span {
     traceId: isValidTraceId(traceId) ? traceId : undefined,
     end(facts, failure) {
       span.setAttributes(toAttributes(facts))
-      // The code alone, and never `recordException`: the message or the stack of somebody else's error may quote a value.
+      // The code alone, and never `recordException`: the message or the stack of a foreign error may quote a value.
       if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure })
       span.end()
     },

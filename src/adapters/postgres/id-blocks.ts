@@ -1,15 +1,15 @@
-/** Row ids from sequences that give a block at a time: most reservations need no round trip. */
+/** Row ids in blocks from a sequence of each table: most reservations need no round trip. */
 import { VaultError } from '../../core/errors.ts'
 import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
-import { idsExhaustedError } from '../sql/sql-errors.ts'
-import type { Lane } from './lanes.ts'
-import type { RowOrders } from './row-orders.ts'
+import { idsExhaustedError } from '../errors/storage-errors.ts'
+import type { RowQueries } from './row-queries.ts'
 import { sequenceName } from './stable-names.ts'
+import type { Executor } from './transaction-executor.ts'
 
-/** Ids one `nextval` gives: the increment of every sequence. Changing it for a sequence that stands would give ids twice. */
-export const BLOCK = 1000
-/** Blocks asked for in one order. */
-const MOST_BLOCKS = 10_000
+/** Ids of one `nextval`: the increment of every sequence. Changing it for an existing sequence would give ids out twice. */
+export const BLOCK_SIZE = 1000
+/** Blocks one query fetches at most. */
+const MAX_BLOCKS = 10_000
 /** PostgreSQL: a sequence has reached its end. */
 const SEQUENCE_ENDED = '2200H'
 
@@ -20,19 +20,19 @@ interface Range {
 }
 
 interface Kept {
-  /** Ranges nobody has been given yet, rising. */
+  /** Ranges of ids that are not given out yet, rising. */
   readonly ranges: Range[]
-  /** The end of the fetch now under way on the pool. */
+  /** Ends with the fetch that runs on the pool now. */
   fetching: Promise<unknown> | undefined
 }
 
 export interface IdBlocks {
-  reserve(lane: Lane, table: string, count: number): Promise<readonly number[]>
-  /** Lets go of what is kept: the sequence was made anew. */
+  reserve(executor: Executor, table: string, count: number): Promise<readonly number[]>
+  /** Drops the ids kept for a table whose sequence was created again. */
   forget(table: string): void
 }
 
-export function createIdBlocks(orders: RowOrders): IdBlocks {
+export function createIdBlocks(queries: RowQueries): IdBlocks {
   const tables = new Map<string, Kept>()
 
   function keptOf(table: string): Kept {
@@ -43,32 +43,32 @@ export function createIdBlocks(orders: RowOrders): IdBlocks {
     return made
   }
 
-  async function fetch(lane: Lane, table: string, kept: Kept, missing: number): Promise<void> {
-    const blocks = Math.min(MOST_BLOCKS, Math.ceil(missing / BLOCK))
-    const rows = await lane.run(orders.nextBlocks(sequenceName(table), blocks)).catch((error: unknown) => {
+  async function fetch(executor: Executor, table: string, kept: Kept, missing: number): Promise<void> {
+    const blocks = Math.min(MAX_BLOCKS, Math.ceil(missing / BLOCK_SIZE))
+    const rows = await executor.run(queries.nextBlocks(sequenceName(table), blocks)).catch((error: unknown) => {
       throw isSequenceEnd(error) ? idsExhaustedError(table) : error
     })
     for (const [first] of rows) {
       const from = Number(first)
-      kept.ranges.push({ from, to: Math.min(from + BLOCK - 1, HIGHEST_ROW_ID) })
+      kept.ranges.push({ from, to: Math.min(from + BLOCK_SIZE - 1, HIGHEST_ROW_ID) })
     }
     kept.ranges.sort((left, right) => left.from - right.from)
   }
 
   return {
     forget: (table) => void tables.delete(table),
-    async reserve(lane, table, count) {
+    async reserve(executor, table, count) {
       const kept = keptOf(table)
       for (;;) {
         const missing = count - countOf(kept.ranges)
         if (missing <= 0) return take(kept.ranges, count)
-        if (lane.inside) {
-          // Waiting here for a fetch on the pool could never end: the transactions may hold all its connections.
-          await fetch(lane, table, kept, missing)
+        if (executor.inTransaction) {
+          // Waiting here for a fetch on the pool could deadlock: the transactions may hold all its connections.
+          await fetch(executor, table, kept, missing)
         } else if (kept.fetching !== undefined) {
           await kept.fetching
         } else {
-          const mine = fetch(lane, table, kept, missing)
+          const mine = fetch(executor, table, kept, missing)
           kept.fetching = mine.catch(() => {})
           try {
             await mine
@@ -91,12 +91,13 @@ function countOf(ranges: readonly Range[]): number {
   return count
 }
 
-/** Takes the lowest ids, so that each answer rises. */
+/** Takes the lowest ids, in rising order. */
 function take(ranges: Range[], count: number): readonly number[] {
   const ids: number[] = []
   while (ids.length < count) {
     const [range] = ranges
-    if (range === undefined) throw new VaultError('internal', 'More ids were taken than are kept.')
+    if (range === undefined)
+      throw new VaultError('internal', 'More ids were taken than are kept. This is a defect; please report it.')
     while (range.from <= range.to && ids.length < count) ids.push(range.from++)
     if (range.from > range.to) ranges.shift()
   }

@@ -1,3 +1,3 @@
-/** Door "strongroom/postgres": storage in a PostgreSQL schema. */
+/** Entry point "strongroom/postgres": storage in a PostgreSQL schema. */
 
 export { type PostgresOptions, postgresStorage } from './postgres-storage.ts'

@@ -2,63 +2,64 @@
 import { Pool } from 'pg'
 import { VaultError } from '../../core/errors.ts'
 import type { Storage, StorageHandle } from '../../core/ports/storage.ts'
+import { closedError } from '../errors/storage-errors.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
-import { createHostLane } from './host-lane.ts'
+import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
-import type { Lane } from './lanes.ts'
-import { createPoolLane } from './pool-lane.ts'
-import type { DriverPool } from './postgres-driver.ts'
-import { toPostgresFault } from './postgres-faults.ts'
-import { createPostgresManners } from './postgres-manners.ts'
+import { createHostExecutor } from './join-host.ts'
+import { createPoolExecutor } from './pool-executor.ts'
+import { mapPostgresError } from './postgres-errors.ts'
+import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
-import { createRowOrders, type Speech } from './row-orders.ts'
-import { deleteRows, findRows, getRows, insertRows, measureRows, type RowTools, updateRows } from './row-work.ts'
+import { createRowQueries, type SqlContext } from './row-queries.ts'
+import { deleteRows, findRows, getRows, insertRows, measureRows, type QueryBuilders, updateRows } from './row-work.ts'
+import type { Executor } from './transaction-executor.ts'
 
-/** Connections of a pool of ours, unless the caller says otherwise. */
+/** Default size of a pool this handle opens. */
 const DEFAULT_CONNECTIONS = 10
-/** Longest wait for a connection of a pool of ours, in milliseconds: a server that does not answer must not hold callers for ever. */
-const CONNECTION_TIMEOUT = 30_000
+/** Longest wait for a connection of a pool this handle opens: a server that does not respond must not block callers forever. */
+const CONNECTION_TIMEOUT_MS = 30_000
 
-/** Which database a storage works on, and how it connects. */
+/** The database of a storage, and how to connect to it. */
 export interface PostgresOptions {
-  /** A `pg.Pool` the application brings and ends itself. Give this or `connectionString`. */
+  /** A `pg.Pool` the application opens and ends itself. Required unless `connectionString` is given. */
   readonly pool?: DriverPool
-  /** An address (`postgres://…`) for a pool of this handle's own. */
+  /** An address (`postgres://…`) for a pool this handle opens and ends. */
   readonly connectionString?: string
-  /** The PostgreSQL schema that holds everything of one vault: `[a-z_][a-z0-9_]*`, 63 characters at most. Default `strongroom`. */
+  /** The PostgreSQL schema of the vault: `[a-z_][a-z0-9_]*`, at most 63 characters. Default `strongroom`. */
   readonly schema?: string
   /** False behind a pooler in transaction mode, which may run each statement on another connection. Default true. */
-  readonly namedStatements?: boolean
-  /** Connections of a pool of this handle's own. Default 10. */
+  readonly preparedStatements?: boolean
+  /** Connections of a pool this handle opens. Default 10. */
   readonly maxConnections?: number
 }
 
 /**
- * A storage in PostgreSQL 14 or newer. Inside `transaction` a statement that fails undoes the whole transaction, as
- * PostgreSQL wants it, even where its error is caught; nest a `transaction` around what may fail.
+ * A storage in PostgreSQL 14 or newer. Throws `invalid_request` for wrong options. Inside `transaction` a statement that
+ * fails rolls back the whole transaction, even where its error is caught; nest a `transaction` around what may fail.
  *
- * `joinTransaction` takes a `pg` client on which BEGIN was run (asked of the server when first used) or a Kysely
- * transaction (as Kysely says; after its end it must not be used any more, which cannot be seen from here).
+ * `joinTransaction` takes a `pg` client on which BEGIN was run, or a Kysely transaction. The server confirms the client's
+ * transaction on first use. A Kysely transaction must not be used after its end, which cannot be detected here.
  */
 export function postgresStorage(options: PostgresOptions): StorageHandle {
   const schema = options.schema ?? 'strongroom'
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new VaultError(
       'invalid_request',
-      'The schema of a PostgreSQL storage is named [a-z_][a-z0-9_]*, 63 characters at most.',
+      'The schema name of a PostgreSQL storage must match [a-z_][a-z0-9_]* and have at most 63 characters.',
     )
   }
   const { pool, end } = openPool(options)
-  const room = createRoom(schema, options.namedStatements ?? true)
+  const state = createHandleState(schema, options.preparedStatements ?? true)
   let closing: Promise<void> | undefined
-  const lane = createPoolLane({
-    connect: () => (closing === undefined ? pool.connect() : Promise.reject(closedError())),
+  const executor = createPoolExecutor({
+    connect: () => (closing === undefined ? pool.connect() : Promise.reject(closedError('PostgreSQL'))),
   })
   return {
-    ...createStorage(room, lane),
+    ...createStorage(state, executor),
     transactions: 'side by side',
-    joinTransaction: (host) => createStorage(room, createHostLane(host)),
+    joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     close() {
       closing ??= end()
       return closing
@@ -66,70 +67,66 @@ export function postgresStorage(options: PostgresOptions): StorageHandle {
   }
 }
 
-function closedError(): VaultError {
-  return new VaultError('unavailable', 'This PostgreSQL storage was closed.')
-}
-
-/** The pool to use, and how to let go of it. */
+/** The pool to use, and how to end it. */
 function openPool(options: PostgresOptions): { readonly pool: DriverPool; end(): Promise<void> } {
   const { pool, connectionString, maxConnections } = options
   if ((pool === undefined) === (connectionString === undefined)) {
-    throw new VaultError('invalid_request', 'A PostgreSQL storage takes either a pool or a connectionString.')
+    throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
   if (pool !== undefined) return { pool, end: async () => {} }
   const own = new Pool({
     connectionString,
     max: maxConnections ?? DEFAULT_CONNECTIONS,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
     keepAlive: true,
     pipeline: true,
   })
-  // An idle connection that breaks is dropped by the pool; without a listener the report would end the process.
+  // The pool drops an idle connection that breaks; without a listener the error event would end the process.
   own.on('error', () => {})
   return { pool: own, end: () => own.end() }
 }
 
 /** What all lanes of one handle share. */
-interface Room {
-  readonly speech: Speech
-  readonly tools: RowTools
+interface HandleState {
+  readonly context: SqlContext
+  readonly builders: QueryBuilders
   readonly shapes: TableShapes
   readonly ids: IdBlocks
 }
 
-function createRoom(schema: string, named: boolean): Room {
-  const manners = createPostgresManners(schema)
-  const statements = createSqlStatements(manners)
-  const speech = { schema, manners, statements, named }
-  const orders = createRowOrders(speech)
-  return { speech, tools: { orders, statements }, shapes: createTableShapes(), ids: createIdBlocks(orders) }
+function createHandleState(schema: string, named: boolean): HandleState {
+  const dialect = createPostgresSqlDialect(schema)
+  const statements = createSqlStatements(dialect)
+  const context = { schema, dialect, statements, named }
+  const queries = createRowQueries(context)
+  return { context, builders: { queries, statements }, shapes: createTableShapes(), ids: createIdBlocks(queries) }
 }
 
-function createStorage({ speech, tools, shapes, ids }: Room, lane: Lane): Storage {
+function createStorage({ context, builders, shapes, ids }: HandleState, executor: Executor): Storage {
   return {
     async prepare(tables) {
-      const { schema, manners } = speech
-      await inOwnWords(prepareTables(lane, { schema, manners, tables, onNewSequence: ids.forget }))
+      const { schema, dialect } = context
+      await withMappedErrors(prepareTables(executor, { schema, dialect, tables, onNewSequence: ids.forget }))
       shapes.add(tables)
     },
     async reserveIds(table, count) {
       shapes.of(table)
-      return inOwnWords(ids.reserve(lane, table, count))
+      return withMappedErrors(ids.reserve(executor, table, count))
     },
-    insert: async (table, rows) => insertRows(tools, lane, shapes.of(table), rows),
-    get: async (table, ids) => getRows(tools, lane, shapes.of(table), ids),
-    find: async (table, filter, page) => findRows(tools, lane, shapes.of(table), { filter, page }),
-    update: async (table, patches) => updateRows(tools, lane, shapes.of(table), patches),
-    delete: async (table, doomed) => deleteRows(tools, lane, shapes.of(table), doomed),
-    measure: async (table, filter, measures) => measureRows(tools, lane, shapes.of(table), { filter, measures }),
-    transaction: (work) => lane.atomic((inner) => work(createStorage({ speech, tools, shapes, ids }, inner))),
+    insert: async (table, rows) => insertRows(builders, executor, shapes.of(table), rows),
+    get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
+    find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
+    update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
+    delete: async (table, doomed) => deleteRows(builders, executor, shapes.of(table), doomed),
+    measure: async (table, filter, measures) => measureRows(builders, executor, shapes.of(table), { filter, measures }),
+    transaction: (work) => executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner))),
   }
 }
 
-async function inOwnWords<T>(work: Promise<T>): Promise<T> {
+async function withMappedErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw toPostgresFault(error, {})
+    throw mapPostgresError(error, {})
   }
 }

@@ -1,86 +1,92 @@
-/** Makes schema, tables, columns, indexes and sequences exist; refuses to retype and never drops. Safe when many processes do it at once. */
+/** Makes physical tables exist: creates the schema, tables, columns, indexes and sequences that are missing. Never drops or retypes. Safe in many processes at once. */
 import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
-import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
-import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
-import { duplicatesError, retypedError, strippedCause } from '../sql/sql-errors.ts'
-import type { SqlManners } from '../sql/sql-manners.ts'
+import {
+  HIGHEST_ROW_ID,
+  type PhysicalColumn,
+  type PhysicalIndex,
+  type PhysicalTable,
+  type PhysicalType,
+} from '../../core/ports/storage.ts'
+import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
+import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
-import { BLOCK } from './id-blocks.ts'
-import type { Lane } from './lanes.ts'
-import type { Order, RawRow } from './postgres-driver.ts'
-import { sqlState } from './postgres-faults.ts'
-import { indexName, LONGEST_IDENTIFIER, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
+import type { PreparedQuery, RawRow } from './driver-connection.ts'
+import { BLOCK_SIZE } from './id-blocks.ts'
+import { bareCause, sqlState } from './postgres-errors.ts'
+import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
+import type { Executor } from './transaction-executor.ts'
 
 export interface Preparation {
   readonly schema: string
-  readonly manners: SqlManners
+  readonly dialect: SqlDialect
   readonly tables: readonly PhysicalTable[]
-  /** Told of each table whose sequence of ids had to be made. */
+  /** Called for each table whose sequence of ids was created. */
   onNewSequence(table: string): void
 }
 
 /** How long to wait for a lock that another process or a long transaction holds. */
 const LOCK_TIMEOUT = '30s'
 
-/** Reads once what stands; only when something is missing it takes the lock, looks again and makes it. */
-export async function prepareTables(lane: Lane, preparation: Preparation): Promise<void> {
+/** Reads what exists. Only where something is missing, it takes the lock, reads again and creates it. */
+export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
   for (const table of preparation.tables) assertNamesFit(table)
-  if (missingSteps(preparation, await readStanding(lane, preparation)).length === 0) return
-  await lane.atomic(async (lane) => {
+  if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
+  await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
-    const [[before] = []] = await lane.run(compiled(preparation, sql`select current_setting('lock_timeout')`))
-    await lane.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(LOCK_TIMEOUT)}, true)`))
-    await lane.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
-    for (const step of missingSteps(preparation, await readStanding(lane, preparation))) await takeStep(lane, preparation, step)
-    // A host's own transaction goes on after us, under its own limit.
-    await lane.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(String(before))}, true)`))
+    const [[before] = []] = await executor.run(compiled(preparation, sql`select current_setting('lock_timeout')`))
+    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(LOCK_TIMEOUT)}, true)`))
+    await executor.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+    for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
+      await runStep(executor, preparation, step)
+    // A host's own transaction continues afterwards, under its own limit.
+    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(String(before))}, true)`))
   })
 }
 
-/** A change to the database, and what to say when it fails. */
+/** A change to the database, and what its error must name. */
 interface MissingStep {
   readonly make: RawBuilder<unknown>
   readonly uniqueIndex?: { readonly table: string; readonly columns: readonly string[] }
   readonly sequenceOf?: string
 }
 
-async function takeStep(lane: Lane, preparation: Preparation, step: MissingStep): Promise<void> {
+async function runStep(executor: Executor, preparation: Preparation, step: MissingStep): Promise<void> {
   try {
-    await lane.run(compiled(preparation, step.make))
+    await executor.run(compiled(preparation, step.make))
   } catch (error) {
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
-    throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, strippedCause('PostgreSQL', '23505'))
+    throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, bareCause(error))
   }
   if (step.sequenceOf !== undefined) preparation.onNewSequence(step.sequenceOf)
 }
 
-function compiled({ manners }: Preparation, statement: RawBuilder<unknown>): Order {
-  const { sql: text, parameters } = statement.compile(manners.compiler)
+function compiled({ dialect }: Preparation, statement: RawBuilder<unknown>): PreparedQuery {
+  const { sql: text, parameters } = statement.compile(dialect.compiler)
   return { text, parameters }
 }
 
 function assertNamesFit({ name, columns }: PhysicalTable): void {
   for (const long of [name, ...columns.map((column) => column.name)]) {
-    if (Buffer.byteLength(long) <= LONGEST_IDENTIFIER) continue
+    if (Buffer.byteLength(long) <= MAX_IDENTIFIER_BYTES) continue
     throw new VaultError(
       'failed_precondition',
-      `PostgreSQL names have at most ${LONGEST_IDENTIFIER} bytes; a name of table ${name} has more.`,
+      `A name of table "${name}" is longer than the ${MAX_IDENTIFIER_BYTES} bytes of a PostgreSQL name. Shorten it.`,
       { table: name },
     )
   }
 }
 
-/** What the schema holds: column types by table and column, and the names of indexes and sequences. */
-interface Standing {
+/** What the schema contains: column types by table and column, and the names of indexes and sequences. */
+interface StoredObjects {
   readonly schema: boolean
   readonly columns: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly indexes: ReadonlySet<string>
   readonly sequences: ReadonlySet<string>
 }
 
-async function readStanding(lane: Lane, preparation: Preparation): Promise<Standing> {
-  const rows = await lane.run(compiled(preparation, catalogQuery(preparation.schema)))
+async function readStoredObjects(executor: Executor, preparation: Preparation): Promise<StoredObjects> {
+  const rows = await executor.run(compiled(preparation, catalogQuery(preparation.schema)))
   const ofKind = (kind: string): readonly RawRow[] => rows.filter((row) => row[0] === kind)
   const columns = new Map<string, Map<string, string>>()
   for (const [, table, column, type] of ofKind('column')) {
@@ -95,7 +101,7 @@ async function readStanding(lane: Lane, preparation: Preparation): Promise<Stand
   }
 }
 
-/** All tables in one question: opening a vault of many tables costs one round trip. */
+/** Reads all tables in one query, so that opening a vault costs one round trip. */
 function catalogQuery(schema: string): RawBuilder<unknown> {
   const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
   return sql`
@@ -114,7 +120,7 @@ function catalogQuery(schema: string): RawBuilder<unknown> {
       from pg_catalog.pg_class where relnamespace = ${ours} and relkind = 'S'`
 }
 
-/** What PostgreSQL calls the types, in its catalog and when they are declared. */
+/** PostgreSQL's name of each type, in its catalog and in declarations. */
 const DECLARED: Readonly<Record<PhysicalType, string>> = {
   integer: 'bigint',
   real: 'double precision',
@@ -122,20 +128,20 @@ const DECLARED: Readonly<Record<PhysicalType, string>> = {
   bytes: 'bytea',
 }
 
-function missingSteps({ schema, manners, tables }: Preparation, standing: Standing): readonly MissingStep[] {
+function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredObjects): readonly MissingStep[] {
   const steps: MissingStep[] = []
-  if (!standing.schema) steps.push({ make: sql`create schema ${sql.id(schema)}` })
+  if (!stored.schema) steps.push({ make: sql`create schema ${sql.id(schema)}` })
   for (const table of tables) {
-    const tableName = manners.tableName(table.name)
-    const columns = standing.columns.get(table.name)
+    const tableName = dialect.tableName(table.name)
+    const columns = stored.columns.get(table.name)
     if (columns === undefined) steps.push({ make: createTable(tableName, table) })
     else steps.push(...missingColumns(tableName, table, columns))
     for (const index of table.indexes) {
-      if (!standing.indexes.has(indexName(table.name, index))) steps.push(missingIndex(tableName, table, index))
+      if (!stored.indexes.has(indexName(table.name, index))) steps.push(missingIndex(tableName, table, index))
     }
     const sequence = sequenceName(table.name)
-    if (standing.sequences.has(sequence)) continue
-    const range = sql.raw(`as bigint increment by ${BLOCK} minvalue 1 maxvalue ${HIGHEST_ROW_ID} start with 1 no cycle`)
+    if (stored.sequences.has(sequence)) continue
+    const range = sql.raw(`as bigint increment by ${BLOCK_SIZE} minvalue 1 maxvalue ${HIGHEST_ROW_ID} start with 1 no cycle`)
     steps.push({ make: sql`create sequence ${sql.id(schema, sequence)} ${range}`, sequenceOf: table.name })
   }
   return steps
@@ -157,14 +163,14 @@ function declared({ name, type }: PhysicalColumn): RawBuilder<unknown> {
 function missingColumns(
   tableName: RawBuilder<unknown>,
   table: PhysicalTable,
-  standing: ReadonlyMap<string, string>,
+  stored: ReadonlyMap<string, string>,
 ): readonly MissingStep[] {
   const steps: MissingStep[] = []
   for (const column of toTableShape(table).columns) {
-    const stands = standing.get(column.name)
-    if (stands === DECLARED[column.type]) continue
-    if (stands !== undefined || column.name === 'id' || column.name === 'version') {
-      throw retypedError(table.name, column.name, stands ?? 'nothing', column.type)
+    const type = stored.get(column.name)
+    if (type === DECLARED[column.type]) continue
+    if (type !== undefined || column.name === 'id' || column.name === 'version') {
+      throw retypedError(table.name, column.name, type ?? 'nothing', column.type)
     }
     steps.push({ make: sql`alter table ${tableName} add column ${declared(column)}` })
   }

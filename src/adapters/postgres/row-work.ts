@@ -1,37 +1,43 @@
-/** The port's methods on rows: which orders run on a lane, and what their answers become. */
+/** The port's methods on rows: which queries run, and what their rows become. */
 import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, Row } from '../../core/ports/storage.ts'
+import { at } from '../../core/util/at.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
-import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
-import type { Lane } from './lanes.ts'
-import type { Order, RawRow } from './postgres-driver.ts'
-import { type Scene, toPostgresFault } from './postgres-faults.ts'
-import { patchedColumns, type RowOrders } from './row-orders.ts'
+import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import type { PreparedQuery, RawRow } from './driver-connection.ts'
+import { type ErrorContext, mapPostgresError } from './postgres-errors.ts'
+import { patchedColumns, type RowQueries } from './row-queries.ts'
 import { indexName, primaryKeyName } from './stable-names.ts'
+import type { Executor } from './transaction-executor.ts'
 import { fromWireCell, toInteger } from './wire-cells.ts'
 
-/** Rows one INSERT carries at most, so that writing them out holds the event loop for a few milliseconds only. */
-const MOST_ROWS = 10_000
-/** Bytes and characters one INSERT carries at most, roughly: far below the engine's limit of 1 GB a message. */
-const MOST_BYTES = 32 * 1024 * 1024
-/** Patches on the way at once when they must run one after another. */
+/** Rows of one INSERT at most, so that encoding them blocks the event loop for a few milliseconds only. */
+const MAX_ROWS = 10_000
+/** Bytes and characters of one INSERT at most, roughly: far below the engine's limit of 1 GB a message. */
+const MAX_BYTES = 32 * 1024 * 1024
+/** Patches pipelined at once when they must run one after another. */
 const PATCHES_AT_ONCE = 250
 
-/** What the methods need beside a lane. */
-export interface RowTools {
-  readonly orders: RowOrders
+/** What the methods need besides an executor. */
+export interface QueryBuilders {
+  readonly queries: RowQueries
   readonly statements: SqlStatements
 }
 
-export async function insertRows(tools: RowTools, lane: Lane, shape: TableShape, rows: readonly NewRow[]): Promise<void> {
+export async function insertRows(
+  builders: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  rows: readonly NewRow[],
+): Promise<void> {
   const slices = toSlices(shape, rows)
-  const insert = async (lane: Lane, slice: Slice): Promise<void> => {
-    await guarded(lane, tools.orders.insert(shape, slice.rows), { shape, written: slice.rows }, slice.start)
+  const insert = async (executor: Executor, slice: Slice): Promise<void> => {
+    await guarded(executor, builders.queries.insert(shape, slice.rows), { shape, written: slice.rows }, slice.start)
   }
   const [only] = slices
   if (only === undefined) return
-  if (slices.length === 1) return insert(lane, only)
-  await lane.atomic(async (lane) => {
-    for (const slice of slices) await insert(lane, slice)
+  if (slices.length === 1) return insert(executor, only)
+  await executor.transaction(async (executor) => {
+    for (const slice of slices) await insert(executor, slice)
   })
 }
 
@@ -49,7 +55,7 @@ function toSlices(shape: TableShape, rows: readonly NewRow[]): readonly Slice[] 
   for (const [position, row] of rows.entries()) {
     let own = 0
     for (const { name } of long) own += lengthOf(row[name])
-    if (position > start && (position - start === MOST_ROWS || bytes + own > MOST_BYTES)) {
+    if (position > start && (position - start === MAX_ROWS || bytes + own > MAX_BYTES)) {
       slices.push({ start, rows: rows.slice(start, position) })
       start = position
       bytes = 0
@@ -65,55 +71,56 @@ function lengthOf(cell: Cell | undefined): number {
 }
 
 export async function getRows(
-  tools: RowTools,
-  lane: Lane,
+  builders: QueryBuilders,
+  executor: Executor,
   shape: TableShape,
   ids: readonly number[],
 ): Promise<readonly (Row | undefined)[]> {
   const possible = ids.every(Number.isSafeInteger) ? ids : ids.filter(Number.isSafeInteger)
   if (possible.length === 0) return ids.map(() => undefined)
-  const answer = await guarded(lane, tools.orders.get(shape, possible), { shape })
+  const answer = await guarded(executor, builders.queries.get(shape, possible), { shape })
   const found = new Map<number, Row>()
   for (const raw of answer) {
     const row = toRow(shape, raw)
     found.set(row.id, row)
   }
-  const answered = new Set<number>()
+  const returned = new Set<number>()
   return ids.map((id) => {
     const row = found.get(id)
-    if (row === undefined || !answered.has(id)) {
-      answered.add(id)
+    if (row === undefined || !returned.has(id)) {
+      returned.add(id)
       return row
     }
-    // asked for twice: each answer is the caller's own
+    // Requested twice: each result is the caller's own copy.
     return { ...row }
   })
 }
 
 export async function findRows(
-  tools: RowTools,
-  lane: Lane,
+  builders: QueryBuilders,
+  executor: Executor,
   shape: TableShape,
   asked: { readonly filter: Filter; readonly page: Page },
 ): Promise<readonly Row[]> {
-  const { statement, parameters } = tools.statements.find(shape, asked.filter, asked.page)
-  const answer = await guarded(lane, tools.orders.bind(statement, parameters), { shape })
+  const { statement, parameters } = builders.statements.find(shape, asked.filter, asked.page)
+  const answer = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
   const shown = projectedShape(shape, asked.page.columns)
   return answer.map((raw) => toRow(shown, raw))
 }
 
 function toRow(shape: TableShape, raw: RawRow): Row {
   const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
-  for (let at = 2; at < shape.columns.length; at++) {
-    const column = shape.columns[at]
-    if (column !== undefined) row[column.name] = fromWireCell(column.type, raw[at])
+  let index = 0
+  for (const { name, type } of shape.columns) {
+    if (index >= 2) row[name] = fromWireCell(type, raw[index])
+    index++
   }
   return row
 }
 
 export async function updateRows(
-  tools: RowTools,
-  lane: Lane,
+  builders: QueryBuilders,
+  executor: Executor,
   shape: TableShape,
   patches: readonly Patch[],
 ): Promise<readonly boolean[]> {
@@ -121,25 +128,25 @@ export async function updateRows(
   const [only] = groups
   if (only === undefined) return []
   const matched = patches.map(() => false)
-  const update = async (lane: Lane, together: readonly (readonly number[])[]): Promise<void> => {
-    const listed = together.map((positions) => positions.flatMap((position) => patches[position] ?? []))
+  const update = async (executor: Executor, together: readonly (readonly number[])[]): Promise<void> => {
+    const listed = together.map((positions) => positions.map((position) => at(patches, position)))
     const answers = await Promise.allSettled(
-      listed.map((group, at) => {
-        const scene = { shape, written: group.map(({ set }) => set) }
-        return guarded(lane, tools.orders.update(shape, group), scene, together[at]?.[0] ?? 0)
+      listed.map((group, index) => {
+        const context = { shape, written: group.map(({ set }) => set) }
+        return guarded(executor, builders.queries.update(shape, group), context, at(at(together, index), 0))
       }),
     )
-    for (const [at, answer] of answers.entries()) {
+    for (const [index, answer] of answers.entries()) {
       if (answer.status === 'rejected') throw answer.reason
       const ids = new Set(answer.value.map(([id]) => Number(id)))
-      for (const position of together[at] ?? []) matched[position] = ids.has(patches[position]?.id ?? Number.NaN)
+      for (const position of at(together, index)) matched[position] = ids.has(at(patches, position).id)
     }
   }
-  if (groups.length === 1) await update(lane, [only])
+  if (groups.length === 1) await update(executor, [only])
   else {
-    await lane.atomic(async (lane) => {
+    await executor.transaction(async (executor) => {
       for (let start = 0; start < groups.length; start += PATCHES_AT_ONCE) {
-        await update(lane, groups.slice(start, start + PATCHES_AT_ONCE))
+        await update(executor, groups.slice(start, start + PATCHES_AT_ONCE))
       }
     })
   }
@@ -147,8 +154,8 @@ export async function updateRows(
 }
 
 /**
- * False where patches may hand a unique value on to one another: then only one after another they mean what the list
- * says. PostgreSQL checks a unique index row by row, in an order of its own.
+ * False where one patch may take a unique value that another gives up: then they must run one after another.
+ * PostgreSQL checks a unique index row by row, in an order of its own.
  */
 function isOrderFree(shape: TableShape, patches: readonly Patch[]): boolean {
   if (patches.length < 2) return true
@@ -157,7 +164,7 @@ function isOrderFree(shape: TableShape, patches: readonly Patch[]): boolean {
   return patches.every(({ set }) => Object.keys(set).every((column) => !unique.has(column)))
 }
 
-/** Positions of patches that can go in one statement: the same columns, and no row twice, which would match only once. */
+/** Positions of patches that fit one statement: the same columns, and no row twice, which would match only once. */
 function toGroups(patches: readonly Patch[]): readonly (readonly number[])[] {
   const turns = new Map<number, number>()
   const groups = new Map<string, number[]>()
@@ -175,38 +182,43 @@ function toGroups(patches: readonly Patch[]): readonly (readonly number[])[] {
   return [...groups].sort(([left], [right]) => turnOf(left) - turnOf(right)).map(([, positions]) => positions)
 }
 
-export async function deleteRows(tools: RowTools, lane: Lane, shape: TableShape, doomed: Doomed): Promise<readonly number[]> {
-  const order = 'ids' in doomed ? deleteIdsOrder(tools, shape, doomed.ids) : deleteWhereOrder(tools, shape, doomed.filter)
-  if (order === undefined) return []
-  const answer = await guarded(lane, order, { shape })
+export async function deleteRows(
+  builders: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  doomed: Doomed,
+): Promise<readonly number[]> {
+  const query = 'ids' in doomed ? deleteIdsQuery(builders, shape, doomed.ids) : deleteWhereQuery(builders, shape, doomed.filter)
+  if (query === undefined) return []
+  const answer = await guarded(executor, query, { shape })
   return answer.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 
-function deleteIdsOrder(tools: RowTools, shape: TableShape, ids: readonly number[]): Order | undefined {
+function deleteIdsQuery(builders: QueryBuilders, shape: TableShape, ids: readonly number[]): PreparedQuery | undefined {
   const possible = ids.filter(Number.isSafeInteger)
-  return possible.length === 0 ? undefined : tools.orders.deleteIds(shape, possible)
+  return possible.length === 0 ? undefined : builders.queries.deleteIds(shape, possible)
 }
 
-function deleteWhereOrder(tools: RowTools, shape: TableShape, filter: Filter): Order {
-  const { statement, parameters } = tools.statements.deleteWhere(shape, filter)
-  return tools.orders.bind(statement, parameters)
+function deleteWhereQuery(builders: QueryBuilders, shape: TableShape, filter: Filter): PreparedQuery {
+  const { statement, parameters } = builders.statements.deleteWhere(shape, filter)
+  return builders.queries.bind(statement, parameters)
 }
 
 export async function measureRows(
-  tools: RowTools,
-  lane: Lane,
+  builders: QueryBuilders,
+  executor: Executor,
   shape: TableShape,
   asked: { readonly filter: Filter; readonly measures: readonly Measure[] },
 ): Promise<readonly Cell[]> {
   if (asked.measures.length === 0) return []
-  const { statement, parameters } = tools.statements.measure(shape, asked.filter, asked.measures)
-  const [row = []] = await guarded(lane, tools.orders.bind(statement, parameters), { shape })
-  return asked.measures.map((measure, at) => toMeasured(shape, measure, row[at]))
+  const { statement, parameters } = builders.statements.measure(shape, asked.filter, asked.measures)
+  const [row = []] = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
+  return asked.measures.map((measure, index) => toMeasured(shape, measure, row[index]))
 }
 
 function toMeasured(shape: TableShape, { kind, column }: Measure, raw: unknown): Cell {
   if (raw === null || raw === undefined) return null
-  const type = column === undefined ? 'integer' : (shape.types.get(column) ?? 'text')
+  const type = column === undefined ? 'integer' : columnType(shape, column)
   switch (kind) {
     case 'count':
       return toInteger(raw)
@@ -220,17 +232,17 @@ function toMeasured(shape: TableShape, { kind, column }: Measure, raw: unknown):
   }
 }
 
-/** Runs an order and gives its failure the port's words; `start` is where in the request the written cells begin. */
+/** Runs a query and maps its failure. `start` is the position in the request of the first written row. */
 async function guarded(
-  lane: Lane,
-  order: Order,
-  scene: Scene & { readonly shape: TableShape },
+  executor: Executor,
+  query: PreparedQuery,
+  context: ErrorContext & { readonly shape: TableShape },
   start = 0,
 ): Promise<readonly RawRow[]> {
   try {
-    return await lane.run(order)
+    return await executor.run(query)
   } catch (error) {
-    throw toPostgresFault(error, { ...scene, uniqueColumns: uniqueColumnsOf(scene.shape), start })
+    throw mapPostgresError(error, { ...context, uniqueColumns: uniqueColumnsOf(context.shape), start })
   }
 }
 

@@ -1,10 +1,10 @@
 /** Names that every process derives alike: prepared statements, indexes and sequences, each within PostgreSQL's 63 bytes. */
 import type { PhysicalIndex } from '../../core/ports/storage.ts'
 
-/** PostgreSQL cuts longer names off. */
-export const LONGEST_IDENTIFIER = 63
+/** PostgreSQL truncates longer names. */
+export const MAX_IDENTIFIER_BYTES = 63
 
-/** FNV-1a over UTF-16 units in two 32-bit halves, as base 36. For telling names apart, not for secrets. */
+/** FNV-1a over UTF-16 units in two 32-bit halves, as base 36. It separates names and is not for secrets. */
 export function stableHash(text: string): string {
   let low = 0x811c9dc5
   let high = 0xcbf29ce4
@@ -19,14 +19,14 @@ export function stableHash(text: string): string {
 /** `words` and `ending` joined; when that is too long, the words are cut and a hash of them all put in between. */
 export function fittedName(words: readonly string[], ending: string): string {
   const whole = `${words.join('_')}_${ending}`
-  if (Buffer.byteLength(whole) <= LONGEST_IDENTIFIER) return whole
+  if (Buffer.byteLength(whole) <= MAX_IDENTIFIER_BYTES) return whole
   const tail = `_${stableHash(JSON.stringify(words))}_${ending}`
   let head = whole
-  while (Buffer.byteLength(head) > LONGEST_IDENTIFIER - tail.length) head = [...head].slice(0, -1).join('')
+  while (Buffer.byteLength(head) > MAX_IDENTIFIER_BYTES - tail.length) head = [...head].slice(0, -1).join('')
   return head + tail
 }
 
-/** The hash keeps `a_b` apart from `a`, `b`. */
+/** The hash separates `a_b` from `a`, `b`. */
 export function indexName(table: string, index: PhysicalIndex): string {
   const exact = stableHash(JSON.stringify([table, index.columns])).slice(0, 8)
   return fittedName([table, ...index.columns, exact], index.unique ? 'key' : 'idx')

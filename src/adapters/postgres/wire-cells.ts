@@ -1,4 +1,4 @@
-/** Cells on their way to PostgreSQL and back: the text it refuses, arrays in its binary form, and what it answers. */
+/** Converts cells to what PostgreSQL takes and back: escaped text, arrays in binary form, and values read as text. */
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
@@ -6,7 +6,7 @@ import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 /** PostgreSQL's own numbers for its types. */
 const TYPE_OIDS: Readonly<Record<PhysicalType, number>> = { integer: 20, real: 701, text: 25, bytes: 17 }
 
-/** How each type is called in statements. */
+/** The name of each type in statements. */
 export const TYPE_NAMES: Readonly<Record<PhysicalType, string>> = {
   integer: 'int8',
   real: 'float8',
@@ -16,14 +16,14 @@ export const TYPE_NAMES: Readonly<Record<PhysicalType, string>> = {
 
 /**
  * Text as PostgreSQL can hold it. It refuses U+0000, so U+0000 becomes U+0001 U+0001 and U+0001 becomes U+0001 U+0002:
- * reversible, and order by code point stays what it was.
+ * reversible, and keeps the order by code point.
  */
 export function toStoredText(text: string): string {
   if (!text.includes('\u0000') && !text.includes('\u0001')) return text
   return text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\u0000', '\u0001\u0001')
 }
 
-/** Pairs are read from the left and U+0001 only ever begins one, so two plain replacements undo it. */
+/** Undoes the escapes. Pairs are read from the left and U+0001 only begins one, so two plain replacements suffice. */
 export function fromStoredText(stored: string): string {
   if (!stored.includes('\u0001')) return stored
   return stored.replaceAll('\u0001\u0001', '\u0000').replaceAll('\u0001\u0002', '\u0001')
@@ -50,7 +50,7 @@ export function toWireCell(type: PhysicalType, cell: Cell): string | Buffer | nu
   throw cellError(type)
 }
 
-/** What a statement of ours answered for a column of this type; bytes are selected as base64, see `readColumn`. */
+/** The cell for what a statement returned for a column of this type. Bytes are selected as base64, see `readColumn`. */
 export function fromWireCell(type: PhysicalType, raw: unknown): Cell {
   if (raw === null) return null
   switch (type) {
@@ -65,7 +65,7 @@ export function fromWireCell(type: PhysicalType, raw: unknown): Cell {
   }
 }
 
-/** Digits that surely fit a safe integer. */
+/** Digits that always fit a safe integer. */
 const SAFE_DIGITS = 15
 
 export function toInteger(raw: unknown): number | bigint {

@@ -2,16 +2,16 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Filter } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
-import type { SqlManners } from './sql-manners.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import { columnType, type TableShape } from './table-shapes.ts'
 
-/** Filters that differ only in values have equal keys; `values` stand in the order in which the expression binds them. */
+/** Filters that differ only in values have equal keys; `values` are in the order in which the expression binds them. */
 export interface FilterForm {
   readonly key: string
   readonly values: readonly unknown[]
 }
 
-/** Hands out positions 0, 1, 2 … as parameters; statements are compiled over positions, not values. */
+/** Returns positions 0, 1, 2 … as parameters; statements are compiled over positions, not values. */
 export interface Slots {
   next(): number
 }
@@ -22,28 +22,28 @@ export function createSlots(): Slots {
 }
 
 /** The key and bound values of a filter. */
-export function filterForm(manners: SqlManners, shape: TableShape, filter: Filter): FilterForm {
+export function filterForm(dialect: SqlDialect, shape: TableShape, filter: Filter): FilterForm {
   const values: unknown[] = []
-  return { key: formKey(manners, shape, filter, values), values }
+  return { key: formKey(dialect, shape, filter, values), values }
 }
 
-function formKey(manners: SqlManners, shape: TableShape, filter: Filter, values: unknown[]): string {
+function formKey(dialect: SqlDialect, shape: TableShape, filter: Filter, values: unknown[]): string {
   switch (filter.kind) {
     case 'every':
       return '*'
     case 'and':
     case 'or': {
       let key = filter.kind === 'and' ? '&(' : '|('
-      for (const part of filter.filters) key += formKey(manners, shape, part, values)
+      for (const part of filter.filters) key += formKey(dialect, shape, part, values)
       return `${key})`
     }
     case 'not':
-      return `!${formKey(manners, shape, filter.filter, values)}`
+      return `!${formKey(dialect, shape, filter.filter, values)}`
     case 'compare':
-      values.push(manners.bindCell(columnType(shape, filter.column), filter.value))
+      values.push(dialect.bindCell(columnType(shape, filter.column), filter.value))
       return `${filter.operator}"${filter.column}"`
     case 'in':
-      values.push(manners.bindList(columnType(shape, filter.column), filter.values))
+      values.push(dialect.bindList(columnType(shape, filter.column), filter.values))
       return `@"${filter.column}"`
     case 'isNull':
       return `0"${filter.column}"`
@@ -53,8 +53,8 @@ function formKey(manners: SqlManners, shape: TableShape, filter: Filter, values:
 }
 
 /** The WHERE expression of a filter, each value replaced by its slot. */
-export function filterExpression(manners: SqlManners, shape: TableShape, filter: Filter, slots: Slots): Expression<SqlBool> {
-  const build = (part: Filter): Expression<SqlBool> => filterExpression(manners, shape, part, slots)
+export function filterExpression(dialect: SqlDialect, shape: TableShape, filter: Filter, slots: Slots): Expression<SqlBool> {
+  const build = (part: Filter): Expression<SqlBool> => filterExpression(dialect, shape, part, slots)
   switch (filter.kind) {
     case 'every':
       return sql<SqlBool>`(1 = 1)`
@@ -66,12 +66,12 @@ export function filterExpression(manners: SqlManners, shape: TableShape, filter:
       return sql<SqlBool>`(not ${build(filter.filter)})`
     case 'compare': {
       const value = sql.val(slots.next())
-      const shown = filter.operator === '=' ? (manners.equalTo?.(value) ?? value) : value
+      const shown = filter.operator === '=' ? (dialect.equalTo?.(value) ?? value) : value
       return sql<SqlBool>`(${sql.id(filter.column)} ${sql.raw(filter.operator)} ${shown})`
     }
     case 'in': {
       const type = columnType(shape, filter.column)
-      return manners.inList(sql.id(filter.column), type, sql.val(slots.next()))
+      return dialect.inList(sql.id(filter.column), type, sql.val(slots.next()))
     }
     case 'isNull':
       columnType(shape, filter.column)
@@ -81,7 +81,7 @@ export function filterExpression(manners: SqlManners, shape: TableShape, filter:
   }
 }
 
-/** Joins in halves: engines bound the depth of an expression, and a list of a thousand must not be a thousand deep. */
+/** Joins in halves: engines limit the depth of an expression, and a list of a thousand must not be a thousand deep. */
 function joined(parts: readonly Expression<SqlBool>[], word: 'and' | 'or'): Expression<SqlBool> {
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return only

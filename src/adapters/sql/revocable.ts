@@ -1,8 +1,8 @@
-/** Work of a nested transaction whose parent may end first: from then on nobody waits for it, whatever it still does. */
-import { endedError } from './sql-errors.ts'
+/** Work of a nested transaction whose parent may end first: from then on nothing waits for it, whatever it still does. */
+import { endedError } from '../errors/storage-errors.ts'
 
 export interface Revocable {
-  /** Makes every `run`, begun or to come, reject as ended. Work that has answered by now keeps its answer. */
+  /** Makes every `run`, begun or to come, reject with `internal`. Work that has finished keeps its result. */
   revoke(): void
   run<T>(work: () => Promise<T>): Promise<T>
 }

@@ -1,12 +1,12 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Filter, Measure, Page } from '../../core/ports/storage.ts'
+import { measureError } from '../errors/storage-errors.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
-import { measureError } from './sql-errors.ts'
-import type { SqlManners } from './sql-manners.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import { columnType, projectedShape, type TableShape } from './table-shapes.ts'
 
-/** One compiled statement. The object is the same for every call of one shape, so a shell may hang its prepared form on it. */
+/** One compiled statement. The object is the same for every call of one shape, so an engine may cache its prepared form by it. */
 export interface SqlStatement {
   readonly text: string
 }
@@ -18,53 +18,53 @@ export interface BoundStatement {
 }
 
 export interface SqlStatements {
-  /** `select` the columns asked for, in the order of `projectedShape(shape, page.columns).columns`. */
+  /** `select` the requested columns, in the order of `projectedShape(shape, page.columns).columns`. */
   find(shape: TableShape, filter: Filter, page: Page): BoundStatement
-  /** `select` all parts of all measures, in order: see `SqlManners.measureParts`. */
+  /** `select` all parts of all measures, in order: see `SqlDialect.measureParts`. */
   measure(shape: TableShape, filter: Filter, measures: readonly Measure[]): BoundStatement
   /** `delete … returning id`. */
   deleteWhere(shape: TableShape, filter: Filter): BoundStatement
   /** `update … set <columns>, version = version + 1 where id and version`; bind the columns in order, then id, then version. */
   update(shape: TableShape, columns: readonly string[]): SqlStatement
-  /** Any statement of the shell's own, compiled once under its key. Every parameter in it must be a slot. */
+  /** A statement of the engine's own, compiled once under its key. Every parameter in it must be a slot. */
   once(key: string, build: (slots: Slots) => Compilable): SqlStatement
 }
 
-/** Shapes kept at most. Filters come from callers, so their number has no natural end. */
+/** Cached statements at most. Filters come from callers, so their number is unbounded. */
 const MOST_STATEMENTS = 1000
 
-export function createSqlStatements(manners: SqlManners): SqlStatements {
+export function createSqlStatements(dialect: SqlDialect): SqlStatements {
   const once = createOnce()
   return {
     once,
     find(shape, filter, page) {
-      const form = filterForm(manners, shape, filter)
+      const form = filterForm(dialect, shape, filter)
       const shown = projectedShape(shape, page.columns)
       const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
       const parameters = [...form.values]
-      if (page.after !== undefined) parameters.push(manners.bindCell('integer', page.after))
+      if (page.after !== undefined) parameters.push(dialect.bindCell('integer', page.after))
       parameters.push(page.limit)
       if (page.skip) parameters.push(page.skip)
-      return { statement: once(key, (slots) => buildFind(manners, { shape, filter, page }, slots)), parameters }
+      return { statement: once(key, (slots) => buildFind(dialect, { shape, filter, page }, slots)), parameters }
     },
     measure(shape, filter, measures) {
-      const form = filterForm(manners, shape, filter)
+      const form = filterForm(dialect, shape, filter)
       const key = `measure ${shape.key} ${measures.map(measureKey).join()} ${form.key}`
-      const statement = once(key, (slots) => buildMeasure(manners, { shape, filter, measures }, slots))
+      const statement = once(key, (slots) => buildMeasure(dialect, { shape, filter, measures }, slots))
       return { statement, parameters: form.values }
     },
     deleteWhere(shape, filter) {
-      const form = filterForm(manners, shape, filter)
+      const form = filterForm(dialect, shape, filter)
       const statement = once(`delete ${shape.key} ${form.key}`, (slots) =>
-        manners.compiler
-          .deleteFrom(aliased(manners, shape))
-          .where(filterExpression(manners, shape, filter, slots))
+        dialect.compiler
+          .deleteFrom(aliased(dialect, shape))
+          .where(filterExpression(dialect, shape, filter, slots))
           .returning('id'),
       )
       return { statement, parameters: form.values }
     },
     update(shape, columns) {
-      return once(`update ${shape.key} ${columns.map(quoted).join()}`, (slots) => buildUpdate(manners, shape, columns, slots))
+      return once(`update ${shape.key} ${columns.map(quoted).join()}`, (slots) => buildUpdate(dialect, shape, columns, slots))
     },
   }
 }
@@ -91,20 +91,20 @@ function measureKey(measure: Measure): string {
 }
 
 /** Kysely parses bare table names for dots and aliases; an aliased identifier is taken as it is. */
-export function aliased(manners: SqlManners, shape: TableShape) {
-  return manners.tableName(shape.name).as('t')
+export function aliased(dialect: SqlDialect, shape: TableShape) {
+  return dialect.tableName(shape.name).as('t')
 }
 
 function buildFind(
-  manners: SqlManners,
+  dialect: SqlDialect,
   asked: { readonly shape: TableShape; readonly filter: Filter; readonly page: Page },
   slots: Slots,
 ): Compilable {
   const { shape, filter, page } = asked
-  let query = manners.compiler
-    .selectFrom(aliased(manners, shape))
-    .select(selectColumns(manners, projectedShape(shape, page.columns)))
-  if (filter.kind !== 'every') query = query.where(filterExpression(manners, shape, filter, slots))
+  let query = dialect.compiler
+    .selectFrom(aliased(dialect, shape))
+    .select(selectColumns(dialect, projectedShape(shape, page.columns)))
+  if (filter.kind !== 'every') query = query.where(filterExpression(dialect, shape, filter, slots))
   if (page.after !== undefined) {
     query = query.where(sql<SqlBool>`${sql.id('id')} ${sql.raw(page.order === 'up' ? '>' : '<')} ${sql.val(slots.next())}`)
   }
@@ -112,22 +112,22 @@ function buildFind(
   return page.skip ? query.offset(countSlot(slots)) : query
 }
 
-/** Cast, because SQLite plans a statement anew for every value bound to a bare limit: that costs as much as reading a row. */
+/** Cast, because SQLite plans a statement again for every value bound to a bare limit, which costs as much as reading a row. */
 function countSlot(slots: Slots): RawBuilder<number> {
   return sql`cast(${sql.val(slots.next())} as bigint)`
 }
 
 /** Every column of a table as the engine should be asked for it, in the order of `shape.columns`. */
-export function selectColumns(manners: SqlManners, shape: TableShape) {
+export function selectColumns(dialect: SqlDialect, shape: TableShape) {
   return shape.columns.map((column) => {
     const plain = sql.id(column.name)
     const own = column.name === 'id' || column.name === 'version'
-    return sql`${own ? plain : manners.readColumn(plain, column.type)}`.as(column.name)
+    return sql`${own ? plain : dialect.readColumn(plain, column.type)}`.as(column.name)
   })
 }
 
 function buildMeasure(
-  manners: SqlManners,
+  dialect: SqlDialect,
   asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Measure[] },
   slots: Slots,
 ): Compilable {
@@ -139,30 +139,30 @@ function buildMeasure(
     if (kind !== 'count' && (type === undefined || (!numeric && (kind === 'sum' || kind === 'avg')))) {
       throw measureError(shape.name, column, kind)
     }
-    parts.push(...manners.measureParts(kind, column === undefined ? undefined : sql.id(column), type))
+    parts.push(...dialect.measureParts(kind, column === undefined ? undefined : sql.id(column), type))
   }
-  const query = manners.compiler
-    .selectFrom(aliased(manners, shape))
+  const query = dialect.compiler
+    .selectFrom(aliased(dialect, shape))
     .select(parts.map((part, index) => sql`${part}`.as(`m${index}`)))
   // Without a condition, even a true one, engines count whole tables by their pages.
-  return filter.kind === 'every' ? query : query.where(filterExpression(manners, shape, filter, slots))
+  return filter.kind === 'every' ? query : query.where(filterExpression(dialect, shape, filter, slots))
 }
 
-function buildUpdate(manners: SqlManners, shape: TableShape, columns: readonly string[], slots: Slots): Compilable {
+function buildUpdate(dialect: SqlDialect, shape: TableShape, columns: readonly string[], slots: Slots): Compilable {
   const set: Record<string, Expression<unknown>> = {}
   for (const column of columns) {
     columnType(shape, column)
     set[column] = sql.val(slots.next())
   }
   set.version = sql`${sql.id('version')} + 1`
-  return manners.compiler
-    .updateTable(aliased(manners, shape))
+  return dialect.compiler
+    .updateTable(aliased(dialect, shape))
     .set(set)
     .where(sql<SqlBool>`${sql.id('id')} = ${sql.val(slots.next())}`)
     .where(sql<SqlBool>`${sql.id('version')} = ${sql.val(slots.next())}`)
 }
 
-/** Compiles over slots and proves that the text binds them in the order they were handed out. */
+/** Compiles over slots. Throws `internal` if the text does not bind them in the order they were taken. */
 function compileInOrder(build: (slots: Slots) => Compilable): string {
   const { sql: text, parameters } = build(createSlots()).compile()
   if (parameters.some((slot, index) => slot !== index)) throw new Error('a compiled statement binds its slots out of order')

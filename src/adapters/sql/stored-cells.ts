@@ -1,6 +1,6 @@
-/** Small conversions between what drivers answer and the cells of the port. */
+/** Conversions from what drivers return to the cells of the port. */
 
-/** An integer in any of the shapes drivers give it in: a number when it is safe, else a bigint. */
+/** An integer in any of the forms drivers return: a number when it is safe, else a bigint. */
 export function toIntegerCell(value: number | bigint | string): number | bigint {
   if (typeof value === 'number') return value
   const exact = typeof value === 'bigint' ? value : BigInt(value)

@@ -1,6 +1,6 @@
-/** The registry of prepared tables: what each is called, which columns it has and of what type. */
+/** The prepared tables of a handle: name, columns and column types. */
 import type { PhysicalColumn, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
-import { unknownColumnError, unpreparedError } from './sql-errors.ts'
+import { unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
 
 /** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
 export interface TableShape {
@@ -8,14 +8,14 @@ export interface TableShape {
   readonly table: PhysicalTable
   readonly columns: readonly PhysicalColumn[]
   readonly types: ReadonlyMap<string, PhysicalType>
-  /** Short text that this table shares with none of another name, or with other columns, in this process: what statements are kept under. */
+  /** Short text that identifies this name and these columns in this process: the key of cached statements. */
   readonly key: string
 }
 
 export interface TableShapes {
-  /** Records tables that now stand; a table prepared again replaces its earlier shape. */
+  /** Adds prepared tables; a table prepared again replaces its earlier shape. */
   add(tables: readonly PhysicalTable[]): void
-  /** The shape of a prepared table; throws `internal` for any other name. */
+  /** The shape of a prepared table. Throws `internal` for any other name. */
   of(name: string): TableShape
 }
 
@@ -39,7 +39,7 @@ export function toTableShape(table: PhysicalTable): TableShape {
   return { name: table.name, table, columns, types, key: keyOf(table.name, columns) }
 }
 
-/** The same table with only these columns beside `id` and `version`; throws `internal` when it has none of a name. */
+/** The same table with `id`, `version` and these columns only. Throws `internal` for an unknown column. */
 export function projectedShape(shape: TableShape, columns: readonly string[] | undefined): TableShape {
   if (columns === undefined) return shape
   const key = columns.join(' ')
@@ -56,7 +56,7 @@ export function projectedShape(shape: TableShape, columns: readonly string[] | u
 
 const projections = new WeakMap<TableShape, Map<string, TableShape>>()
 
-/** One number for each list of columns ever seen: statements are kept for all storages of a process, and vaults may call different tables alike. */
+/** One number for each list of columns: statements are cached for all storages of a process, and vaults may give different tables one name. */
 const numbers = new Map<string, number>()
 
 function keyOf(name: string, columns: readonly PhysicalColumn[]): string {
@@ -66,7 +66,7 @@ function keyOf(name: string, columns: readonly PhysicalColumn[]): string {
   return `"${name}"${number}`
 }
 
-/** The type of a column; throws `internal` when the table has none of that name. */
+/** The type of a column. Throws `internal` for an unknown column. */
 export function columnType(shape: TableShape, column: string): PhysicalType {
   const type = shape.types.get(column)
   if (type === undefined) throw unknownColumnError(shape.name, column)

@@ -1,2 +1,2 @@
-/** The door "./sqlite": storage in one SQLite file. */
+/** Entry point "strongroom/sqlite": storage in one SQLite file. */
 export { type SqliteOptions, sqliteStorage } from './sqlite-storage.ts'

@@ -1,43 +1,43 @@
-/** Recognises the transaction an application opened itself and makes a lane of it. */
+/** Joins a transaction the application opened itself, on a better-sqlite3 connection or through Kysely. */
 import { realpathSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import type { Transaction } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
-import type { AnyTables } from '../sql/sql-manners.ts'
-import { createDriverLane, type DriverLane } from './driver-lane.ts'
-import { createKyselyLane } from './kysely-lane.ts'
-import type { Lane } from './table-work.ts'
+import type { AnyTables } from '../sql/sql-dialect.ts'
+import { createDriverConnection, type DriverConnection } from './driver-connection.ts'
+import { createKyselyConnection } from './kysely-connection.ts'
+import type { Connection } from './table-work.ts'
 
 /** Prepared statements are kept for as long as the application keeps its connection. */
-const lanes = new WeakMap<Database, DriverLane>()
+const connections = new WeakMap<Database, DriverConnection>()
 
-/** The lane of a host transaction on the file `filename`. */
-export function joinHost(host: unknown, filename: string): Lane {
+/** The connection of a host transaction on the file `filename`. */
+export function joinHost(host: unknown, filename: string): Connection {
   if (isDriverDatabase(host)) return joinDriver(host, filename)
-  if (isKyselyTransaction(host)) return createKyselyLane(host)
+  if (isKyselyTransaction(host)) return createKyselyConnection(host)
   throw new VaultError(
     'invalid_request',
     'The SQLite storage joins a better-sqlite3 Database that is inside a transaction, or a Kysely Transaction on one.',
   )
 }
 
-function joinDriver(host: Database, filename: string): DriverLane {
+function joinDriver(host: Database, filename: string): DriverConnection {
   if (!host.open || !host.inTransaction) {
-    throw new VaultError('invalid_request', 'The better-sqlite3 Database to join is not inside a transaction; begin one first.')
+    throw new VaultError('invalid_request', 'The better-sqlite3 Database to join is not inside a transaction. Begin one first.')
   }
   if (!isSameFile(host, filename)) {
     throw new VaultError('invalid_request', 'The better-sqlite3 Database to join is open on another file than this storage.')
   }
-  const lane = lanes.get(host) ?? createDriverLane(host, 'transaction')
-  lanes.set(host, lane)
-  return lane
+  const connection = connections.get(host) ?? createDriverConnection(host, 'transaction')
+  connections.set(host, connection)
+  return connection
 }
 
 function isSameFile(host: Database, filename: string): boolean {
   return !host.memory && realpathSync(host.name) === filename
 }
 
-/** Told by shape, not by class: the application may have its own copy of the driver. */
+/** Recognized by shape, not by class: the application may have its own copy of the driver. */
 function isDriverDatabase(host: unknown): host is Database {
   return has(host, ['prepare', 'pragma', 'inTransaction', 'memory', 'open'])
 }

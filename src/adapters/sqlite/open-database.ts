@@ -2,20 +2,20 @@
 import { realpathSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
-import { unavailableError } from '../sql/sql-errors.ts'
-import { toEngineFault } from './engine-faults.ts'
+import { unavailableError } from '../errors/storage-errors.ts'
+import { mapSqliteError } from './sqlite-errors.ts'
 
-/** `full`: every commit reaches the disk before it is acknowledged. `normal`: power loss may take the last ones. */
+/** `full`: every commit reaches the disk before it is acknowledged. `normal`: a power failure may lose the last ones. */
 export type Synchronous = 'full' | 'normal'
 
 /** How SQLite numbers them. */
 const LEVELS: Readonly<Record<Synchronous, number>> = { full: 2, normal: 1 }
 
 /** While opening, another process may be switching the file to WAL or recovering it; nothing else runs yet. */
-const OPENING_TIMEOUT_MILLISECONDS = 2000
-/** In service SQLite sleeps inside the call, so it may hardly wait; the queue does. */
-const TIMEOUT_MILLISECONDS = 4
-/** Random index keys touch many pages: seldom checkpoints and a large cache keep them together. */
+const OPENING_TIMEOUT_MS = 2000
+/** SQLite sleeps inside the call and blocks the event loop, so it waits this short; the write queue waits longer. */
+const BUSY_TIMEOUT_MS = 4
+/** Random index keys touch many pages: rare checkpoints and a large cache combine their writes. */
 const CHECKPOINT_PAGES = 16_000
 const CACHE_KIBIBYTES = 65_536
 /** Scans pass over pages once. */
@@ -27,8 +27,8 @@ export interface OpenDatabase {
   readonly reader: Database.Database
   /** One more connection that only reads; the caller closes it. */
   openScanner(): Database.Database
-  /** Throws unless commits are as durable as asked for. */
-  assertDurable(): void
+  /** Throws the code unless commits are as durable as configured. */
+  assertDurable(code: 'failed_precondition' | 'outcome_unknown'): void
   close(): void
 }
 
@@ -36,7 +36,7 @@ export function openDatabase(filename: string, synchronous: Synchronous): OpenDa
   if (filename === ':memory:' || filename.trim() === '') {
     throw new VaultError(
       'invalid_request',
-      'sqliteStorage() needs the name of a file; for a vault in memory use strongroom/memory.',
+      'sqliteStorage() needs the name of a file. For a vault in memory use strongroom/memory.',
     )
   }
   let writer: Database.Database | undefined
@@ -44,21 +44,21 @@ export function openDatabase(filename: string, synchronous: Synchronous): OpenDa
   try {
     writer = open(filename, CACHE_KIBIBYTES)
     setUpWriter(writer, synchronous)
-    writer.pragma(`busy_timeout = ${TIMEOUT_MILLISECONDS}`)
+    writer.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     reader = openReader(filename, CACHE_KIBIBYTES)
     return opened(filename, { writer, reader }, synchronous)
   } catch (error) {
     reader?.close()
     writer?.close()
-    if (error instanceof TypeError) throw unavailableError('The folder of the SQLite file does not exist; make it first.')
-    throw toEngineFault(error, undefined)
+    if (error instanceof TypeError) throw unavailableError('The folder of the SQLite file does not exist. Create it first.')
+    throw mapSqliteError(error, undefined)
   }
 }
 
 function open(filename: string, cacheKibibytes: number): Database.Database {
-  const connection = new Database(filename, { timeout: OPENING_TIMEOUT_MILLISECONDS })
+  const connection = new Database(filename, { timeout: OPENING_TIMEOUT_MS })
   connection.pragma(`cache_size = -${cacheKibibytes}`)
-  // What a statement may have to undo is kept in memory: on disk it costs more than the statement.
+  // Undo data of a statement is kept in memory: on disk it costs more than the statement.
   connection.pragma('temp_store = memory')
   return connection
 }
@@ -66,13 +66,13 @@ function open(filename: string, cacheKibibytes: number): Database.Database {
 function openReader(filename: string, cacheKibibytes: number): Database.Database {
   const connection = open(filename, cacheKibibytes)
   connection.pragma('query_only = on')
-  connection.pragma(`busy_timeout = ${TIMEOUT_MILLISECONDS}`)
+  connection.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return connection
 }
 
 function setUpWriter(writer: Database.Database, synchronous: Synchronous): void {
   if (writer.pragma('journal_mode = wal', { simple: true }) !== 'wal') {
-    throw unavailableError('The SQLite file cannot be switched to WAL mode; it must be on a local disk.')
+    throw new VaultError('failed_precondition', 'The SQLite file cannot be switched to WAL mode. Keep it on a local disk.')
   }
   // The driver's build lowers `synchronous` when a WAL file is first read; reading first and setting afterwards holds.
   writer.prepare('select count(*) from sqlite_schema').get()
@@ -85,11 +85,11 @@ function opened(
   { writer, reader }: { readonly writer: Database.Database; readonly reader: Database.Database },
   synchronous: Synchronous,
 ): OpenDatabase {
-  const assertDurable = (): void => {
+  const assertDurable: OpenDatabase['assertDurable'] = (code) => {
     if (writer.pragma('synchronous', { simple: true }) === LEVELS[synchronous]) return
-    throw unavailableError(`SQLite does not keep synchronous = ${synchronous}; commits would not be as durable as promised.`)
+    throw new VaultError(code, `SQLite did not apply synchronous = ${synchronous}, so commits would not be durable.`)
   }
-  assertDurable()
+  assertDurable('failed_precondition')
   return {
     filename: realpathSync(filename),
     writer,
@@ -100,7 +100,7 @@ function opened(
       try {
         writer.pragma('optimize')
       } catch {
-        // Statistics only: another process holds the file and may refresh them in its turn.
+        // Statistics only: another process holds the file and can refresh them.
       }
       reader.close()
       writer.close()

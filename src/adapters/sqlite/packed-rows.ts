@@ -1,15 +1,15 @@
-/** Reads many rows of bytes as one: handing a driver's row and its buffers over costs more than finding them. */
+/** Reads many rows of bytes as one: returning a row and its buffers through the driver costs more than finding them. */
 import { sql } from 'kysely'
 import type { Cell, Row } from '../../core/ports/storage.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { sqliteManners } from './sqlite-manners.ts'
+import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import type { RawRow } from './table-work.ts'
 
 /** Cells longer than this are not worth the copies packing makes. */
-const LONGEST_CELL = 2048
+const MAX_CELL_BYTES = 2048
 
-/** Names of the three cells a packed statement answers, in order. */
+/** Names of the three cells a packed statement returns, in order. */
 export const PACKED_COLUMNS = ['letter', 'numbers', 'bytes'] as const
 
 /** True for tables of nothing but bytes beside `id` and `version`. */
@@ -31,17 +31,17 @@ export function packedStatement(shape: TableShape, statement: SqlStatement): Sql
   const cells = shape.table.columns.map((column) => sql.id('r', column.name))
   const numbers = [sql.id('r', 'id'), sql.id('r', 'version'), ...cells.map((cell) => sql`length(${cell})`)]
   const listed = numbers.map((number) => sql`coalesce(${number}, 'null')`)
-  const short = cells.map((cell) => sql`coalesce(case when length(${cell}) <= ${sql.lit(LONGEST_CELL)} then ${cell} end, '')`)
+  const short = cells.map((cell) => sql`coalesce(case when length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)} then ${cell} end, '')`)
   const query = sql`select length(cast('a' as blob)) as "letter",
     group_concat(${sql.join(listed, sql` || ',' || `)}) as "numbers",
     cast(group_concat(${sql.join(short, sql` || `)}, '') as blob) as "bytes"
     from (${sql.raw(statement.text)}) as "r"`
-  const made = { text: query.compile(sqliteManners.compiler).sql }
+  const made = { text: query.compile(sqliteSqlDialect.compiler).sql }
   packedStatements.set(statement, made)
   return made
 }
 
-/** The rows of a packed answer; undefined where they must be read unpacked: too long, or in a file whose text is not UTF-8. */
+/** The rows of a packed result; undefined where they must be read unpacked: too long, or in a file whose text is not UTF-8. */
 export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row | undefined)[] | undefined {
   const [letter, numbers, joined] = packed ?? []
   if (letter !== 1) return undefined
@@ -58,7 +58,7 @@ export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row 
     const row: { id: number; version: number; [column: string]: Cell } = { id: Number(id), version: Number(listed[at++]) }
     for (const { name } of columns) {
       const length = listed[at++] ?? -1
-      if (length > LONGEST_CELL) return undefined
+      if (length > MAX_CELL_BYTES) return undefined
       row[name] = length < 0 ? null : new Uint8Array(bytes.buffer, bytes.byteOffset + end, length)
       if (length > 0) end += length
     }

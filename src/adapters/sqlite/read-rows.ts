@@ -4,18 +4,18 @@ import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../.
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import { expandLists } from './expand-lists.ts'
 import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
-import { spellOutLists } from './spell-out-lists.ts'
-import { sqliteManners } from './sqlite-manners.ts'
+import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import { onlyStep, type RawRow, type Step, type TableWork } from './table-work.ts'
 
-const statements = createSqlStatements(sqliteManners)
+const statements = createSqlStatements(sqliteSqlDialect)
 
-/** Rows from which packing them pays, for lists of ids, which mostly exist, and for pages, which may stay nearly empty. */
-const FEWEST_PACKED_IDS = 5
-const FEWEST_PACKED_LIMIT = 100
-/** Rows of one packed read at most: their cells stand in memory a few times over. */
-const MOST_PACKED = 16_384
+/** Rows from which packing pays: for lists of ids, which mostly exist, and for pages, which may stay nearly empty. */
+const MIN_PACKED_IDS = 5
+const MIN_PACKED_LIMIT = 100
+/** Rows of one packed read at most: their cells are in memory several times over. */
+const MAX_PACKED = 16_384
 /** Reads of a table that are not packed after one met a cell too long for it. */
 const UNPACKED_READS = 100
 
@@ -31,7 +31,7 @@ export function getRows(shape: TableShape, ids: readonly number[]): TableWork<re
   }
   const step = { kind: 'rows', statement: plan.list, parameters: [JSON.stringify(ids)], columns: names } as const
   const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => (raw[0] === null ? undefined : toRow(own, raw))))
-  return ids.length < FEWEST_PACKED_IDS || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows)
+  return ids.length < MIN_PACKED_IDS || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows)
 }
 
 // biome-ignore lint/correctness/useYield: work that needs no statement has no step.
@@ -42,10 +42,10 @@ function* nothingFound() {
 /** `Storage.find`. */
 export function findRows(shape: TableShape, filter: Filter, page: Page): TableWork<readonly Row[]> {
   const plan = readPlan(projectedShape(shape, page.columns))
-  const { statement, parameters } = statements.find(shape, spellOutLists(shape, filter), page)
+  const { statement, parameters } = statements.find(shape, expandLists(shape, filter), page)
   const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
   const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => toRow(plan.own, raw)))
-  const few = page.limit < FEWEST_PACKED_LIMIT || page.limit > MOST_PACKED
+  const few = page.limit < MIN_PACKED_LIMIT || page.limit > MAX_PACKED
   return few || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined))
 }
 
@@ -53,7 +53,7 @@ function isPacked(plan: ReadPlan): boolean {
   return plan.packs && plan.unpackedReads-- <= 0
 }
 
-/** Reads packed, and once more without where that was not possible. */
+/** Reads packed, and once more unpacked where that was not possible. */
 function packedFirst<T>(
   plan: ReadPlan,
   step: Step,
@@ -74,11 +74,11 @@ function packedFirst<T>(
   }
 }
 
-/** What every read of one table has in common, so that it is put together once. */
+/** What all reads of one table share, made once. */
 interface ReadPlan {
   readonly shape: TableShape
   readonly packs: boolean
-  /** Reads to come that shall not be packed. */
+  /** Number of next reads that are not packed. */
   unpackedReads: number
   readonly names: readonly string[]
   /** The columns beside `id` and `version`. */
@@ -108,19 +108,19 @@ function readPlan(shape: TableShape): ReadPlan {
 }
 
 function pointStatement(shape: TableShape): SqlStatement {
-  const query = sqliteManners.compiler
-    .selectFrom(aliased(sqliteManners, shape))
-    .select(selectColumns(sqliteManners, shape))
+  const query = sqliteSqlDialect.compiler
+    .selectFrom(aliased(sqliteSqlDialect, shape))
+    .select(selectColumns(sqliteSqlDialect, shape))
     .where(sql<boolean>`${sql.id('id')} = ${sql.val(0)}`)
   return { text: query.compile().sql }
 }
 
-/** A left join walks its left side in order, so rows come as the ids stand in the list. */
+/** A left join walks its left side in order, so rows come in the order of the ids. */
 function listStatement(shape: TableShape): SqlStatement {
-  const query = sqliteManners.compiler
+  const query = sqliteSqlDialect.compiler
     .selectFrom(sql<{ value: unknown }>`(select value as wanted from json_each(${sql.val(0)}))`.as('w'))
-    .leftJoin(aliased(sqliteManners, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', 'wanted')}`))
-    .select(selectColumns(sqliteManners, shape))
+    .leftJoin(aliased(sqliteSqlDialect, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', 'wanted')}`))
+    .select(selectColumns(sqliteSqlDialect, shape))
   return { text: query.compile().sql }
 }
 
@@ -131,7 +131,7 @@ function toRow(own: readonly PhysicalColumn[], raw: RawRow): Row {
   return row
 }
 
-/** What the driver answered, as the cell it stands for. STRICT tables make the type of the column certain. */
+/** The cell for a driver's value. STRICT tables guarantee the type of the column. */
 export function toCell(type: PhysicalType, raw: unknown): Cell {
   if (raw instanceof Uint8Array) return toPlainBytes(raw)
   if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)

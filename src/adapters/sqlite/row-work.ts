@@ -1,24 +1,25 @@
-/** The work behind the port's methods on rows: which statements run, what is bound, and what their rows become. */
+/** The port's methods on rows: which statements run, what is bound, and what their rows become. */
 import { sql } from 'kysely'
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
-import { conflictError, strippedCause, unknownColumnError } from '../sql/sql-errors.ts'
+import { at, required } from '../../core/util/at.ts'
+import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
 import { createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
-import { isOverflowFault } from './engine-faults.ts'
+import { expandLists } from './expand-lists.ts'
 import { findRows, getRows, toCell } from './read-rows.ts'
-import { spellOutLists } from './spell-out-lists.ts'
-import { sqliteManners, wideSqliteManners } from './sqlite-manners.ts'
-import { abandonTransaction, allOrNone, change, type RawRow, rows, type Steps, type TableWork } from './table-work.ts'
+import { isOverflowError } from './sqlite-errors.ts'
+import { sqliteSqlDialect, wideSqliteSqlDialect } from './sqlite-sql-dialect.ts'
+import { atomically, change, type RawRow, rollbackTransaction, rows, type Steps, type TableWork } from './table-work.ts'
 
-/** Rows one INSERT carries: more rows a statement gained nothing where this was measured. */
+/** Rows of one INSERT: larger statements were not faster when measured. */
 const ROWS_AT_ONCE = 25
-/** Parameters one statement binds at most; SQLite's own limit is 32,766. */
-const MOST_PARAMETERS = 30_000
+/** Parameters of one statement at most; SQLite's own limit is 32,766. */
+const MAX_PARAMETERS = 30_000
 
-const statements = createSqlStatements(sqliteManners)
-const wideStatements = createSqlStatements(wideSqliteManners)
+const statements = createSqlStatements(sqliteSqlDialect)
+const wideStatements = createSqlStatements(wideSqliteSqlDialect)
 
 export interface RowWork {
   insert(table: string, newRows: readonly NewRow[]): TableWork<void>
@@ -40,12 +41,12 @@ export function createRowWork(shapes: TableShapes): RowWork {
     find: (table, filter, page) => findRows(shapes.of(table), filter, page),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
     delete: (table, doomed) => on(table, (shape) => deleteRows(shape, doomed)),
-    measure: (table, filter, measures) => on(table, (shape) => measureRows(shape, spellOutLists(shape, filter), measures)),
+    measure: (table, filter, measures) => on(table, (shape) => measureRows(shape, expandLists(shape, filter), measures)),
   }
 }
 
 function* insertRows(shape: TableShape, newRows: readonly NewRow[]): Steps<void> {
-  const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(MOST_PARAMETERS / shape.columns.length)))
+  const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(MAX_PARAMETERS / shape.columns.length)))
   let done = 0
   try {
     while (done < newRows.length) {
@@ -54,14 +55,16 @@ function* insertRows(shape: TableShape, newRows: readonly NewRow[]): Steps<void>
       done += slice.length
     }
   } catch (error) {
-    const fault = isVaultError(error, 'conflict') ? yield* findFault({ shape, newRows, atOnce }, done, error) : { error, done }
-    yield* takeBack(shape, newRows.slice(0, fault.done))
-    throw fault.error
+    const failed = isVaultError(error, 'conflict')
+      ? yield* findConflict({ shape, newRows, atOnce }, done, error)
+      : { error, done }
+    yield* undoInsert(shape, newRows.slice(0, failed.done))
+    throw failed.error
   }
 }
 
-/** SQLite undid the statement that met a conflict and does not say which row it was. One by one, the row at fault names itself. */
-function* findFault(
+/** Finds the row in conflict: SQLite undid the statement and does not name it, so the rows are inserted one by one. */
+function* findConflict(
   { shape, newRows, atOnce }: { readonly shape: TableShape; readonly newRows: readonly NewRow[]; readonly atOnce: number },
   start: number,
   conflict: VaultError,
@@ -80,13 +83,13 @@ function* findFault(
 
 /**
  * Deletes what was inserted before a row failed. A savepoint would do the same and cost every insert that succeeds a copy
- * of each index page it touches. Where even this fails nothing of the transaction may be kept.
+ * of each index page it touches. If the deletion fails too, the whole transaction is rolled back.
  */
-function* takeBack(shape: TableShape, inserted: readonly NewRow[]): Steps<void> {
+function* undoInsert(shape: TableShape, inserted: readonly NewRow[]): Steps<void> {
   try {
     yield* deleteRows(shape, { ids: inserted.map((row) => row.id) })
   } catch {
-    yield* abandonTransaction()
+    yield* rollbackTransaction()
   }
 }
 
@@ -109,7 +112,7 @@ function pushCells(shape: TableShape, row: NewRow, parameters: unknown[]): void 
       parameters.push(name === 'version' ? 1 : null)
     } else {
       named++
-      parameters.push(sqliteManners.bindCell(type, cell))
+      parameters.push(sqliteSqlDialect.bindCell(type, cell))
     }
   }
   let given = 0
@@ -123,22 +126,22 @@ function refuseUnknown(shape: TableShape, cells: Readonly<Record<string, unknown
 
 function atPosition(error: unknown, index: number): unknown {
   if (!isVaultError(error, 'conflict')) return error
-  const { table = '', columns = [] } = error.details[0] ?? {}
-  return conflictError(table, columns, index, error.cause instanceof Error ? error.cause : strippedCause('SQLite', undefined))
+  const { table = '', columns = [] } = at(error.details, 0)
+  return conflictError(table, columns, error.cause instanceof Error ? { index, cause: error.cause } : { index })
 }
 
 function insertStatement(shape: TableShape, count: number): SqlStatement {
   return statements.once(`insert ${shape.key} ${count}`, (slots) => {
     const names = sql.join(shape.columns.map((column) => sql.id(column.name)))
     const tuple = () => sql`(${sql.join(shape.columns.map(() => sql.val(slots.next())))})`
-    const text = sql`insert into ${sqliteManners.tableName(shape.name)} (${names}) values ${sql.join(Array.from({ length: count }, tuple))}`
-    return { compile: () => text.compile(sqliteManners.compiler) }
+    const text = sql`insert into ${sqliteSqlDialect.tableName(shape.name)} (${names}) values ${sql.join(Array.from({ length: count }, tuple))}`
+    return { compile: () => text.compile(sqliteSqlDialect.compiler) }
   })
 }
 
 function* updateRows(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
   if (patches.length === 0) return []
-  return patches.length === 1 ? yield* applyPatches(shape, patches) : yield* allOrNone(applyPatches(shape, patches))
+  return patches.length === 1 ? yield* applyPatches(shape, patches) : yield* atomically(applyPatches(shape, patches))
 }
 
 function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
@@ -158,12 +161,14 @@ function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<read
 }
 
 function bindNamed(shape: TableShape, column: string, cell: Cell): unknown {
-  return sqliteManners.bindCell(shape.types.get(column) ?? 'bytes', cell)
+  const type = shape.types.get(column)
+  if (type === undefined) throw unknownColumnError(shape.name, column)
+  return sqliteSqlDialect.bindCell(type, cell)
 }
 
 function* deleteRows(shape: TableShape, doomed: Doomed): Steps<readonly number[]> {
   if ('ids' in doomed && doomed.ids.length === 0) return []
-  const filter: Filter = 'ids' in doomed ? { kind: 'in', column: 'id', values: doomed.ids } : spellOutLists(shape, doomed.filter)
+  const filter: Filter = 'ids' in doomed ? { kind: 'in', column: 'id', values: doomed.ids } : expandLists(shape, doomed.filter)
   const { statement, parameters } = statements.deleteWhere(shape, filter)
   const gone = yield* rows(statement, parameters, ['id'])
   return gone.map(([id]) => Number(id)).sort((left, right) => left - right)
@@ -174,7 +179,7 @@ function* measureRows(shape: TableShape, filter: Filter, measures: readonly Meas
   try {
     return yield* measureWith(statements, 1, { shape, filter, measures })
   } catch (error) {
-    if (!isOverflowFault(error)) throw error
+    if (!isOverflowError(error)) throw error
     return yield* measureWith(wideStatements, 2, { shape, filter, measures })
   }
 }
@@ -189,10 +194,11 @@ function* measureWith(
   const widths = asked.measures.map(({ kind }, index) => measureWidth(kind, types[index], sumParts))
   const names = Array.from({ length: widths.reduce((sum, width) => sum + width, 0) }, (_, index) => `m${index}`)
   const [raw = []] = yield* rows(statement, parameters, names)
-  let at = 0
+  let start = 0
   return asked.measures.map(({ kind }, index) => {
-    const parts = raw.slice(at, at + (widths[index] ?? 0))
-    at += widths[index] ?? 0
+    const width = at(widths, index)
+    const parts = raw.slice(start, start + width)
+    start += width
     return toMeasure(kind, types[index], parts)
   })
 }
@@ -208,6 +214,7 @@ function toMeasure(kind: Measure['kind'], type: PhysicalType | undefined, parts:
   if (parts[0] === null) return null
   const summed = kind === 'sum' ? parts : parts.slice(0, -1)
   const [high, low] = summed.map((part) => BigInt(String(part)))
-  const total = low === undefined ? (high ?? 0n) : ((high ?? 0n) << 32n) + low
+  const first = required(high, 'A sum')
+  const total = low === undefined ? first : (first << 32n) + low
   return kind === 'sum' ? toIntegerCell(total) : Number(total) / Number(parts.at(-1))
 }

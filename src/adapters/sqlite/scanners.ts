@@ -1,8 +1,8 @@
-/** A few connections for long scans: each holds one snapshot for as long as its scan takes. */
+/** A few connections for long scans: each keeps one snapshot for as long as its scan takes. */
 import type { Database } from 'better-sqlite3'
-import { createDriverLane, type DriverLane } from './driver-lane.ts'
-import { toEngineFault } from './engine-faults.ts'
+import { createDriverConnection, type DriverConnection } from './driver-connection.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
+import { mapSqliteError } from './sqlite-errors.ts'
 import { command } from './table-work.ts'
 
 export interface Scanners {
@@ -13,14 +13,14 @@ export interface Scanners {
 }
 
 /** Connections at most; a scan beyond them waits for another to end. */
-const MOST_SCANNERS = 4
+const MAX_SCANNERS = 4
 
 const BEGIN = command('begin')
 const END = command('commit')
 
 interface Scanner {
   readonly database: Database
-  readonly lane: DriverLane
+  readonly connection: DriverConnection
 }
 
 export function createScanners(open: () => Database): Scanners {
@@ -51,10 +51,10 @@ export function createScanners(open: () => Database): Scanners {
 async function onScanner<T>(pool: Pool, scan: (run: OnSnapshot) => Promise<T>): Promise<T> {
   const scanner = await pool.take()
   try {
-    scanner.lane.run(BEGIN)
-    return await scan(scanner.lane.run)
+    scanner.connection.run(BEGIN)
+    return await scan(scanner.connection.run)
   } finally {
-    if (scanner.database.inTransaction) scanner.lane.run(END)
+    if (scanner.database.inTransaction) scanner.connection.run(END)
     pool.giveBack(scanner)
   }
 }
@@ -73,7 +73,7 @@ function createPool(open: () => Database): Pool {
     take() {
       const free = idle.pop()
       if (free !== undefined) return free
-      if (all.length >= MOST_SCANNERS) return new Promise((resolve) => waiting.push(resolve))
+      if (all.length >= MAX_SCANNERS) return new Promise((resolve) => waiting.push(resolve))
       const made = openScanner(open)
       all.push(made)
       return made
@@ -92,8 +92,8 @@ function createPool(open: () => Database): Pool {
 function openScanner(open: () => Database): Scanner {
   try {
     const database = open()
-    return { database, lane: createDriverLane(database, 'reading') }
+    return { database, connection: createDriverConnection(database, 'reading') }
   } catch (error) {
-    throw toEngineFault(error, undefined)
+    throw mapSqliteError(error, undefined)
   }
 }

@@ -1,4 +1,4 @@
-/** Long scans in slices of ids, so that a table of any size never holds the event loop. */
+/** Long scans in slices of ids, so that a table of any size never blocks the event loop. */
 import type { Cell, Filter, Measure, Page, Row } from '../../core/ports/storage.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import { mergeParts, partialMeasures, wholeMeasures } from './partial-measures.ts'
@@ -10,16 +10,16 @@ export type OnSnapshot = <T>(work: TableWork<T>) => T
 
 /** Ids of the first slice; later ones are as wide as their time allows. */
 const FIRST_SLICE = 4096
-const SMALLEST_SLICE = 256
-const SHORT_MILLISECONDS = 2
-const LONG_MILLISECONDS = 5
-/** How long slices may follow each other before others get their turn. */
-const HOLD_MILLISECONDS = 8
+const MIN_SLICE_ROWS = 256
+const SHORT_SLICE_MS = 2
+const LONG_SLICE_MS = 5
+/** How long slices may follow each other before the event loop turns. */
+const MAX_BLOCK_MS = 8
 
 export const EVERY: Filter = { kind: 'every' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
-/** True where a find touches few rows however large the table is: then one statement is quicker than slices. */
+/** True where a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
 export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
   if (isNarrow(shape, filter)) return true
   if ((page.skip ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
@@ -32,7 +32,7 @@ function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind
   return filter.kind === 'in' ? filter.values.length < 2 : filter.kind === 'compare' && filter.operator === '='
 }
 
-/** True where a measure touches few rows: an extreme of a whole indexed column stands at the end of its index. */
+/** True where a measure touches few rows: the minimum and maximum of a whole indexed column are at the ends of its index. */
 export function isShortMeasure(shape: TableShape, filter: Filter, measures: readonly Measure[]): boolean {
   if (isNarrow(shape, filter) || measures.length === 0) return true
   const [only] = measures
@@ -40,8 +40,8 @@ export function isShortMeasure(shape: TableShape, filter: Filter, measures: read
   return only.column === 'id' || shape.table.indexes.some(({ columns }) => columns[0] === only.column)
 }
 
-/** Ids up to which SQLite counts a whole table in one go: it adds up what its pages say, a million rows in a few milliseconds. */
-const MOST_COUNTED_AT_ONCE = 2_000_000
+/** Ids up to which SQLite counts a whole table in one statement: it adds up the row counts of its pages, a million rows in a few milliseconds. */
+const MAX_COUNTED_AT_ONCE = 2_000_000
 
 /** True for a count of all rows, which needs no look at them. */
 export function isWholeCount(filter: Filter, measures: readonly Measure[]): boolean {
@@ -50,7 +50,7 @@ export function isWholeCount(filter: Filter, measures: readonly Measure[]): bool
 
 /** True where a table with this last row is counted at once. */
 export function isCountedAtOnce(last: Row | undefined): boolean {
-  return (last?.id ?? 0) <= MOST_COUNTED_AT_ONCE
+  return (last?.id ?? 0) <= MAX_COUNTED_AT_ONCE
 }
 
 /** True where the id or a unique index bounds the rows a filter can find by the values it names. */
@@ -74,51 +74,52 @@ function isUnique(shape: TableShape, column: string): boolean {
   return shape.table.indexes.some(({ unique, columns }) => unique && columns.length === 1 && columns[0] === column)
 }
 
-/** What a scan works with, and what it was asked for. */
-export interface Scan {
+/** What a scan works with, and its table and filter. */
+export interface SlicedScan {
   readonly rows: RowWork
   readonly run: OnSnapshot
   readonly table: string
   readonly filter: Filter
-  /** Shared by all scans of a handle: many short ones in a row hold the event loop as one long one does. */
-  readonly turns: Turns
+  /** Shared by all scans of a handle: many short ones in a row block the event loop as one long one does. */
+  readonly yielder: Yielder
 }
 
-/** Lets the event loop turn where it has not for a while. */
-export interface Turns {
-  due(): boolean
-  turn(): Promise<void>
+/** Lets the event loop turn where it has not turned for a while. */
+export interface Yielder {
+  /** True when the event loop has been blocked for so long that it must turn. */
+  isDue(): boolean
+  yield(): Promise<void>
 }
 
-export function createTurns(): Turns {
-  let turned = performance.now()
+export function createYielder(): Yielder {
+  let yielded = performance.now()
   return {
-    due: () => performance.now() - turned >= HOLD_MILLISECONDS,
-    async turn() {
+    isDue: () => performance.now() - yielded >= MAX_BLOCK_MS,
+    async yield() {
       await new Promise((resolve) => setImmediate(resolve))
-      turned = performance.now()
+      yielded = performance.now()
     },
   }
 }
 
-/** Ids `getInSlices` looks up at once, and the list length from which it is worth asking. */
+/** Ids `getInSlices` looks up at once; a longer list is worth slicing. */
 export const IDS_AT_ONCE = 2000
 
 /** `Storage.get`, slice after slice. */
 export async function getInSlices(
-  { rows, run, table, turns }: Scan,
+  { rows, run, table, yielder }: SlicedScan,
   ids: readonly number[],
 ): Promise<readonly (Row | undefined)[]> {
   const found: (Row | undefined)[] = []
   for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
     for (const row of run(rows.get(table, ids.slice(start, start + IDS_AT_ONCE)))) found.push(row)
-    if (turns.due()) await turns.turn()
+    if (yielder.isDue()) await yielder.yield()
   }
   return found
 }
 
 /** `Storage.find`, slice after slice. */
-export async function findInSlices(scan: Scan, page: Page): Promise<readonly Row[]> {
+export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
   const { rows, run, table } = scan
   const found: Row[] = []
   let skip = page.skip ?? 0
@@ -141,7 +142,11 @@ export async function findInSlices(scan: Scan, page: Page): Promise<readonly Row
 }
 
 /** `Storage.measure`, slice after slice; sums of reals may differ from one long sum in the last bit. */
-export async function measureInSlices(scan: Scan, measures: readonly Measure[], shapes: TableShapes): Promise<readonly Cell[]> {
+export async function measureInSlices(
+  scan: SlicedScan,
+  measures: readonly Measure[],
+  shapes: TableShapes,
+): Promise<readonly Cell[]> {
   const { rows, run, table } = scan
   const parts = partialMeasures(measures, shapes.of(table))
   let cells = run(rows.measure(table, NONE, parts))
@@ -152,9 +157,9 @@ export async function measureInSlices(scan: Scan, measures: readonly Measure[], 
   return wholeMeasures(measures, cells)
 }
 
-/** Visits slices in order until a visit answers true, and lets the event loop turn in between. Ids nobody has are leapt over. */
+/** Visits slices in order until a visit returns true, and lets the event loop turn in between. Gaps in the ids are skipped. */
 async function eachSlice(
-  { rows, run, table, filter, turns }: Scan,
+  { rows, run, table, filter, yielder }: SlicedScan,
   { order, after }: Pick<Page, 'order' | 'after'>,
   visit: (within: Filter, size: number) => boolean,
 ): Promise<void> {
@@ -170,14 +175,14 @@ async function eachSlice(
     const enough = visit(within(filter, low, high), size)
     size = nextSize(size, performance.now() - began)
     cursor = order === 'up' ? high : low
-    if (turns.due()) await turns.turn()
+    if (yielder.isDue()) await yielder.yield()
     if (enough) return
   }
 }
 
 function nextSize(size: number, milliseconds: number): number {
-  if (milliseconds < SHORT_MILLISECONDS) return size * 2
-  return milliseconds > LONG_MILLISECONDS ? Math.max(SMALLEST_SLICE, size >> 1) : size
+  if (milliseconds < SHORT_SLICE_MS) return size * 2
+  return milliseconds > LONG_SLICE_MS ? Math.max(MIN_SLICE_ROWS, size >> 1) : size
 }
 
 function within(filter: Filter, low: number, high: number): Filter {

@@ -1,51 +1,59 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { StorageHandle } from '../../core/ports/storage.ts'
-import { unavailableError } from '../sql/sql-errors.ts'
+import { closedError } from '../errors/storage-errors.ts'
+import { createLevel } from '../sql/nested-transaction.ts'
 import { createTableShapes } from '../sql/table-shapes.ts'
-import { createDriverLane } from './driver-lane.ts'
-import { createFrame, storageInFrame } from './frame.ts'
+import { createDriverConnection } from './driver-connection.ts'
+import { createIdBlocks } from './id-blocks.ts'
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
-import { outerStorage } from './outer-storage.ts'
-import type { Engine } from './port-over.ts'
-import { createRowIds } from './row-ids.ts'
+import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
+import type { HandleState } from './storage-port.ts'
+import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
 
 /** Where a vault is kept and how durably it is written. */
 export interface SqliteOptions {
-  /** The file to keep everything in; made where it does not exist. Its folder must exist. */
+  /** The file to keep everything in; created if it does not exist. Its folder must exist. */
   readonly filename: string
-  /** `full` unless said otherwise: nothing acknowledged is lost when the power fails. `normal` may lose the last commits. */
+  /** Default `full`: no acknowledged commit is lost when the power fails. `normal` may lose the last commits. */
   readonly synchronous?: Synchronous
 }
 
 /**
  * Opens the file, in WAL mode. Several handles and several processes may share it. Throws `invalid_request` for a
- * database in memory and `unavailable` where the file cannot be opened. Source: docs/storage-port.md.
+ * database in memory, `failed_precondition` where the file does not support WAL or `synchronous`, and `unavailable` where
+ * it cannot be opened. Source: docs/storage-port.md.
  */
 export function sqliteStorage(options: SqliteOptions): StorageHandle {
   const database = openDatabase(options.filename, options.synchronous ?? 'full')
   const shapes = createTableShapes()
-  const engine: Engine = { shapes, rows: createRowWork(shapes), ids: createRowIds() }
-  const writing = createDriverLane(database.writer, 'transaction')
-  const reading = createDriverLane(database.reader, 'reading')
-  const queue = createWriteQueue(writing, engine.ids.committed, onceThen(database.assertDurable))
+  const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks() }
+  const writing = createDriverConnection(database.writer, 'transaction')
+  const reading = createDriverConnection(database.reader, 'reading')
+  const queue = createWriteQueue(
+    writing,
+    state.ids.committed,
+    once(() => database.assertDurable('outcome_unknown')),
+  )
   const scanners = createScanners(database.openScanner)
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
-    if (closing !== undefined) throw unavailableError('This SQLite storage was closed.')
+    if (closing !== undefined) throw closedError('SQLite')
   }
 
   return {
-    ...outerStorage({ engine, writing, reading, queue, scanners, assertOpen }),
+    ...createRootStorage({ state, writing, reading, queue, scanners, assertOpen }),
     transactions: 'one at a time',
     joinTransaction(host) {
       assertOpen()
-      // The application commits or not, unseen by us: such a frame takes no more ids from the counter than it needs.
-      return storageInFrame(createFrame(engine, undefined, 0), joinHost(host, database.filename))
+      const connection = joinHost(host, database.filename)
+      const level = createLevel(state, connection)
+      // Whether the application commits is not seen here: such a frame takes no more ids from the counter than it needs.
+      return transactionStorage({ state, level, above: [state.ids.committed], own: new Map(), blockSize: 0 }, connection)
     },
     close() {
       closing ??= Promise.all([queue.idle(), scanners.close()]).then(() => database.close())
@@ -54,8 +62,8 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
   }
 }
 
-/** Asserted after the first commit, when the driver's build would have lowered it. */
-function onceThen(assert: () => void): () => void {
+/** The setting is checked after the first commit, when the driver's build would have lowered it. That commit is stored, so a failure has an unknown outcome. */
+function once(assert: () => void): () => void {
   let asserted = false
   return () => {
     if (!asserted) assert()

@@ -1,13 +1,14 @@
-/** How work on tables is written down once and run on any connection: as steps that are asked for, one after the other. */
+/** Work on tables as steps, one after the other, so that the same work runs on any connection. */
+import type { LevelConnection } from '../sql/nested-transaction.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 
-/** One statement to run. `rows` answers rows as arrays of cells, `row` the first of them, `change` the number of rows changed. */
+/** One statement to run. `rows` returns rows as arrays of cells, `row` the first of them, `change` the number of rows changed. */
 export interface Step {
   readonly kind: 'rows' | 'row' | 'change'
   readonly statement: SqlStatement
   readonly parameters: readonly unknown[]
-  /** Names of the cells of a row, in order, for connections that answer rows as objects. */
+  /** Names of the cells of a row, in order, for resources that answer rows as objects. */
   readonly columns: readonly string[]
 }
 
@@ -18,29 +19,29 @@ export interface Answer {
   readonly changed: number
 }
 
-/** Steps asked for; a step that fails is thrown back in as a `VaultError`. */
+/** The steps of some work; a step that fails is thrown back in as a `VaultError`. */
 export type Steps<T> = Generator<Step, T, Answer>
 
 /** Work that can be begun any number of times, and the table to name when it fails. */
 export interface TableWork<T> {
   readonly shape: TableShape | undefined
   begin(): Steps<T>
-  /** The same as one step, where it is one: a point read is so short that walking a generator shows. */
+  /** The same as one step, where it is one: a point read is so short that running a generator costs measurably more. */
   readonly only?: OnlyStep<T>
 }
 
-/** One step and what its answer comes to. */
+/** One step, and the function that turns its answer into the result. */
 export interface OnlyStep<T> {
   readonly step: Step
   result(answer: Answer): T
 }
 
 /** A connection inside a transaction, or one that reads. */
-export interface Lane {
-  /** Runs all steps with nothing in between. A promise only where the connection cannot answer at once. */
+export interface Connection extends LevelConnection {
+  /** Runs all steps with nothing in between. Returns a promise only where the connection is asynchronous. */
   run<T>(work: TableWork<T>): T | Promise<T>
-  /** False once the transaction this lane stands in is gone, so far as that can be known. */
-  stands(): boolean
+  /** False once the transaction on this connection has ended, as far as that can be known. */
+  isOpen(): boolean
 }
 
 /** Work of one step. */
@@ -54,7 +55,7 @@ export function onlyStep<T>(shape: TableShape | undefined, step: Step, result: (
   }
 }
 
-/** Work of one statement that binds nothing, answers nothing and concerns no table. */
+/** Work of one statement that binds nothing, returns nothing and concerns no table. */
 export function command(text: string): TableWork<void> {
   return onlyStep(undefined, { kind: 'change', statement: { text }, parameters: [], columns: NO_COLUMNS }, () => undefined)
 }
@@ -76,40 +77,40 @@ export function* rows(
 }
 
 export const OPEN_SAVEPOINT = command('savepoint strongroom')
-export const KEEP_SAVEPOINT = command('release strongroom')
+export const RELEASE_SAVEPOINT = command('release strongroom')
 const BACK_TO_SAVEPOINT = command('rollback to strongroom')
 
-export const UNDO_SAVEPOINT: TableWork<void> = {
+export const ROLLBACK_TO_SAVEPOINT: TableWork<void> = {
   shape: undefined,
   *begin() {
     yield* BACK_TO_SAVEPOINT.begin()
-    yield* KEEP_SAVEPOINT.begin()
+    yield* RELEASE_SAVEPOINT.begin()
   },
 }
 
 const ROLLBACK = command('rollback')
 
-/** Gives the whole transaction up, as SQLite itself does on some errors; everything in it then finds that it no longer stands. */
-export function* abandonTransaction(): Steps<void> {
+/** Rolls back the whole transaction, as SQLite itself does on some errors; all work in it then finds its connection no longer open. */
+export function* rollbackTransaction(): Steps<void> {
   try {
     yield* ROLLBACK.begin()
   } catch {
-    // SQLite had undone it already.
+    // SQLite had rolled it back already.
   }
 }
 
 /** Runs steps so that a failure leaves nothing of them behind. */
-export function* allOrNone<T>(steps: Steps<T>): Steps<T> {
+export function* atomically<T>(steps: Steps<T>): Steps<T> {
   yield* OPEN_SAVEPOINT.begin()
   try {
     const result = yield* steps
-    yield* KEEP_SAVEPOINT.begin()
+    yield* RELEASE_SAVEPOINT.begin()
     return result
   } catch (error) {
     try {
-      yield* UNDO_SAVEPOINT.begin()
+      yield* ROLLBACK_TO_SAVEPOINT.begin()
     } catch {
-      // The engine undid the whole transaction by itself; the first error says why.
+      // SQLite rolled back the whole transaction by itself; the first error says why.
     }
     throw error
   }

@@ -1,33 +1,36 @@
-/** The one line in front of the writing connection: whoever waits when it becomes free shares the next commit. */
-import { setTimeout as pause } from 'node:timers/promises'
+/** The queue in front of the writing connection: all writers that wait when it becomes free share the next commit. */
 import { isVaultError } from '../../core/errors.ts'
-import { unavailableError } from '../sql/sql-errors.ts'
-import type { DriverLane } from './driver-lane.ts'
-import { isBusyFault } from './engine-faults.ts'
-import { type BlockChain, handUp, type IdBlocks } from './row-ids.ts'
-import { command, KEEP_SAVEPOINT, OPEN_SAVEPOINT, UNDO_SAVEPOINT } from './table-work.ts'
+import { outcomeUnknownError } from '../errors/storage-errors.ts'
+import type { DriverConnection } from './driver-connection.ts'
+import { type BlocksByTable, returnBlocks } from './id-blocks.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+import { isSyncError, rolledBackError } from './sqlite-errors.ts'
+import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './table-work.ts'
 
 /** Something that wants to write. */
 export interface Writer<T> {
   /** True when a failure leaves nothing behind even without a savepoint around it. */
-  readonly selfUndoing: boolean
-  /** Called inside the shared transaction. Of the two members of `blocks` the group owns the first and this writer the second. */
-  run(blocks: BlockChain): T | Promise<T>
+  readonly isAtomic: boolean
+  /** Called inside the shared transaction. */
+  run(blocks: WriterBlocks): T | Promise<T>
+}
+
+/** Id blocks a writer may take ids from, and where what it leaves of new ones goes: to `own`, then to `group` once it is kept. */
+export interface WriterBlocks {
+  readonly group: BlocksByTable
+  readonly own: BlocksByTable
 }
 
 export interface WriteQueue {
-  /** Resolves after the commit; rejects with the writer's own error, undone alone, or with the commit's. */
+  /** Resolves after the commit. Rejects with the writer's own error, undone alone, or with the commit's. */
   push<T>(writer: Writer<T>): Promise<T>
   /** Resolves when nothing waits and nothing runs. */
   idle(): Promise<void>
 }
 
 /** Writers one commit carries at most, and how long it may gather them. */
-const MOST_IN_GROUP = 256
-const GROUP_MILLISECONDS = 10
-/** How long another process may hold the file before waiting writers are told. */
-const PATIENCE_MILLISECONDS = 10_000
-const LONGEST_PAUSE_MILLISECONDS = 16
+const MAX_GROUP_WRITERS = 256
+const MAX_GROUP_MS = 10
 
 const BEGIN = command('begin immediate')
 const COMMIT = command('commit')
@@ -39,10 +42,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Called after every commit, before anybody is told: throws where the commit is not as durable as promised. */
+/** Called after every commit, before its writers resolve. Throws where the commit is not as durable as promised. */
 export type AfterCommit = () => void
 
-export function createWriteQueue(lane: DriverLane, committed: IdBlocks, afterCommit: AfterCommit): WriteQueue {
+export function createWriteQueue(connection: DriverConnection, committed: BlocksByTable, afterCommit: AfterCommit): WriteQueue {
   const waiting: Waiting[] = []
   let draining: Promise<void> | undefined
 
@@ -50,7 +53,7 @@ export function createWriteQueue(lane: DriverLane, committed: IdBlocks, afterCom
     while (waiting.length > 0) {
       // One turn of the event loop, so that callers who act at the same time find themselves in the same group.
       await new Promise((resolve) => setImmediate(resolve))
-      await runGroup(lane, waiting, { committed, afterCommit })
+      await runGroup(connection, waiting, { committed, afterCommit })
     }
     draining = undefined
   }
@@ -58,7 +61,7 @@ export function createWriteQueue(lane: DriverLane, committed: IdBlocks, afterCom
   return {
     push<T>(writer: Writer<T>): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        // The queue gives each writer back exactly what its own run answered.
+        // The queue returns to each writer exactly what its own run returned.
         waiting.push({ writer, resolve: resolve as (value: unknown) => void, reject })
         draining ??= drain()
       })
@@ -70,7 +73,7 @@ export function createWriteQueue(lane: DriverLane, committed: IdBlocks, afterCom
 }
 
 interface Ending {
-  readonly committed: IdBlocks
+  readonly committed: BlocksByTable
   readonly afterCommit: AfterCommit
 }
 
@@ -80,113 +83,111 @@ interface Kept {
   readonly value: unknown
 }
 
-async function runGroup(lane: DriverLane, waiting: Waiting[], ending: Ending): Promise<void> {
+async function runGroup(connection: DriverConnection, waiting: Waiting[], ending: Ending): Promise<void> {
   try {
-    await beginPatiently(lane)
+    await beginWithRetry(connection)
   } catch (error) {
-    for (const waiter of waiting.splice(0, MOST_IN_GROUP)) waiter.reject(error)
+    for (const waiter of waiting.splice(0, MAX_GROUP_WRITERS)) waiter.reject(error)
     return
   }
   const kept: Kept[] = []
-  const blocks: IdBlocks = new Map()
-  const lost = await gather(lane, waiting, { kept, blocks })
+  const blocks: BlocksByTable = new Map()
+  const lost = await gather(connection, waiting, { kept, blocks })
   if (lost !== undefined) {
     for (const { waiter } of kept) waiter.reject(lost)
     return
   }
-  finish(lane, { kept, blocks }, ending)
+  finish(connection, { kept, blocks }, ending)
 }
 
 interface Group {
   readonly kept: Kept[]
-  readonly blocks: IdBlocks
+  readonly blocks: BlocksByTable
 }
 
-/** Runs writers one after the other until none waits or the group is full. Answers why, if the engine undid them all. */
-async function gather(lane: DriverLane, waiting: Waiting[], group: Group): Promise<unknown> {
-  const until = performance.now() + GROUP_MILLISECONDS
+/** Runs writers one after the other until none waits or the group is full. Returns an error where the engine rolled all of them back. */
+async function gather(connection: DriverConnection, waiting: Waiting[], group: Group): Promise<unknown> {
+  const until = performance.now() + MAX_GROUP_MS
   let ran = 0
   for (let waiter = waiting.shift(); waiter !== undefined; waiter = waiting.shift()) {
-    const lost = await runWriter(lane, waiter, group)
-    if (!lane.stands()) return lost ?? unavailableError('SQLite undid the transaction; nothing of it was kept.')
-    if (++ran >= MOST_IN_GROUP || performance.now() >= until) break
+    const lost = await runWriter(connection, waiter, group)
+    if (!connection.isOpen()) return lost ?? rolledBackError()
+    if (++ran >= MAX_GROUP_WRITERS || performance.now() >= until) break
   }
   return undefined
 }
 
-/** Runs one writer in a savepoint of its own, unless it needs none. Answers the error it was rejected with. */
-async function runWriter(lane: DriverLane, waiter: Waiting, { kept, blocks }: Group): Promise<unknown> {
+/** Runs one writer in a savepoint of its own, unless it needs none. Returns the error of a storage that failed under it. */
+async function runWriter(connection: DriverConnection, waiter: Waiting, { kept, blocks }: Group): Promise<unknown> {
   const { writer } = waiter
   // The first to write needs no savepoint: undoing it is undoing everything.
-  const inSavepoint = !writer.selfUndoing && kept.length > 0
-  const own: IdBlocks = new Map()
+  const inSavepoint = !writer.isAtomic && kept.length > 0
+  const own: BlocksByTable = new Map()
   try {
-    if (inSavepoint) lane.run(OPEN_SAVEPOINT)
-    const value = await writer.run([blocks, own])
-    if (!lane.stands()) throw unavailableError('SQLite undid the transaction; nothing of it was kept.')
-    if (inSavepoint) lane.run(KEEP_SAVEPOINT)
-    handUp(own, blocks)
+    if (inSavepoint) connection.run(OPEN_SAVEPOINT)
+    const value = await writer.run({ group: blocks, own })
+    connection.assertOpen()
+    if (inSavepoint) connection.run(RELEASE_SAVEPOINT)
+    returnBlocks(own, blocks)
     kept.push({ waiter, value })
     return undefined
   } catch (error) {
-    const undone = lane.stands() ? undo(lane, writer, inSavepoint) : undefined
+    const undone = connection.isOpen() ? undo(connection, writer, inSavepoint) : undefined
     waiter.reject(error)
     return undone ?? (isVaultError(error, 'unavailable') ? error : undefined)
   }
 }
 
-/** Undoes one failed writer; the transaction stands afterwards unless the engine failed. */
-function undo(lane: DriverLane, writer: Writer<unknown>, inSavepoint: boolean): unknown {
+/** Undoes one failed writer. The transaction is open afterwards unless the engine failed. */
+function undo(connection: DriverConnection, writer: Writer<unknown>, inSavepoint: boolean): unknown {
   try {
-    if (inSavepoint) lane.run(UNDO_SAVEPOINT)
-    else if (!writer.selfUndoing) {
-      lane.run(ROLLBACK)
-      lane.run(BEGIN)
+    if (inSavepoint) connection.run(ROLLBACK_TO_SAVEPOINT)
+    else if (!writer.isAtomic) {
+      connection.run(ROLLBACK)
+      connection.run(BEGIN)
     }
     return undefined
   } catch (error) {
-    rollBackQuietly(lane)
+    rollBackQuietly(connection)
     return error
   }
 }
 
-/** Commits, then tells; when the commit fails, all of the group fail with its error. */
-function finish(lane: DriverLane, { kept, blocks }: Group, { committed, afterCommit }: Ending): void {
+/** Commits, then resolves the writers; when the commit fails, all of the group fail with its error. */
+function finish(connection: DriverConnection, { kept, blocks }: Group, { committed, afterCommit }: Ending): void {
   try {
-    lane.run(kept.length === 0 ? ROLLBACK : COMMIT)
+    if (kept.length === 0) connection.run(ROLLBACK)
+    else commit(connection)
     afterCommit()
   } catch (error) {
-    rollBackQuietly(lane)
+    rollBackQuietly(connection)
     for (const { waiter } of kept) waiter.reject(error)
     return
   }
-  handUp(blocks, committed)
+  returnBlocks(blocks, committed)
   for (const { waiter, value } of kept) waiter.resolve(value)
 }
 
-function rollBackQuietly(lane: DriverLane): void {
-  if (!lane.stands()) return
+/** Throws `outcome_unknown` where the disk did not confirm the commit: it may have been written. */
+function commit(connection: DriverConnection): void {
   try {
-    lane.run(ROLLBACK)
+    connection.run(COMMIT)
+  } catch (error) {
+    if (!(error instanceof Error) || !isSyncError(error)) throw error
+    throw outcomeUnknownError('The disk did not confirm the write', error)
+  }
+}
+
+function rollBackQuietly(connection: DriverConnection): void {
+  if (!connection.isOpen()) return
+  try {
+    connection.run(ROLLBACK)
   } catch {
-    // SQLite had undone it already; the error being reported says why.
+    // SQLite had rolled it back already; the error being reported says why.
   }
 }
 
-/** Begins as soon as no other process writes, trying again without ever blocking the event loop. */
-async function beginPatiently(lane: DriverLane): Promise<void> {
-  await retryWhileBusy(() => lane.run(BEGIN))
-}
-
-/** Tries again with growing, jittered pauses while another connection holds the file. */
-export async function retryWhileBusy<T>(attempt: () => T | Promise<T>): Promise<T> {
-  const until = performance.now() + PATIENCE_MILLISECONDS
-  for (let longest = 1; ; longest = Math.min(longest * 2, LONGEST_PAUSE_MILLISECONDS)) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!isBusyFault(error) || performance.now() >= until) throw error
-    }
-    await pause(longest * (0.5 + Math.random() / 2))
-  }
+/** Begins as soon as no other process writes. */
+async function beginWithRetry(connection: DriverConnection): Promise<void> {
+  await retryWhileBusy(() => connection.run(BEGIN))
 }

@@ -1,4 +1,4 @@
-/** The system's clock, never giving the same moment twice. */
+/** The system's clock, which never returns the same moment twice. */
 import type { Clock } from '../../core/ports/clock.ts'
 
 const NANOSECONDS_PER_MILLISECOND = 1_000_000n
@@ -16,5 +16,5 @@ export function createClock(milliseconds: () => number): Clock {
   }
 }
 
-/** The clock every vault uses unless it brings another. */
+/** The clock every vault uses unless it is given another. */
 export const systemClock: Clock = createClock(Date.now)

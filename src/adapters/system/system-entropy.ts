@@ -6,7 +6,7 @@ const POOL_BYTES = 16_384
 /** Larger requests are drawn on their own. */
 const LARGEST_FROM_POOL = 1024
 
-/** The luck every vault uses unless it brings another. */
+/** The source of random bytes every vault uses unless it is given another. */
 export const systemEntropy: Entropy = createEntropy()
 
 function createEntropy(): Entropy {
@@ -20,7 +20,7 @@ function createEntropy(): Entropy {
         used = 0
       }
       const taken = pool.slice(used, used + count)
-      // What was handed out may become a key: it must not lie here as well.
+      // Returned bytes may become a key, so no copy must stay here.
       pool.fill(0, used, used + count)
       used += count
       return taken

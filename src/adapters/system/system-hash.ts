@@ -4,7 +4,7 @@ import type { Hash } from '../../core/ports/hash.ts'
 import { HASH_BYTES } from '../../core/ports/hash.ts'
 import { slabItem } from '../../core/util/slab.ts'
 
-/** The hash every vault uses unless it brings another. */
+/** The hash every vault uses unless it is given another. */
 export const systemHash: Hash = {
   sha256(inputs) {
     const hashes = new Uint8Array(inputs.count * HASH_BYTES)

@@ -1,7 +1,7 @@
 /** The event loop of Node. */
 import type { Scheduler } from '../../core/ports/scheduler.ts'
 
-/** A turn ends when `setImmediate` comes round: timers and waiting input and output were seen to by then. */
+/** A turn ends with `setImmediate`, after timers and waiting input and output. */
 export const systemScheduler: Scheduler = {
   turn: () =>
     new Promise((resolve) => {

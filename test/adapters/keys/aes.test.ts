@@ -1,16 +1,16 @@
-/** AES-256 inside the engine: the published example, and equality with the platform's own cipher. */
+/** AES-256 inside the module: the published example, and equality with the platform's own cipher. */
 import { createCipheriv } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { expandKey, SCHEDULE_BYTES } from '../../../src/adapters/keys/block-cipher.ts'
-import { REGION, useEngine } from '../../../src/adapters/keys/engine.ts'
+import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { hex, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'aes law 1'
 
-/** The blocks as the engine encrypts them where they lie. */
+/** The blocks as the module encrypts them where they lie. */
 function encrypt(schedule: Uint8Array, blocks: Uint8Array): string {
-  const { calls, memory } = useEngine()
+  const { calls, memory } = getWasm()
   memory.set(schedule, REGION.schedule)
   memory.set(blocks, REGION.blocks)
   calls.encryptBlocks(REGION.schedule, REGION.blocks, blocks.length / 16)
@@ -42,7 +42,7 @@ test('10,000 random blocks, each under its own random key, equal the platform', 
 
 test('runs of 0 to 40 blocks equal the platform, and the block behind them is left alone', () => {
   const luck = seededBytes(SEED)
-  const { memory } = useEngine()
+  const { memory } = getWasm()
   const key = luck.bytes(32)
   const schedule = expandKey(key)
   for (let count = 0; count <= 40; count++) {
@@ -74,10 +74,10 @@ test('schedules of many keys serve in any order', () => {
   }
 })
 
-test('making a schedule leaves neither the key nor the schedule in the memory of the engine', () => {
+test('making a schedule leaves neither the key nor the schedule in the memory of the module', () => {
   const key = seededBytes(SEED).bytes(32)
   const schedule = expandKey(key)
-  const { memory } = useEngine()
+  const { memory } = getWasm()
   expect(schedule.length).toBe(SCHEDULE_BYTES)
   for (const secret of [key.subarray(0, 16), key.subarray(16), schedule.subarray(0, 16), schedule.subarray(224)]) {
     expect(memory.includes(Buffer.from(secret))).toBe(false)

@@ -1,4 +1,4 @@
-/** AES-256-CMAC by lanes and by chain: published vectors, and equality with an independent implementation. */
+/** AES-256-CMAC side by side and one by one: published vectors, and equality with an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
 import { expect, test } from 'vitest'
 import { createCmac } from '../../../src/adapters/keys/cmac.ts'
@@ -66,7 +66,7 @@ test('inputs around the size of a chain piece, and of a megabyte, equal the inde
   expect(digests(key, mixed)).toEqual(mixed.map((input) => judge(key, input)))
 })
 
-test('a list longer than the lanes of one run is cut and keeps its order', () => {
+test('a list longer than the items of one run is cut and keeps its order', () => {
   const luck = seededBytes(SEED)
   const key = luck.bytes(32)
   const inputs = Array.from({ length: 5000 }, (_, i) => luck.bytes(i % 37))

@@ -54,23 +54,23 @@ test.each(published)('the vectors of $source hold both ways', ({ cases }) => {
   }
 })
 
-test('every length from 6 to 40 digits, and long ones, equal the independent implementation, each lane under its own tweak', () => {
+test('every length from 6 to 40 digits, and long ones, equal the independent implementation, each item under its own tweak', () => {
   const luck = seededBytes(SEED)
   for (const length of [...Array.from({ length: 35 }, (_, i) => i + 6), 57, 58, 100, 360]) {
     const key = luck.bytes(32)
-    const lanes = Array.from({ length: length > 40 ? 3 : 20 }, () => ({
+    const items = Array.from({ length: length > 40 ? 3 : 20 }, () => ({
       digits: randomDigits(luck, 10, length),
       tweak: luck.bytes(8),
     }))
-    lanes.push(
+    items.push(
       { digits: new Array(length).fill(0), tweak: luck.bytes(8) },
       { digits: new Array(length).fill(9), tweak: luck.bytes(8) },
     )
-    const values = lanes.map(({ digits }) => toNumber(digits, 10))
-    const tweaks = Uint8Array.from(lanes.flatMap(({ tweak }) => [...tweak]))
+    const values = items.map(({ digits }) => toNumber(digits, 10))
+    const tweaks = Uint8Array.from(items.flatMap(({ tweak }) => [...tweak]))
     const ff1 = createFf1(blockCipher(key), { radix: 10, length, tweakBytes: 8 })
     const images = ff1.encrypt(values, tweaks)
-    const judged = lanes.map(({ digits, tweak }) => toNumber(FF1(10, key, tweak).encrypt(digits), 10))
+    const judged = items.map(({ digits, tweak }) => toNumber(FF1(10, key, tweak).encrypt(digits), 10))
     expect(images, `seed ${SEED}, length ${length}`).toEqual(judged)
     expect(ff1.decrypt(images, tweaks), `seed ${SEED}, length ${length}`).toEqual(values)
   }
@@ -105,7 +105,7 @@ test('a list longer than one run gives what its values give one by one', () => {
   expect(ff1.encrypt([], new Uint8Array())).toEqual([])
 })
 
-test('negative control: a tweak that changes by one bit, or lies beside another lane, changes the answer', () => {
+test('negative control: a tweak that changes by one bit, or lies beside another item, changes the result', () => {
   const luck = seededBytes(SEED)
   const ff1 = createFf1(blockCipher(luck.bytes(32)), { radix: 10, length: 12, tweakBytes: 8 })
   const tweak = new Uint8Array(8)

@@ -15,7 +15,7 @@ export interface GcmCase {
 const PREFIX = Uint8Array.from([7, 7, 7])
 const OVERHEAD = PREFIX.length + 12 + 16
 
-/** `ciphertext | tag` of each, computed by the engine. */
+/** `ciphertext | tag` of each, computed by the module. */
 export function sealCases(secret: Uint8Array, cases: readonly GcmCase[]): Uint8Array[] {
   const plaintexts = toSlab(cases.map((one) => one.message))
   const startOf = (item: number): number => (item === 0 ? 0 : (plaintexts.ends[item - 1] ?? 0)) + item * OVERHEAD
@@ -35,7 +35,7 @@ export function sealCases(secret: Uint8Array, cases: readonly GcmCase[]): Uint8A
   })
 }
 
-/** The messages behind `ciphertext | tag` of each; undefined where the engine refused. */
+/** The messages behind `ciphertext | tag` of each; undefined where the module refused. */
 export function openCases(
   secret: Uint8Array,
   cases: readonly GcmCase[],

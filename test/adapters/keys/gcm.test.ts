@@ -33,7 +33,7 @@ function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Bu
 }
 
 for (const vector of published) {
-  test(`the engine seals and opens the published case ${vector.name}`, () => {
+  test(`the module seals and opens the published case ${vector.name}`, () => {
     const [sealed] = sealCases(hex(vector.key), [toCase(vector)])
     expect(toHex(sealed ?? new Uint8Array())).toBe(vector.ciphertext + vector.tag)
     const [opened] = openCases(hex(vector.key), [toCase(vector)], [hex(vector.ciphertext + vector.tag)])
@@ -66,7 +66,7 @@ test('both ways of opening refuse every published forged tag and accept the true
   }
 })
 
-test('the engine gives the bytes of the platform for every length from 0 to 1,000, 20,000 cases', () => {
+test('the module gives the bytes of the platform for every length from 0 to 1,000, 20,000 cases', () => {
   const luck = seededBytes(SEED)
   for (let round = 0; round < 20; round++) {
     const secret = luck.bytes(32)
@@ -135,7 +135,7 @@ test('any flipped bit of IV, ciphertext, tag or context is refused and the neigh
     )
 })
 
-test('lists longer than the engine takes at once are cut and come back whole', () => {
+test('lists longer than the module takes at once are cut and come back whole', () => {
   const luck = seededBytes(SEED)
   const secret = luck.bytes(32)
   const many = Array.from({ length: 9000 }, () => ({

@@ -2,9 +2,9 @@
 import { gcm } from '@noble/ciphers/aes.js'
 import { expect, test } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
-import { REGION, useEngine } from '../../../src/adapters/keys/engine.ts'
 import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
-import { LONGEST_BATCHED } from '../../../src/adapters/keys/sealer.ts'
+import { MAX_BATCHED_BYTES } from '../../../src/adapters/keys/sealer.ts'
+import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { VaultError } from '../../../src/core/errors.ts'
 import type { KeyRing, Opened } from '../../../src/core/ports/keys.ts'
@@ -36,8 +36,8 @@ function flagsOf(opened: Opened): number[] {
   return Array.from(opened.opened)
 }
 
-/** Lengths around every border: empty, blocks, the engine's longest, and long ones between short ones. */
-const LENGTHS = [0, 1, 15, 16, 17, 100, LONGEST_BATCHED, LONGEST_BATCHED + 1, 5, 40_000, 0, 300, 1_000_000, 64]
+/** Lengths around every border: empty, blocks, the module's longest, and long ones between short ones. */
+const LENGTHS = [0, 1, 15, 16, 17, 100, MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5, 40_000, 0, 300, 1_000_000, 64]
 
 test('what was sealed opens in the same order, short and long together, under headers of any length', () => {
   const ring = ringOf(1)
@@ -120,9 +120,9 @@ test('bodies too short to be bodies are refused beside good ones', () => {
   expect(items(opened.plaintexts).map((text) => text.length)).toEqual([0, 10, 0, 0, 10, 0])
 })
 
-test('a body opened alone gives what it gives in a list, for every length from 0 to 300 and around the longest of the engine', () => {
+test('a body opened alone gives what it gives in a list, for every length from 0 to 300 and around the longest of the module', () => {
   const ring = ringOf(1)
-  const lengths = [...Array.from({ length: 301 }, (_, length) => length), LONGEST_BATCHED, LONGEST_BATCHED + 1, 5000]
+  const lengths = [...Array.from({ length: 301 }, (_, length) => length), MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5000]
   const messages = lengths.map((length) => luck.bytes(length))
   for (const headerBytes of [0, 3, 385]) {
     const contexts = luck.bytes(32 * messages.length)
@@ -222,7 +222,7 @@ test('digests and pointers stay the same when a root key is added, and differ by
   expect(other.disguise(words)).not.toEqual(before.disguise(words))
 })
 
-test('these derivations are fixed for ever: a ring with known roots gives known digests and pointers', () => {
+test('these derivations never change: a ring with known roots gives known digests and pointers', () => {
   const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(1) }])
   expect(toHex(ring.digest('cards.number', toSlab([Buffer.from('4111')])))).toBe('cb7934b84db32ac345a5121b441117c2')
   expect(ring.disguise(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
@@ -237,7 +237,7 @@ test('the ring keeps its own copies: wiping the roots it was made from changes n
   expect(ring.digest('a', input)).toEqual(expected)
 })
 
-test('after sealing, opening and digesting nothing of the plaintext lies in the memory of the engine', () => {
+test('after sealing, opening and digesting nothing of the plaintext lies in the memory of the module', () => {
   const ring = ringOf(1)
   const mark = luck.bytes(48)
   const messages = Array.from({ length: 50 }, () => mark)
@@ -249,14 +249,14 @@ test('after sealing, opening and digesting nothing of the plaintext lies in the 
   ring.digest('scope', toSlab([mark]))
   const words = Uint32Array.of(0x10000, 7, 0x1234567, 0x89abcdef)
   ring.undisguise(ring.disguise(words))
-  const { memory } = useEngine()
+  const { memory } = getWasm()
   expect(memory.includes(Buffer.from(mark.subarray(0, 16)))).toBe(false)
   expect(memory.includes(Buffer.from(words.buffer))).toBe(false)
   expect(memory.subarray(REGION.schedule, REGION.lengths).every((byte) => byte === 0)).toBe(true)
   expect(memory.subarray(REGION.hashKey, REGION.hashKey + 16).every((byte) => byte === 0)).toBe(true)
 })
 
-test('empty lists are answered with empty lists', () => {
+test('empty lists return empty lists', () => {
   const ring = ringOf(1)
   const none = toSlab([])
   expect(ring.seal('records', HEADER, none, new Uint8Array(0)).count).toBe(0)
@@ -274,7 +274,7 @@ test('contexts or versions that do not fit the list are a fault of the caller an
   expect(() => ring.open('records', 3, versionsOf(1, 1), body, new Uint8Array(64))).toThrow(/context/)
 })
 
-test('root keys that cannot be right are refused with a sentence that holds no key', () => {
+test('invalid root keys are rejected with an error that contains no key', () => {
   const secret = new Uint8Array(32).fill(0xab)
   const wrong = [
     [],

@@ -48,7 +48,7 @@ test('making a provider or failing to unwrap makes no file', async () => {
   const file = join(folder, 'never.key')
   const failure = await failureOf(localKeys({ file }).unwrap({ keyId: '0'.repeat(16), bytes: new Uint8Array(72) }, CONTEXT))
   expect(failure.code).toBe('failed_precondition')
-  expect(failure.message).toContain('could not be unlocked')
+  expect(failure.message).toContain('Cannot unwrap the root key')
   expect(failure.message).toContain(file)
   await expect(stat(file)).rejects.toThrow()
 })
@@ -125,7 +125,7 @@ test('another key, a changed byte or another context does not unlock', async () 
   for (const attempt of attempts) {
     const failure = await failureOf(attempt)
     expect(failure.code).toBe('failed_precondition')
-    expect(failure.message).toContain('The vault could not be unlocked')
+    expect(failure.message).toContain('Cannot unwrap the root key')
     expect(failure.message).toContain('another key')
   }
   expect(Buffer.from(await mine.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)

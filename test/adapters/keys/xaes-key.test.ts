@@ -33,7 +33,7 @@ for (const [i, { key, nonce, aad, message, sealed }] of vectors.cases.entries())
     expect(toHex(opened ?? new Uint8Array())).toBe(message)
   })
 
-  test(`the published vector ${i + 1} seals and opens in the engine`, () => {
+  test(`the published vector ${i + 1} seals and opens in the module`, () => {
     const derived = createXaesKey(hex(key)).derive(hex(nonce), 0).secret.export()
     const one = { iv: hex(nonce.slice(24)), context: hex(aad), message: hex(message) }
     expect(sealCases(derived, [one]).map(toHex)).toEqual([sealed])

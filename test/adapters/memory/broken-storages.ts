@@ -1,4 +1,4 @@
-/** Storages broken on purpose, one fault each: what the exam and the storages-agree law must notice. */
+/** Storages broken on purpose, one fault each: which the conformance suite and the storages-agree property test must detect. */
 
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
@@ -92,7 +92,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS
 
-/** Turns `not (a = 1)` into `a <> 1 or a is null`. */
+/** Mutex `not (a = 1)` into `a <> 1 or a is null`. */
 function twoValued(filter: Filter): Filter {
   if (filter.kind === 'and' || filter.kind === 'or') return { ...filter, filters: filter.filters.map(twoValued) }
   if (filter.kind !== 'not') return filter

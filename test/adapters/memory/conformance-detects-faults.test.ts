@@ -1,7 +1,7 @@
-/** The negative control of the exam: a storage with a fault turns the cases red that ask for it. */
+/** The negative control of the conformance suite: a storage with a fault fails the cases that test for it. */
 
 import { describe, expect, it } from 'vitest'
-import { storageCases } from '../../../src/adapters/contract/index.ts'
+import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { brokenStorage, type FaultName } from './broken-storages.ts'
 
 /** One case at least that must notice each fault. */
@@ -29,7 +29,7 @@ async function redCases(fault: FaultName): Promise<string[]> {
   return red
 }
 
-describe('the storage exam', () => {
+describe('the conformance suite', () => {
   it('has at least 60 cases, each with an id of its own that begins its name', () => {
     expect(storageCases.length).toBeGreaterThanOrEqual(60)
     expect(new Set(storageCases.map(({ id }) => id)).size).toBe(storageCases.length)

@@ -1,4 +1,4 @@
-/** What the memory storage promises beyond the exam. */
+/** What the memory storage promises beyond the conformance suite. */
 
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
@@ -62,7 +62,7 @@ describe('the memory storage', () => {
     expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['new', 'old'])
   })
 
-  it('shows outer readers the committed rows after a savepoint was undone and its rows changed again', async () => {
+  it('shows outer readers the committed rows after a savepoint rolled back and its rows changed again', async () => {
     const storage = await prepared()
     await storage.insert('notes', [{ id: 1, tag: 'committed' }])
     await storage.transaction(async (outer) => {
@@ -79,7 +79,7 @@ describe('the memory storage', () => {
     expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['second', 'second'])
   })
 
-  it('keeps a nested transaction that nobody awaited from undoing what others did later', async () => {
+  it('keeps a nested transaction that is not awaited from undoing later changes', async () => {
     const storage = await prepared()
     let wake = (): void => {}
     const asleep = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ describe('the memory storage', () => {
     expect((await storage.find('notes', EVERY, ALL)).map((row) => row.id)).toEqual([1])
   })
 
-  it('takes back tables prepared in a transaction that is undone', async () => {
+  it('removes tables prepared in a transaction that rolls back', async () => {
     const storage = await prepared()
     const undone = storage.transaction(async (inner) => {
       await inner.insert('notes', [{ id: 1, tag: 'x' }])
@@ -124,7 +124,7 @@ describe('the memory storage', () => {
     }
   })
 
-  it('answers = and in on indexed columns by index: their time does not grow with the table', async () => {
+  it('evaluates = and in on indexed columns by index, in a time that does not grow with the table', async () => {
     const storage = await prepared()
     const rows = Array.from({ length: 50_000 }, (_, at) => ({ id: at + 1, tag: `t${at}`, size: at, plain: at }))
     await storage.insert('notes', rows)

@@ -71,7 +71,7 @@ describe('a pg client with an open transaction', () => {
     })
   }
 
-  it('keeps what the application writes right after a savepoint of ours was undone', async () => {
+  it('keeps what the application writes right after a nested transaction rolled back', async () => {
     const client = await pool.connect()
     await client.query('begin')
     await client.query('create table kept (n integer)')

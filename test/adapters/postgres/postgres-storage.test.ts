@@ -102,11 +102,11 @@ describe('preparing', () => {
 
   it('refuses a schema name that would need quoting', () => {
     for (const schema of ['', 'A', 'a"b', 'a.b', '1a', 'a'.repeat(64)]) {
-      expect(() => postgresStorage({ connectionString: database.url, schema })).toThrow(/schema of a PostgreSQL storage/)
+      expect(() => postgresStorage({ connectionString: database.url, schema })).toThrow(/schema name of a PostgreSQL storage/)
     }
   })
 
-  it('gives no id twice after a transaction that made the table was undone', async () => {
+  it('gives no id twice after the transaction that created the table rolled back', async () => {
     const storage = open('undone')
     const work = storage.transaction(async (storage) => {
       await storage.prepare([CARDS])
@@ -122,7 +122,7 @@ describe('preparing', () => {
 })
 
 describe('text', () => {
-  it('keeps NUL and its neighbour exactly, and their order and equality in filters', async () => {
+  it('keeps NUL and its neighbour exactly, and their query and equality in filters', async () => {
     const storage = await prepared()
     const owners = [
       '',
@@ -158,17 +158,17 @@ describe('text', () => {
 })
 
 describe('transactions', () => {
-  it('say that nothing was stored when work swallowed a failed statement', async () => {
+  it('reject with internal when work caught the error of a failed statement', async () => {
     const storage = await prepared()
     const work = storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 1, owner: 'a' }])
       await storage.insert('cards', [{ id: 2, owner: 'a' }]).catch(() => {})
     })
-    await expect(work).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('nothing was stored') })
+    await expect(work).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('so it was rolled back') })
     expect(await storage.get('cards', [1, 2])).toEqual([undefined, undefined])
   })
 
-  it('say so of a nested one too, and the outer one goes on', async () => {
+  it('reject a nested one alike, and the outer one continues', async () => {
     const storage = await prepared()
     await storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 1, owner: 'a' }])
@@ -233,7 +233,7 @@ describe('transactions', () => {
     expect((await storage.get('cards', [1, 2])).map((row) => row?.amount)).toEqual([2, 2])
   })
 
-  it('answer what a row-by-row reading of the patches answers when they hand a unique value on', async () => {
+  it('return what patching row by row returns when one patch takes a unique value of another', async () => {
     const storage = await prepared()
     await storage.insert('cards', [
       { id: 1, owner: 'a' },
@@ -256,8 +256,8 @@ describe('transactions', () => {
   })
 })
 
-describe('a nested transaction nobody awaited', () => {
-  it('is undone when its parent ends, and neither uses nor takes a client afterwards', async () => {
+describe('a nested transaction that is not awaited', () => {
+  it('rolls back when its parent ends, and neither uses nor takes a client afterwards', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 })
     const storage = await prepared({ pool })
     const [wrote, over] = [signal(), signal()]
@@ -294,10 +294,10 @@ describe('texts', () => {
     for (const length of [4_000, 20_000]) {
       // hexadecimal luck, which the engine cannot compress below what an index entry holds
       const owner = randomBytes(length).toString('hex')
-      const message = expect.stringMatching(/^A text of cards is too long for its index/)
+      const message = expect.stringMatching(/^A text of table "cards" is too long for its index/)
       const insert = storage.insert('cards', [{ id: 1, owner }])
       await expect(insert).rejects.toMatchObject({
-        code: 'failed_precondition',
+        code: 'unprocessable',
         message,
         details: [{ table: 'cards', index: 0 }],
       })
@@ -310,7 +310,7 @@ describe('texts', () => {
 describe('pools', () => {
   it('need no session: without named statements nothing is prepared on the server', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 })
-    const storage = await prepared({ pool, namedStatements: false })
+    const storage = await prepared({ pool, preparedStatements: false })
     await storage.insert('cards', [{ id: 1 }])
     await storage.transaction((storage) => storage.insert('cards', [{ id: 2 }, { id: 3 }]))
     expect((await storage.get('cards', [1, 2, 3])).map((row) => row?.version)).toEqual([1, 1, 1])

@@ -1,12 +1,12 @@
 /** The shared SQL body: statements are compiled once per shape, bind every value, and quote every name. */
 import { SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { createCompiler, type SqlManners } from '../../../src/adapters/sql/sql-manners.ts'
+import { createCompiler, type SqlDialect } from '../../../src/adapters/sql/sql-dialect.ts'
 import { createSqlStatements } from '../../../src/adapters/sql/sql-statements.ts'
 import { createTableShapes, toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
 import type { Filter } from '../../../src/core/ports/storage.ts'
 
-const manners: SqlManners = {
+const dialect: SqlDialect = {
   compiler: createCompiler(
     () => new SqliteAdapter(),
     () => new SqliteQueryCompiler(),
@@ -38,8 +38,8 @@ const filterOf = (text: string, numbers: readonly number[]): Filter => ({
 })
 
 describe('shared statements', () => {
-  it('are told apart by the names and types of columns: two vaults may call different tables alike', () => {
-    const statements = createSqlStatements(manners)
+  it('differ by the names and types of columns, because two vaults may give different tables one name', () => {
+    const statements = createSqlStatements(dialect)
     const shapeOf = (name: string, type: 'text' | 'integer') =>
       toTableShape({ name: 'tokens', columns: [{ name, type }], indexes: [] })
     const texts = [shapeOf('a', 'text'), shapeOf('b', 'text'), shapeOf('b', 'integer')].map(
@@ -49,7 +49,7 @@ describe('shared statements', () => {
   })
 
   it('compile once for all calls of one shape and bind the values of each in order', () => {
-    const statements = createSqlStatements(manners)
+    const statements = createSqlStatements(dialect)
     const first = statements.find(shape, filterOf('x', [1, 2]), { order: 'down', after: 9, skip: 3, limit: 5 })
     const second = statements.find(shape, filterOf('y', [4]), { order: 'down', after: 7, skip: 1, limit: 6 })
     expect(second.statement).toBe(first.statement)
@@ -62,7 +62,7 @@ describe('shared statements', () => {
   })
 
   it('differ for every part of a shape', () => {
-    const statements = createSqlStatements(manners)
+    const statements = createSqlStatements(dialect)
     const filters: Filter[] = [
       { kind: 'every' },
       { kind: 'and', filters: [] },
@@ -85,7 +85,7 @@ describe('shared statements', () => {
   })
 
   it('delete, update and measure through bound values only', () => {
-    const statements = createSqlStatements(manners)
+    const statements = createSqlStatements(dialect)
     const doomed = statements.deleteWhere(shape, { kind: 'compare', column: 'n', operator: '>', value: 4 })
     expect(doomed).toMatchObject({ parameters: [4] })
     expect(doomed.statement.text).toBe('delete from "vault"."odd.na""me as x" as "t" where ("n" > ?) returning "id"')
@@ -103,7 +103,7 @@ describe('shared statements', () => {
 
   it('join a list of ten thousand conditions without nesting ten thousand deep', () => {
     const filters = Array.from({ length: 10_000 }, (_, value): Filter => ({ kind: 'compare', column: 'n', operator: '=', value }))
-    const { statement } = createSqlStatements(manners).find(shape, { kind: 'or', filters }, { order: 'up', limit: 1 })
+    const { statement } = createSqlStatements(dialect).find(shape, { kind: 'or', filters }, { order: 'up', limit: 1 })
     let depth = 0
     let deepest = 0
     for (const sign of statement.text) {
@@ -114,8 +114,8 @@ describe('shared statements', () => {
   })
 
   it('forget the oldest shapes when callers bring ever new ones', () => {
-    const statements = createSqlStatements(manners)
-    const nth = (n: number) => statements.once(`n${n}`, () => ({ compile: () => sql`select 1`.compile(manners.compiler) }))
+    const statements = createSqlStatements(dialect)
+    const nth = (n: number) => statements.once(`n${n}`, () => ({ compile: () => sql`select 1`.compile(dialect.compiler) }))
     const first = nth(0)
     let last = first
     for (let n = 1; n < 1500; n++) last = nth(n)
@@ -124,17 +124,17 @@ describe('shared statements', () => {
   })
 
   it('refuse tables, columns and measures that do not exist', () => {
-    const statements = createSqlStatements(manners)
+    const statements = createSqlStatements(dialect)
     const page = { order: 'up', limit: 1 } as const
-    expect(() => createTableShapes().of('nowhere')).toThrow(/nowhere was not prepared/)
+    expect(() => createTableShapes().of('nowhere')).toThrow(/"nowhere" was not prepared/)
     for (const filter of [
       { kind: 'isNull', column: 'no' },
       { kind: 'compare', column: 'no', operator: '=', value: 1 },
       { kind: 'in', column: 'no', values: [] },
     ] as const) {
-      expect(() => statements.find(shape, filter, page)).toThrow(/no column no/)
+      expect(() => statements.find(shape, filter, page)).toThrow(/no column "no"/)
     }
-    expect(() => statements.update(shape, ['no'])).toThrow(/no column no/)
+    expect(() => statements.update(shape, ['no'])).toThrow(/no column "no"/)
     expect(() => statements.measure(shape, { kind: 'every' }, [{ kind: 'sum', column: 'a.b' }])).toThrow(/sum/)
     expect(() => statements.measure(shape, { kind: 'every' }, [{ kind: 'min' }])).toThrow(/min/)
   })

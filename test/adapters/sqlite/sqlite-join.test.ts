@@ -98,7 +98,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('is undone with the host', async () => {
+    it('rolls back with the host', async () => {
       await joined(async (storage, host) => {
         const undo = new Error('undo')
         const ending = host.transaction(async (transaction) => {
@@ -176,7 +176,7 @@ for (const createHost of [driverHost, kyselyHost]) {
 }
 
 describe('what cannot be joined', () => {
-  it('is refused with a sentence that says what can', async () => {
+  it('rejects with an error that names what can be joined', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     const idle = new Database(filename)
@@ -201,7 +201,7 @@ describe('what cannot be joined', () => {
     const inner = storage.joinTransaction(host)
     await inner.insert('notes', [{ id: 1 }])
     host.exec('rollback')
-    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toThrow(/ended/)
+    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toThrow(/SQLite rolled back the transaction/)
     expect(await storage.find('notes', EVERY, ALL)).toEqual([])
     host.close()
     await storage.close()

@@ -64,7 +64,7 @@ describe('a lock held by a foreign connection', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('a disk without room', () => {
-  it('fails writers as unavailable, keeps what was acknowledged, and goes on reading', async () => {
+  it('rejects writers with unavailable, keeps what was acknowledged, and still reads', async () => {
     const filename = nextFile()
     const limited = `ulimit -f 4000; exec "${process.execPath}" "${script('filling-process.ts')}" "${filename}"`
     const { stdout } = await run('/bin/sh', ['-c', limited])

@@ -1,4 +1,4 @@
-/** What the SQLite storage promises beyond the exam: shared commits, durability, ids that never repeat, clear ends. */
+/** What the SQLite storage promises beyond the conformance suite: shared commits, durability, ids that never repeat, clear ends. */
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
@@ -40,7 +40,7 @@ async function labels(storage: Storage): Promise<unknown[]> {
 }
 
 describe('group commit', () => {
-  it('undoes the transactions that fail and keeps the others that share their commit', async () => {
+  it('rolls back the transactions that fail and stores the others that share their commit', async () => {
     await withStorage(async (storage) => {
       const own = new Error('mine')
       const writers = Array.from({ length: 40 }, (_, n) =>
@@ -60,7 +60,7 @@ describe('group commit', () => {
     })
   })
 
-  it('shows nothing of a group to others before all of it is committed, and acknowledges nobody before', async () => {
+  it('hides a group from readers, and acknowledges none of it, until all of it is committed', async () => {
     await withStorage(async (storage, filename) => {
       const counter = commitCounter(filename)
       let acknowledged = 0
@@ -118,9 +118,9 @@ describe('durability', () => {
     database.writer.exec('create table t (x); insert into t values (1)')
     expect(database.writer.pragma('synchronous', { simple: true })).toBe(2)
     expect(database.writer.pragma('journal_mode', { simple: true })).toBe('wal')
-    expect(() => database.assertDurable()).not.toThrow()
+    expect(() => database.assertDurable('failed_precondition')).not.toThrow()
     database.writer.pragma('synchronous = normal')
-    expect(() => database.assertDurable()).toThrow(/synchronous = full/)
+    expect(() => database.assertDurable('failed_precondition')).toThrow(/synchronous = full/)
     database.close()
     const relaxed = openDatabase(nextFile(), 'normal')
     expect(relaxed.writer.pragma('synchronous', { simple: true })).toBe(1)
@@ -149,7 +149,7 @@ describe('durability', () => {
     }
   })
 
-  it('says so when the folder does not exist or the file is no database', async () => {
+  it('rejects a folder that does not exist and a file that is not a database', async () => {
     expect(() => sqliteStorage({ filename: `${nextFile()}/missing/vault.db` })).toThrow(
       expect.objectContaining({ code: 'unavailable' }),
     )
@@ -158,7 +158,7 @@ describe('durability', () => {
 })
 
 describe('reserved ids', () => {
-  it('are not given twice when the transaction or savepoint that took them is undone', async () => {
+  it('are not given twice when the transaction or savepoint that took them rolls back', async () => {
     await withStorage(async (storage) => {
       const given: number[] = []
       const take = async (inner: Storage, count: number) => {
@@ -176,7 +176,7 @@ describe('reserved ids', () => {
     })
   })
 
-  it('taken in an undone savepoint do not leave its block to a second handle as well', async () => {
+  it('taken in a rolled-back savepoint do not leave their block to a second handle as well', async () => {
     await withStorage(async (storage, filename) => {
       const other = sqliteStorage({ filename })
       await other.prepare([NOTES])
@@ -208,7 +208,7 @@ describe('reserved ids', () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [{ id: 2 ** 48 - 3 }])
       expect(await storage.reserveIds('notes', 2)).toEqual([2 ** 48 - 2, 2 ** 48 - 1])
-      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'limit_exceeded', grpcCode: 8 })
+      await expect(storage.reserveIds('notes', 1)).rejects.toMatchObject({ code: 'storage_full', grpcCode: 8 })
     })
   })
 })
@@ -226,13 +226,15 @@ describe('the storage inside a transaction', () => {
     })
   })
 
-  it('lets the outer one read what was committed and refuses its writes instead of waiting for ever', async () => {
+  it('lets the outer one read what is committed and rejects its writes, which would deadlock', async () => {
     await withStorage(async (storage) => {
       await storage.transaction(async (inner) => {
         await inner.insert('notes', [{ id: 1, label: 'inner' }])
         expect(await storage.get('notes', [1])).toEqual([undefined])
         await expect(storage.insert('notes', [{ id: 2 }])).rejects.toMatchObject({ code: 'internal' })
-        await expect(storage.transaction(async () => undefined)).rejects.toThrow(/Inside a transaction/)
+        await expect(storage.transaction(async () => undefined)).rejects.toThrow(
+          /The outer storage was called inside a transaction/,
+        )
       })
       await storage.insert('notes', [{ id: 2, label: 'after' }])
       expect(await labels(storage)).toEqual(['inner', 'after'])
@@ -260,17 +262,17 @@ describe('the storage inside a transaction', () => {
     })
   })
 
-  it('refuses the storage around a nested transaction inside that one', async () => {
+  it('rejects calls of the outer storage inside a nested transaction', async () => {
     await withStorage(async (storage) => {
       await storage.transaction(async (inner) => {
         await inner.transaction(async () => {
-          await expect(inner.insert('notes', [{ id: 1 }])).rejects.toThrow(/nested transaction/)
+          await expect(inner.insert('notes', [{ id: 1 }])).rejects.toThrow(/The outer storage was called inside a transaction/)
         })
       })
     })
   })
 
-  it('keeps the calls nobody awaited, and undoes a nested transaction that still waits for something else', async () => {
+  it('keeps calls that are not awaited, and rolls back a nested transaction that still waits for something else', async () => {
     await withStorage(async (storage) => {
       let wake = (): void => {}
       const asleep = new Promise<void>((resolve) => {

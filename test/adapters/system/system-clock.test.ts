@@ -9,7 +9,7 @@ test('it tells nanoseconds since 1970, close to the wall clock', () => {
   expect(told >= before && told <= after).toBe(true)
 })
 
-test('no moment is told twice, however fast it is asked', () => {
+test('no moment is returned twice, however fast it is read', () => {
   let last = systemClock.now()
   for (let i = 0; i < 20_000; i++) {
     const told = systemClock.now()

@@ -12,7 +12,7 @@ test('no 16 bytes ever come twice, across several fills of the pool', () => {
   expect(seen.size).toBe(5000)
 })
 
-test('each answer is the caller’s own: its buffer holds nothing else, and writing into it changes no other', () => {
+test('each result has a buffer of its own, and writing into it changes no other', () => {
   const first = systemEntropy.bytes(32)
   expect(first.buffer.byteLength).toBe(32)
   const second = systemEntropy.bytes(32)

@@ -44,7 +44,12 @@ export const REGISTRY = 'src/core/operations/operations.ts'
 export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 
 /** Adapters that an adapter may import. */
-export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = { sqlite: ['sql'], postgres: ['sql'] }
+export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
+  memory: ['errors'],
+  sql: ['errors'],
+  sqlite: ['sql', 'errors'],
+  postgres: ['sql', 'errors'],
+}
 
 /** The one file that connects the default keys and system ports to core, and what it may import. */
 export const COMPOSITION_ROOT = 'src/create-vault.ts'
@@ -64,8 +69,8 @@ const MACHINE = ['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:
 /** Packages that each folder may import. The longest matching folder applies; a folder without an entry may import none. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core': ['re2js', 'uuid', 'zod'],
-  'src/adapters/sql': ['kysely'],
-  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:async_hooks', 'node:fs', 'node:timers/promises'],
+  'src/adapters/sql': ['kysely', 'node:async_hooks'],
+  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:timers/promises'],
   'src/adapters/postgres': ['kysely', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,

@@ -1,0 +1,54 @@
+/** Compiles the WebAssembly module of the keys adapter from its AssemblyScript source into `wasm-bytes.ts`. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
+import asc from 'assemblyscript/asc'
+
+const SOURCE = new URL('../src/adapters/keys/wasm/', import.meta.url)
+const TARGET = new URL('../src/adapters/keys/wasm-bytes.ts', import.meta.url)
+/** Pages of 64 KiB the module's memory has, all of its life. `src/adapters/keys/wasm.ts` divides it. */
+const PAGES = 40
+
+/** The compiled module. Sources end in `.as`, so that no tool takes them for TypeScript; the compiler asks for `.ts`. */
+export async function buildWasm(): Promise<Uint8Array> {
+  const written: Uint8Array[] = []
+  const flags = [
+    'wasm.ts',
+    '--outFile',
+    'wasm.wasm',
+    '-O3',
+    '--noAssert',
+    '--runtime',
+    'stub',
+    '--use',
+    'abort=',
+    '--enable',
+    'simd',
+  ]
+  const result = await asc.main([...flags, '--initialMemory', `${PAGES}`, '--maximumMemory', `${PAGES}`], {
+    readFile: readSource,
+    writeFile: (_name: string, contents: unknown) => {
+      if (contents instanceof Uint8Array) written.push(contents)
+    },
+  })
+  const [bytes] = written
+  if (result.error !== null) throw new Error(`The module does not compile: ${result.stderr.toString()}`)
+  if (bytes === undefined) throw new Error('The compiler wrote no module')
+  return bytes
+}
+
+async function readSource(name: string): Promise<string | null> {
+  if (!name.endsWith('.ts') || name.includes('/')) return null
+  return readFile(new URL(name.replace(/\.ts$/, '.as'), SOURCE), 'utf8')
+}
+
+/** The TypeScript file that carries the module: one string, so that it travels in any bundle and needs no file at run time. */
+export function renderWasmFile(bytes: Uint8Array): string {
+  const lines = ['/** The compiled module, made by scripts/build-wasm.ts from wasm/*.as; not edited by hand. */']
+  return `${lines.join('\n')}\nexport const wasmBytes =\n  '${Buffer.from(bytes).toString('base64')}'\n`
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const bytes = await buildWasm()
+  await writeFile(TARGET, renderWasmFile(bytes))
+  console.log(`wasm: ${bytes.length} bytes`)
+}

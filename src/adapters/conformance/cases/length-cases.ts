@@ -1,0 +1,125 @@
+/** Clause V: lists of any length, from empty to far beyond the limits of one statement. */
+
+import type { Filter, PhysicalTable } from '../../../core/ports/storage.ts'
+import { assert, assertEqual } from '../assert.ts'
+import { ALL, among, and, EVERY, equal, idsFound, KEYED, not, numbers, or, rowOf, rowsWithIds, THINGS } from '../sample.ts'
+import { type StorageCase, storageCase } from '../storage-case.ts'
+
+const WIDE: PhysicalTable = {
+  name: 'wide',
+  columns: numbers(1, 100).map((each) => ({ name: `c${each}`, type: 'integer' })),
+  indexes: [],
+}
+
+const COUNT = [{ kind: 'count' }] as const
+
+export const lengthCases: readonly StorageCase[] = [
+  storageCase('V1 empty lists return empty lists', [THINGS], async ({ storage }) => {
+    await storage.insert('things', [])
+    assertEqual(await storage.get('things', []), [])
+    assertEqual(await storage.update('things', []), [])
+    assertEqual(await storage.delete('things', { ids: [] }), [])
+    assertEqual(await storage.reserveIds('things', 0), [])
+    assertEqual(await storage.measure('things', EVERY, []), [])
+    assertEqual(await idsFound(storage, 'things', EVERY), [])
+    await storage.prepare([])
+  }),
+  storageCase('V2 20,000 rows are inserted in one call and read in one', [THINGS], async ({ storage }) => {
+    const ids = numbers(1, 20_000)
+    await storage.insert(
+      'things',
+      ids.map((id) => ({ id, n: id * 2, t: `row ${id}`, b: new Uint8Array([id & 0xff]) })),
+    )
+    assertEqual(await storage.measure('things', EVERY, [...COUNT, { kind: 'sum', column: 'n' }]), [20_000, 400_020_000])
+    const rows = await storage.find('things', EVERY, ALL)
+    assert(
+      rows.every((row, at) => row.id === at + 1 && row.n === row.id * 2 && row.t === `row ${row.id}`),
+      'every row should be as inserted',
+    )
+  }),
+  storageCase('V3 70,000 ids are got in one call, in order, present or not', [THINGS], async ({ storage }) => {
+    await storage.insert('things', rowsWithIds(numbers(1, 100).map((each) => each * 700)))
+    const asked = numbers(1, 70_000).toReversed()
+    const rows = await storage.get('things', asked)
+    assertEqual(rows.length, 70_000)
+    assert(
+      rows.every((row, at) => row?.id === ((asked[at] ?? 0) % 700 === 0 ? asked[at] : undefined)),
+      'every answer should stand where its id was asked',
+    )
+  }),
+  storageCase('V4 20,000 patches are applied in one call', [THINGS], async ({ storage }) => {
+    const ids = numbers(1, 20_000)
+    await storage.insert('things', rowsWithIds(ids))
+    const answers = await storage.update(
+      'things',
+      ids.map((id) => ({ id, version: id % 100 === 0 ? 7 : 1, set: { n: id, t: `t${id}` } })),
+    )
+    assert(
+      answers.length === 20_000 && answers.every((applied, at) => applied === ((at + 1) % 100 !== 0)),
+      'each patch of the standing version should apply, and no other',
+    )
+    assertEqual(await storage.measure('things', EVERY, [{ kind: 'count', column: 'n' }]), [19_800])
+    const { n, t } = await rowOf(storage, 'things', 19_999)
+    assertEqual([n, t], [19_999, 't19999'])
+  }),
+  storageCase('V5 20,000 ids are deleted in one call', [THINGS], async ({ storage }) => {
+    await storage.insert('things', rowsWithIds(numbers(1, 20_005)))
+    const gone = await storage.delete('things', { ids: numbers(6, 30_000).toReversed() })
+    assert(gone.length === 20_000 && gone.every((id, at) => id === at + 6), 'the ids that went should come rising')
+    assertEqual(await idsFound(storage, 'things', EVERY), numbers(1, 5))
+  }),
+  storageCase('V6 20,000 rows are deleted by one filter', [THINGS], async ({ storage }) => {
+    await storage.insert('things', rowsWithIds(numbers(1, 20_000)))
+    assertEqual((await storage.delete('things', { filter: EVERY })).length, 20_000)
+    assertEqual(await storage.measure('things', EVERY, COUNT), [0])
+  }),
+  storageCase('V7 100,000 ids are reserved in one call, rising', [THINGS], async ({ storage }) => {
+    const ids = await storage.reserveIds('things', 100_000)
+    assertEqual(ids.length, 100_000)
+    assert(
+      ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? 0)),
+      'ids should rise',
+    )
+  }),
+  storageCase('V8 in takes no, one and 5,000 values of every type, indexed or not', [KEYED], async ({ storage }) => {
+    const digest = (id: number) => new Uint8Array([id >> 8, id & 0xff])
+    await storage.insert(
+      'keyed',
+      numbers(1, 300).map((id) => ({ id, number: id, email: `${id}@x`, digest: digest(id), colour: `c${id}`, nick: `${id}` })),
+    )
+    const expected = numbers(1, 150).map((each) => each * 2)
+    const wanted = numbers(1, 5000).map((each) => each * 2)
+    assertEqual(await idsFound(storage, 'keyed', among('number', wanted)), expected, 'integers')
+    assertEqual(await idsFound(storage, 'keyed', among('id', wanted)), expected, 'ids')
+    assertEqual(await idsFound(storage, 'keyed', among('digest', wanted.map(digest))), expected, 'bytes') // biome-ignore format: one line
+    for (const [column, text] of [
+      ['email', (each: number) => `${each}@x`],
+      ['colour', (each: number) => `c${each}`],
+      ['nick', String],
+    ] as const) {
+      assertEqual(await idsFound(storage, 'keyed', among(column, wanted.map(text))), expected, column)
+      assertEqual(await idsFound(storage, 'keyed', among(column, [text(8)])), [8], column)
+      assertEqual(await idsFound(storage, 'keyed', among(column, [])), [], column)
+    }
+  }),
+  storageCase('V9 2,000 rows of 100 columns are inserted in one call', [WIDE], async ({ storage }) => {
+    await storage.insert(
+      'wide',
+      numbers(1, 2000).map((id) => ({ id, ...Object.fromEntries(WIDE.columns.map(({ name }, at) => [name, id + at])) })),
+    )
+    const sums = await storage.measure('wide', EVERY, [...COUNT, { kind: 'max', column: 'c1' }, { kind: 'min', column: 'c100' }])
+    assertEqual(sums, [2000, 2000, 100])
+  }),
+  storageCase('V10 filters may have hundreds of parts and many levels', [THINGS], async ({ storage }) => {
+    await storage.insert(
+      'things',
+      numbers(1, 400).map((id) => ({ id, n: id })),
+    )
+    const parts = numbers(1, 300).map((each) => equal('n', each))
+    assertEqual((await idsFound(storage, 'things', or(...parts))).length, 300)
+    assertEqual((await idsFound(storage, 'things', and(...parts.map(not)))).length, 100)
+    let deep: Filter = equal('n', 5)
+    for (let level = 0; level < 50; level++) deep = not(and(deep, EVERY))
+    assertEqual(await idsFound(storage, 'things', deep), [5])
+  }),
+]

@@ -1,0 +1,407 @@
+/** Clause T: a transaction is stored whole or not at all, nests, and hides what is not committed. */
+
+import { isVaultError } from '../../../core/errors.ts'
+import type { Storage } from '../../../core/ports/storage.ts'
+import { assert, assertEqual, assertRejects, rejectionOf } from '../assert.ts'
+import { ALL, above, EVERY, equal, idsFound, KEYED, numbers, rowOf, rowsWithIds, THINGS } from '../sample.ts'
+import { type StorageCase, storageCase } from '../storage-case.ts'
+
+/** Runs work in a transaction that then throws, and asserts that the thrown object is rethrown. */
+async function rolledBack(storage: Storage, work: (storage: Storage) => Promise<void>): Promise<void> {
+  const reason = new Error('rolled back on purpose')
+  const rejection = await rejectionOf(
+    storage.transaction(async (inner) => {
+      await work(inner)
+      throw reason
+    }),
+    'the transaction',
+  )
+  assert(rejection === reason, 'what work threw should come out as the very same object')
+}
+
+const COUNT = [{ kind: 'count' }] as const
+
+/** One row changed, one deleted, one added: what a rollback must restore. */
+async function changeEverything(storage: Storage): Promise<void> {
+  await storage.update('keyed', [{ id: 1, version: 1, set: { email: 'changed@x' } }])
+  await storage.delete('keyed', { ids: [2] })
+  await storage.insert('keyed', [{ id: 3, email: 'b@x' }])
+}
+
+const committing: readonly StorageCase[] = [
+  storageCase(
+    'T1 a transaction returns the result of work, and its changes are stored',
+    [THINGS],
+    async ({ storage, another }) => {
+      const answer = { some: 'object' }
+      const given = await storage.transaction(async (inner) => {
+        await inner.insert('things', [{ id: 1, n: 5 }])
+        await inner.update('things', [{ id: 1, version: 1, set: { n: 6 } }])
+        return answer
+      })
+      assert(given === answer, 'the very object work returned should come out')
+      assertEqual((await rowOf(await another(), 'things', 1)).n, 6)
+    },
+  ),
+  storageCase('T2 a throw rolls back inserts, updates and deletes', [KEYED], async ({ storage }) => {
+    await storage.insert('keyed', [
+      { id: 1, email: 'a@x', colour: 'red' },
+      { id: 2, email: 'b@x', colour: 'red' },
+    ])
+    const before = await storage.find('keyed', EVERY, ALL)
+    await rolledBack(storage, changeEverything)
+    assertEqual(await storage.find('keyed', EVERY, ALL), before)
+    assertEqual(await idsFound(storage, 'keyed', equal('colour', 'red')), [1, 2])
+    assertEqual(await idsFound(storage, 'keyed', equal('email', 'changed@x')), [])
+    await assertRejects(storage.insert('keyed', [{ id: 4, email: 'b@x' }]), 'conflict')
+  }),
+  storageCase('T3 a thrown value is rethrown as it is, even if it is not an Error', [THINGS], async ({ storage }) => {
+    const thrown = Object.freeze({ odd: true })
+    const rejection = await rejectionOf(
+      storage.transaction(async () => {
+        throw thrown
+      }),
+    )
+    assert(rejection === thrown, 'the very object should come out')
+  }),
+  storageCase('T4 inside, all reads see what the transaction did', [THINGS], async ({ storage }) => {
+    await storage.insert('things', rowsWithIds([1, 2]))
+    await storage.transaction(async (inner) => {
+      await inner.insert('things', [{ id: 3, n: 9 }])
+      await inner.update('things', [{ id: 1, version: 1, set: { n: 9 } }])
+      await inner.delete('things', { ids: [2] })
+      assertEqual((await inner.get('things', [1, 2, 3])).map((row) => row?.n), [9, undefined, 9]) // biome-ignore format: one line
+      assertEqual(await idsFound(inner, 'things', equal('n', 9)), [1, 3])
+      assertEqual(await inner.measure('things', EVERY, COUNT), [2])
+      assertEqual(await inner.delete('things', { filter: equal('n', 9) }), [1, 3])
+    })
+    assertEqual(await idsFound(storage, 'things', EVERY), [])
+  }),
+  storageCase('T5 a conflict inside rolls back the whole transaction', [KEYED], async ({ storage }) => {
+    await storage.insert('keyed', [{ id: 1, email: 'a@x' }])
+    const transaction = storage.transaction(async (inner) => {
+      await inner.insert('keyed', [{ id: 2, email: 'b@x' }])
+      await inner.insert('keyed', [{ id: 3, email: 'a@x' }])
+    })
+    const error = await assertRejects(transaction, 'conflict')
+    assertEqual(error.details[0]?.columns, ['email'])
+    assertEqual(await idsFound(storage, 'keyed', EVERY), [1])
+  }),
+  storageCase('T6 after a transaction that failed the next ones work', [KEYED], async ({ storage }) => {
+    for (const id of numbers(1, 10)) {
+      await rolledBack(storage, (inner) => inner.insert('keyed', [{ id, number: id }]))
+      await storage.transaction((inner) => inner.insert('keyed', [{ id, number: id }]))
+    }
+    assertEqual(await idsFound(storage, 'keyed', above('number', 0)), numbers(1, 10))
+  }),
+  storageCase('T7 ids reserved in a rolled-back transaction cause no conflict later', [THINGS], async ({ storage }) => {
+    await rolledBack(storage, async (inner) => {
+      await inner.insert('things', rowsWithIds(await inner.reserveIds('things', 3)))
+    })
+    for (let round = 0; round < 3; round++) await storage.insert('things', rowsWithIds(await storage.reserveIds('things', 3)))
+    assertEqual(await storage.measure('things', EVERY, COUNT), [9])
+  }),
+]
+
+const nesting: readonly StorageCase[] = [
+  storageCase('T8 a nested transaction that succeeds is stored with the outer one', [THINGS], async ({ storage }) => {
+    const answer = await storage.transaction(async (outer) => {
+      await outer.insert('things', [{ id: 1 }])
+      const given = await outer.transaction(async (inner) => {
+        await inner.insert('things', [{ id: 2 }])
+        return idsFound(inner, 'things', EVERY)
+      })
+      await outer.insert('things', [{ id: 3 }])
+      return given
+    })
+    assertEqual(answer, [1, 2])
+    assertEqual(await idsFound(storage, 'things', EVERY), [1, 2, 3])
+  }),
+  storageCase('T9 a nested throw rolls back the nested work only', [THINGS], async ({ storage }) => {
+    await storage.insert('things', [{ id: 9, n: 0 }])
+    await storage.transaction(async (outer) => {
+      await outer.update('things', [{ id: 9, version: 1, set: { n: 1 } }])
+      await rolledBack(outer, async (inner) => {
+        await inner.update('things', [{ id: 9, version: 2, set: { n: 2 } }])
+        await inner.insert('things', [{ id: 1 }])
+      })
+      assertEqual((await rowOf(outer, 'things', 9)).n, 1)
+      await outer.insert('things', [{ id: 2 }])
+    })
+    assertEqual(await idsFound(storage, 'things', EVERY), [2, 9])
+    const row = await rowOf(storage, 'things', 9)
+    assertEqual([row.version, row.n], [2, 1])
+  }),
+  storageCase('T10 an outer throw rolls back nested work that succeeded', [THINGS], async ({ storage }) => {
+    await rolledBack(storage, (outer) => outer.transaction((inner) => inner.insert('things', [{ id: 1 }])))
+    assertEqual(await idsFound(storage, 'things', EVERY), [])
+  }),
+  storageCase('T11 transactions nest three deep', [THINGS], async ({ storage }) => {
+    await storage.transaction(async (one) => {
+      await one.insert('things', [{ id: 1 }])
+      await rolledBack(one, async (two) => {
+        await two.insert('things', [{ id: 2 }])
+        await two.transaction((three) => three.insert('things', [{ id: 3 }]))
+      })
+      await one.transaction(async (two) => {
+        await two.insert('things', [{ id: 4 }])
+        await rolledBack(two, (three) => three.insert('things', [{ id: 5 }]))
+      })
+    })
+    assertEqual(await idsFound(storage, 'things', EVERY), [1, 4])
+  }),
+  storageCase('T12 a conflict caught outside its nested transaction leaves the outer one alive', [KEYED], async ({ storage }) => {
+    await storage.transaction(async (outer) => {
+      await outer.insert('keyed', [{ id: 1, email: 'a@x' }])
+      const nested = outer.transaction((inner) => inner.insert('keyed', [{ id: 2, email: 'a@x' }]))
+      await assertRejects(nested, 'conflict')
+      await outer.insert('keyed', [{ id: 3, email: 'c@x' }])
+    })
+    assertEqual(await idsFound(storage, 'keyed', EVERY), [1, 3])
+  }),
+]
+
+/** Asserts that every method of a storage whose transaction has ended rejects. */
+async function assertEnded(ended: Storage | undefined): Promise<void> {
+  assert(ended !== undefined, 'work should have been called')
+  await assertRejects(ended.get('things', [1]), 'internal', 'get after the end')
+  await assertRejects(ended.find('things', EVERY, ALL), 'internal', 'find after the end')
+  await assertRejects(ended.measure('things', EVERY, COUNT), 'internal', 'measure after the end')
+  await assertRejects(ended.insert('things', [{ id: 99 }]), 'internal', 'insert after the end')
+  await assertRejects(ended.update('things', [{ id: 1, version: 1, set: {} }]), 'internal', 'update after the end')
+  await assertRejects(ended.delete('things', { ids: [1] }), 'internal', 'delete after the end')
+  await assertRejects(ended.reserveIds('things', 1), 'internal', 'reserveIds after the end')
+  await assertRejects(
+    ended.transaction(async () => {}),
+    'internal',
+    'transaction after the end',
+  )
+}
+
+const ending: readonly StorageCase[] = [
+  storageCase('T13 the storage of a committed transaction refuses every call', [THINGS], async ({ storage }) => {
+    let kept: Storage | undefined
+    await storage.transaction(async (inner) => {
+      kept = inner
+      await inner.insert('things', [{ id: 1 }])
+    })
+    await assertEnded(kept)
+    assertEqual(await idsFound(storage, 'things', EVERY), [1])
+  }),
+  storageCase('T14 the storage of a rolled-back transaction refuses every call', [THINGS], async ({ storage }) => {
+    let kept: Storage | undefined
+    await rolledBack(storage, async (inner) => {
+      kept = inner
+    })
+    await assertEnded(kept)
+    assertEqual(await idsFound(storage, 'things', EVERY), [])
+  }),
+  storageCase(
+    'T15 the storage of an ended nested transaction refuses while the outer one goes on',
+    [THINGS],
+    async ({ storage }) => {
+      await storage.transaction(async (outer) => {
+        let kept: Storage | undefined
+        await outer.transaction(async (inner) => {
+          kept = inner
+        })
+        await assertEnded(kept)
+        await outer.insert('things', [{ id: 1 }])
+      })
+      assertEqual(await idsFound(storage, 'things', EVERY), [1])
+    },
+  ),
+]
+
+/** A nested transaction that is not awaited, and that continues until one of its calls is refused. */
+interface Straggler {
+  readonly storage: Storage
+  /** Rows whose insert resolved. */
+  readonly written: readonly number[]
+  /** The error of its refused call; rejects where no call was refused. */
+  readonly refusal: Promise<unknown>
+  /** How the nested transaction ended. */
+  readonly outcome: Promise<'kept' | 'rolled back'>
+}
+
+const MAX_STEPS = 500
+
+/** Starts a straggler that writes rows from `first` on, half of them one level deeper, and resolves when the first is written. */
+async function startStraggler(outer: Storage, first: number): Promise<Straggler> {
+  const written: number[] = []
+  let start: (begun: Pick<Straggler, 'storage' | 'refusal'>) => void = () => {}
+  const begun = new Promise<Pick<Straggler, 'storage' | 'refusal'>>((resolve) => {
+    start = resolve
+  })
+  const nested = outer.transaction(async (inner) => {
+    const refusal = rejectionOf(writeOn(inner, first, written), 'a call after the end of the transaction around it')
+    refusal.catch(() => {})
+    start({ storage: inner, refusal })
+    await refusal
+  })
+  const outcome = nested.then(
+    () => 'kept' as const,
+    () => 'rolled back' as const,
+  )
+  return { ...(await begun), written, outcome }
+}
+
+async function writeOn(storage: Storage, first: number, written: number[]): Promise<void> {
+  for (const id of numbers(first, MAX_STEPS)) {
+    if (id % 2 === 0) await storage.insert('things', [{ id }])
+    else await storage.transaction((storage) => storage.insert('things', [{ id }]))
+    written.push(id)
+    await breath()
+  }
+}
+
+/** Waits one turn of the event loop, so that other work runs beside a synchronous storage. */
+async function breath(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Waits until a straggler's first rows are written, as far as its transaction can tell. */
+async function somethingWritten({ written }: Straggler): Promise<void> {
+  while (written.length < 3) await breath()
+}
+
+async function assertRefused({ storage, refusal }: Straggler): Promise<void> {
+  assert(
+    isVaultError(await refusal, 'internal'),
+    'a call after the end of the transaction around it should be refused with internal',
+  )
+  await assertEnded(storage)
+}
+
+const straggling: readonly StorageCase[] = [
+  storageCase(
+    'T20 a nested transaction still running when its parent rolls back leaves nothing, and is refused from then on',
+    [THINGS],
+    async ({ storage, another }) => {
+      const stragglers: Straggler[] = []
+      await rolledBack(storage, async (outer) => {
+        const straggler = await startStraggler(outer, 1)
+        stragglers.push(straggler)
+        await somethingWritten(straggler)
+      })
+      for (const straggler of stragglers) {
+        await assertRefused(straggler)
+        assertEqual(await straggler.outcome, 'rolled back')
+      }
+      assertEqual(stragglers.length, 1)
+      assertEqual(await idsFound(await another(), 'things', EVERY), [])
+    },
+  ),
+  storageCase(
+    'T21 a nested transaction still running when its parent commits is stored whole or not at all, and is refused from then on',
+    [THINGS],
+    async ({ storage, another }) => {
+      const straggler = await storage.transaction(async (outer) => {
+        await outer.insert('things', [{ id: 1 }])
+        const straggler = await startStraggler(outer, 2)
+        await somethingWritten(straggler)
+        return straggler
+      })
+      await assertRefused(straggler)
+      const kept = (await straggler.outcome) === 'kept' ? straggler.written : []
+      assertEqual(await idsFound(await another(), 'things', EVERY), [1, ...kept])
+    },
+  ),
+  storageCase(
+    'T22 a transaction with a nested one that is not awaited does not affect concurrent ones',
+    [THINGS],
+    async ({ storage }) => {
+      const pair = async (inner: Storage, id: number) => {
+        await inner.insert('things', [{ id }])
+        await inner.transaction((inner) => inner.insert('things', [{ id: 100 + id }]))
+      }
+      const forgetful = (id: number) =>
+        rolledBack(storage, async (outer) => {
+          await Promise.allSettled([outer.get('things', [id]), startStraggler(outer, MAX_STEPS * id)])
+        })
+      await Promise.all(
+        numbers(1, 32).map((id) => (id % 2 === 0 ? forgetful(id) : storage.transaction((inner) => pair(inner, id)))),
+      )
+      const odd = numbers(1, 32).filter((id) => id % 2 === 1)
+      assertEqual(await idsFound(storage, 'things', EVERY), [...odd, ...odd.map((id) => 100 + id)])
+    },
+  ),
+]
+
+const isolation: readonly StorageCase[] = [
+  storageCase('T16 no reader outside sees what a transaction then rolls back', [KEYED], async ({ storage, another }) => {
+    await storage.insert('keyed', [
+      { id: 1, email: 'a@x', number: 1 },
+      { id: 2, email: 'b@x', number: 2 },
+    ])
+    const before = await storage.find('keyed', EVERY, ALL)
+    const outside = [storage, await another()]
+    // The readers start inside and are awaited after the end: an engine may return the committed state or make them wait.
+    const readings: Promise<unknown>[] = []
+    await rolledBack(storage, async (inner) => {
+      await changeEverything(inner)
+      for (const reader of outside) {
+        readings.push(reader.find('keyed', EVERY, ALL).then((rows) => assertEqual(rows, before, 'find')))
+        readings.push(reader.get('keyed', [1, 2, 3]).then((rows) => assertEqual(rows, [...before, undefined], 'get')))
+        readings.push(idsFound(reader, 'keyed', equal('email', 'b@x')).then((ids) => assertEqual(ids, [2], 'find by index')))
+        readings.push(idsFound(reader, 'keyed', equal('email', 'changed@x')).then((ids) => assertEqual(ids, [], 'find changed')))
+        readings.push(reader.measure('keyed', EVERY, COUNT).then((cells) => assertEqual(cells, [2], 'measure')))
+      }
+      for (let pause = 0; pause < 5; pause++) await inner.get('keyed', [1])
+    })
+    await Promise.all(readings)
+  }),
+  storageCase('T17 outside, a committed transaction is seen whole', [THINGS], async ({ storage, another }) => {
+    const reader = await another()
+    const writing = storage.transaction(async (inner) => {
+      for (const id of numbers(1, 10)) await inner.insert('things', [{ id }])
+    })
+    const counts = await Promise.all(numbers(0, 20).map(() => reader.measure('things', EVERY, COUNT)))
+    await writing
+    assert(
+      counts.every(([count]) => count === 0 || count === 10),
+      'a reader should see none of the rows or all',
+    )
+    assertEqual(await reader.measure('things', EVERY, COUNT), [10])
+  }),
+  storageCase(
+    'T18 of 64 concurrent transactions that read and increment one counter, none is lost',
+    [THINGS],
+    async ({ storage, another }) => {
+      await storage.insert('things', [{ id: 1, n: 0 }])
+      const handles = [storage, await another()]
+      await Promise.all(numbers(0, 64).map((each) => raise(handles[each % 2] ?? storage)))
+      const row = await rowOf(storage, 'things', 1)
+      assertEqual([row.version, row.n], [65, 64])
+    },
+  ),
+  storageCase('T19 of 64 transactions at once those that throw leave nothing', [THINGS], async ({ storage }) => {
+    const insertPair = async (inner: Storage, id: number) => {
+      await inner.insert('things', [{ id }])
+      await inner.insert('things', [{ id: 1000 + id }])
+    }
+    await Promise.all(
+      numbers(1, 64).map((id) =>
+        id % 2 === 0
+          ? storage.transaction((inner) => insertPair(inner, id))
+          : rolledBack(storage, (inner) => insertPair(inner, id)),
+      ),
+    )
+    const even = numbers(1, 64).filter((id) => id % 2 === 0)
+    assertEqual(await idsFound(storage, 'things', EVERY), [...even, ...even.map((id) => 1000 + id)])
+  }),
+]
+
+/** Increments the counter in a transaction of its own, and retries where another transaction was first. */
+async function raise(storage: Storage): Promise<void> {
+  for (;;) {
+    const done = await storage.transaction(async (inner) => {
+      const { version, n } = await rowOf(inner, 'things', 1)
+      const [applied] = await inner.update('things', [{ id: 1, version, set: { n: Number(n) + 1 } }])
+      return applied
+    })
+    if (done === true) return
+  }
+}
+
+export const transactionCases: readonly StorageCase[] = [...committing, ...nesting, ...ending, ...isolation, ...straggling]

@@ -1,0 +1,33 @@
+/** The conformance suite: every clause of the storage port as a list of named cases. */
+
+import { absenceCases } from './cases/absence-cases.ts'
+import { bytesCases } from './cases/bytes-cases.ts'
+import { conflictCases } from './cases/conflict-cases.ts'
+import { filterCases } from './cases/filter-cases.ts'
+import { lengthCases } from './cases/length-cases.ts'
+import { measureCases } from './cases/measure-cases.ts'
+import { numberCases } from './cases/number-cases.ts'
+import { orderCases } from './cases/order-cases.ts'
+import { patchCases } from './cases/patch-cases.ts'
+import { prepareCases } from './cases/prepare-cases.ts'
+import { raceCases } from './cases/race-cases.ts'
+import { textCases } from './cases/text-cases.ts'
+import { transactionCases } from './cases/transaction-cases.ts'
+import type { StorageCase } from './storage-case.ts'
+
+/** Every case; none is optional. Source: docs/storage-port.md explains the letters. */
+export const storageCases: readonly StorageCase[] = [
+  ...orderCases,
+  ...absenceCases,
+  ...conflictCases,
+  ...transactionCases,
+  ...bytesCases,
+  ...textCases,
+  ...lengthCases,
+  ...raceCases,
+  ...patchCases,
+  ...numberCases,
+  ...filterCases,
+  ...measureCases,
+  ...prepareCases,
+]

@@ -1,0 +1,103 @@
+/** The errors all storages report alike: names of tables, columns and engine codes, never a cell and never an engine's own text. */
+import { VaultError } from '../../core/errors.ts'
+import type { PhysicalType } from '../../core/ports/storage.ts'
+
+/** A fresh error that carries the engine's code and nothing else, because engine messages may quote values. */
+export function strippedCause(engine: string, code: string | undefined): Error {
+  return new Error(`${engine} reported ${code ?? 'an error without a code'}`)
+}
+
+/** `conflict`: two rows would share the value of a unique index. `index` is the position of the row or patch in the request. */
+export function conflictError(
+  table: string,
+  columns: readonly string[],
+  options: { readonly index?: number | undefined; readonly cause?: Error } = {},
+): VaultError {
+  const { index, cause } = options
+  const detail = index === undefined ? { table, columns } : { table, columns, index }
+  const message = `Another row of table ${quoted(table)} has the same value in ${columnsText(columns)}. Send another value, or update that row.`
+  return new VaultError('conflict', message, detail, { cause })
+}
+
+/** `unavailable`: the engine cannot be reached, is busy, is closed, or failed to read or write. */
+export function unavailableError(message: string, cause?: Error): VaultError {
+  return new VaultError('unavailable', message, {}, { cause })
+}
+
+/** `unavailable`: the handle was closed. */
+export function closedError(engine: string, cause?: Error): VaultError {
+  return unavailableError(`This ${engine} storage is closed. Open a new one.`, cause)
+}
+
+/** `storage_full`: the engine has no room left to write. Reading still works. */
+export function fullError(engine: string, cause: Error): VaultError {
+  return new VaultError('storage_full', `${engine} cannot write: the disk is full. Free space, then retry.`, {}, { cause })
+}
+
+/** `outcome_unknown`: the storage was lost during COMMIT. */
+export function outcomeUnknownError(what: string, cause: Error): VaultError {
+  return new VaultError('outcome_unknown', `${what} during COMMIT; the outcome is unknown. Check before retrying.`, {}, { cause })
+}
+
+/** `internal`: anything else the engine refused, which is a defect of this library. */
+export function engineError(engine: string, table: string | undefined, cause: Error): VaultError {
+  const place = table === undefined ? '' : ` on table ${quoted(table)}`
+  return new VaultError('internal', `${engine} refused a statement${place}.`, table === undefined ? {} : { table }, { cause })
+}
+
+/** `internal`: a table that was never given to `prepare` on this handle. */
+export function unpreparedError(table: string): VaultError {
+  return new VaultError('internal', `Table ${quoted(table)} was not prepared. Call prepare() with it first.`, { table })
+}
+
+/** `internal`: a column the prepared table does not have. */
+export function unknownColumnError(table: string, column: string): VaultError {
+  const message = `Table ${quoted(table)} has no column ${quoted(column)}. Call prepare() with it first.`
+  return new VaultError('internal', message, { table, column })
+}
+
+/** `internal`: an aggregate that is undefined for the type of its column. */
+export function measureError(table: string, column: string | undefined, kind: string): VaultError {
+  const over = column === undefined ? 'without a column' : `over column ${quoted(column)}`
+  return new VaultError('internal', `Cannot compute ${kind} ${over} of table ${quoted(table)}.`, { table })
+}
+
+/** `failed_precondition`: a column exists with another type. Storage never converts stored cells by itself. */
+export function retypedError(table: string, column: string, stored: string, wanted: PhysicalType): VaultError {
+  const message = `Column ${quoted(`${table}.${column}`)} has type ${stored} and cannot change to ${wanted}. Add a new column.`
+  return new VaultError('failed_precondition', message, { table, column })
+}
+
+/** `failed_precondition`: a unique index over rows that already repeat a value. */
+export function duplicatesError(table: string, columns: readonly string[], cause?: Error): VaultError {
+  const message = `The unique index on ${columnsText(columns)} of table ${quoted(table)} cannot be created: it holds duplicate values. Remove them first.`
+  const [column] = columns
+  const detail = column === undefined ? { table, columns } : { table, column, columns }
+  return new VaultError('failed_precondition', message, detail, { cause })
+}
+
+/** `internal`: the storage handed to a transaction was used after that transaction ended. */
+export function endedError(): VaultError {
+  return new VaultError('internal', 'The transaction of this storage has ended. Await every call inside the callback.')
+}
+
+/** `internal`: code inside a transaction called the storage around it, and would wait for itself. */
+export function outerStorageError(): VaultError {
+  return new VaultError(
+    'internal',
+    'The outer storage was called inside a transaction and would deadlock. Use the storage passed to the callback.',
+  )
+}
+
+/** `storage_full`: no ids are left under the highest one a pointer can carry. */
+export function idsExhaustedError(table: string): VaultError {
+  return new VaultError('storage_full', `Table ${quoted(table)} has no row ids left.`, { table })
+}
+
+function quoted(name: string): string {
+  return `"${name}"`
+}
+
+function columnsText(columns: readonly string[]): string {
+  return `${columns.length === 1 ? 'column' : 'columns'} ${columns.map(quoted).join(', ')}`
+}

@@ -1,0 +1,156 @@
+/** Maps what PostgreSQL and its driver throw to `VaultError`s that carry the SQLSTATE and never the text, which may quote values. */
+import { isVaultError, VaultError } from '../../core/errors.ts'
+import type { Cell } from '../../core/ports/storage.ts'
+import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import { toWireCell } from './wire-cells.ts'
+
+const ENGINE = 'PostgreSQL'
+
+/** What was being done, so that an error can name the table and the row. */
+export interface ErrorContext {
+  readonly shape?: TableShape
+  /** Columns of a unique index by the index's name, as prepared. */
+  readonly uniqueColumns?: ReadonlyMap<string, readonly string[]>
+  /** The cells a statement wrote, in the query of the request. */
+  readonly written?: readonly Readonly<Record<string, Cell>>[]
+  /** Position in the request of the first of them. */
+  readonly start?: number
+}
+
+/** Errors after which the same work may succeed if run again: it lost against another transaction and was rolled back. */
+const retryables = new WeakSet<Error>()
+
+/** True for a deadlock or serialization failure, also where core wrapped it. */
+export function isRetryable(thrown: unknown): boolean {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
+    const state = sqlState(error)
+    if (retryables.has(error) || state === '40001' || state === '40P01') return true
+  }
+  return false
+}
+
+/** Marks an error of any kind: the work that threw it lost against another transaction. */
+export function markRetryable(error: unknown): void {
+  if (error instanceof Error) retryables.add(error)
+}
+
+/** True when the connection cannot be used again. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === undefined || state.startsWith('08') || state.startsWith('57P')
+}
+
+/** The cause to attach: the SQLSTATE or the operating system's code (`ECONNREFUSED`), and nothing else. */
+export function bareCause(error: unknown): Error {
+  const code = textOf(error, 'code')
+  return strippedCause(ENGINE, code !== undefined && /^[0-9A-Z_]+$/.test(code) ? code : undefined)
+}
+
+export function sqlState(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || isVaultError(error) || !('code' in error)) return undefined
+  // Node's own codes (ECONNRESET) hold no digit; EPIPE has five letters.
+  return typeof error.code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+}
+
+/** The error to throw for anything a statement threw. */
+export function mapPostgresError(error: unknown, context: ErrorContext): VaultError {
+  if (isVaultError(error)) return error
+  const state = sqlState(error)
+  const cause = bareCause(error)
+  if (state === undefined) return unavailableError('The connection to PostgreSQL was lost or could not be opened. Retry.', cause)
+  if (state === '23505') return uniqueError(error, context, cause)
+  if (state === '54000') return tooLongError(error, context, cause)
+  if (state === '40001' || state === '40P01') return retryableError(cause)
+  return errorOfState(state, context, cause)
+}
+
+function retryableError(cause: Error): VaultError {
+  const message = 'The transaction failed repeatedly by deadlock or serialization. Retry.'
+  const error = new VaultError('aborted', message, {}, { cause })
+  markRetryable(error)
+  return error
+}
+
+function errorOfState(state: string, context: ErrorContext, cause: Error): VaultError {
+  switch (state) {
+    case '22003':
+      return new VaultError('out_of_range', 'A number is beyond the range of its type.', {}, { cause })
+    case '53100':
+      return fullError(ENGINE, cause)
+    case '55P03':
+      return unavailableError('PostgreSQL timed out waiting for a lock. Retry.', cause)
+    case '57014':
+      return unavailableError('PostgreSQL ended a statement that exceeded statement_timeout. Retry, or raise the limit.', cause)
+    case '25P02':
+      return new VaultError(
+        'internal',
+        'An earlier statement of this transaction failed, so no other can run in it. Roll it back.',
+        {},
+        { cause },
+      )
+    case '26000':
+    case '42P05':
+      return new VaultError(
+        'internal',
+        'The prepared statement is not on this connection. Behind a transaction pooler set preparedStatements: false.',
+        {},
+        { cause },
+      )
+  }
+  if (UNAVAILABLE_CLASSES.some((start) => state.startsWith(start))) {
+    return unavailableError('PostgreSQL is not available. Retry.', cause)
+  }
+  return engineError(ENGINE, context.shape?.name, cause)
+}
+
+/** Connection, authorization, missing database, resources, operator's shutdown, system errors. */
+const UNAVAILABLE_CLASSES = ['08', '28', '3D', '53', '57P', '58']
+
+function uniqueError(error: unknown, context: ErrorContext, cause: Error): VaultError {
+  const table = context.shape?.name ?? textOf(error, 'table') ?? '(unknown)'
+  const columns = context.uniqueColumns?.get(textOf(error, 'constraint') ?? '') ?? []
+  return conflictError(table, columns, { index: positionOf(error, columns, context), cause })
+}
+
+/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression. The statements here can reach no other limit. */
+function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorContext, cause: Error): VaultError {
+  const table = shape?.name ?? textOf(error, 'table')
+  const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
+  const place = table === undefined ? 'a table' : `table "${table}"`
+  const message = `A text of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
+  return new VaultError('unprocessable', message, detail, { cause })
+}
+
+/**
+ * The position of the row whose cells the engine's detail quotes. Where two rows of one request share the key, the later
+ * one is named: it could not be stored in any case.
+ */
+function positionOf(error: unknown, columns: readonly string[], context: ErrorContext): number | undefined {
+  const { shape, written = [], start = 0 } = context
+  if (written.length === 1) return start
+  const detail = textOf(error, 'detail')
+  if (detail === undefined || shape === undefined || columns.length === 0) return undefined
+  const positions: number[] = []
+  for (const [position, cells] of written.entries()) {
+    if (columns.every((column) => cells[column] !== undefined) && detail.includes(`=(${keyText(shape, columns, cells)})`)) {
+      positions.push(start + position)
+    }
+  }
+  return positions[1] ?? positions[0]
+}
+
+function keyText(shape: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>): string {
+  return columns
+    .map((column) => {
+      const wire = toWireCell(shape.types.get(column) ?? 'text', cells[column] ?? null)
+      return Buffer.isBuffer(wire) ? `\\x${wire.toString('hex')}` : wire
+    })
+    .join(', ')
+}
+
+function textOf(error: unknown, field: string): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const value: unknown = Reflect.get(error, field)
+  return typeof value === 'string' ? value : undefined
+}

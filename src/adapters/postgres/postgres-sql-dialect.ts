@@ -1,0 +1,42 @@
+/** The expressions PostgreSQL needs when the shared SQL body builds a statement. */
+import { PostgresAdapter, PostgresQueryCompiler, sql } from 'kysely'
+import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
+import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
+
+/** Every name in a statement is qualified with the schema, because `search_path` belongs to the host. */
+export function createPostgresSqlDialect(schema: string): SqlDialect {
+  return {
+    compiler: createCompiler(
+      () => new PostgresAdapter(),
+      () => new PostgresQueryCompiler(),
+    ).withSchema(schema),
+    tableName: (name) => sql.id(schema, name),
+    inList: (column, type, list) => sql`(${column} = any(${list}::${sql.raw(TYPE_NAMES[type])}[]))`,
+    bindList: toWireArray,
+    bindCell: toWireCell,
+    readColumn(column, type) {
+      // base64 is the shortest text form of bytes, and no setting of the session changes it.
+      if (type === 'bytes') return sql`encode(${column}, 'base64')`
+      // As text, no type parser of a host can round an integer to a double.
+      return type === 'integer' ? sql`${column}::text` : sql`${column}`
+    },
+    measureParts(kind, column, type) {
+      if (column === undefined) return [sql`count(*)`]
+      switch (kind) {
+        case 'count':
+          return [sql`count(${column})`]
+        case 'sum':
+          return [type === 'integer' ? sql`sum(${column})::text` : sql`sum(${column})`]
+        case 'avg':
+          return [sql`avg(${column})::float8`]
+        case 'min':
+        case 'max': {
+          const extreme = sql.raw(kind)
+          // Bytes have no min before PostgreSQL 18; their hexadecimal text sorts alike.
+          if (type === 'bytes') return [sql`encode(decode(${extreme}(encode(${column}, 'hex') collate "C"), 'hex'), 'base64')`]
+          return [type === 'integer' ? sql`${extreme}(${column})::text` : sql`${extreme}(${column})`]
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,178 @@
+/** Nested transactions, for both SQL engines: each level is a savepoint in the level above, and this file decides which calls may run when. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { endedError, outerStorageError } from '../errors/storage-errors.ts'
+import { createRevocable, type Revocable } from './revocable.ts'
+
+/** What a level must know of the connection its transaction runs on. */
+export interface LevelConnection {
+  /** True where calls of one level may be on the way together; false where each must end before the next begins. */
+  readonly isPipelined: boolean
+  /** Throws where the engine has ended the whole transaction by itself. */
+  assertOpen(): void
+}
+
+/** The statements of one savepoint. Each returns a promise only where the caller must wait for it. */
+export interface Savepoint {
+  open(): void | Promise<void>
+  /** Keeps the changes. Throws where they cannot be kept. Runs after every call inside has ended. */
+  release(): void | Promise<void>
+  /** Undoes the changes. Must not throw: the error that caused it is thrown. Runs after every call inside has ended. */
+  rollback(): void | Promise<void>
+}
+
+/** A transaction, or a savepoint in one. */
+export interface Level {
+  /** What identifies the storage handle the transaction belongs to. */
+  readonly owner: object
+  readonly connection: LevelConnection
+  readonly parent: Level | undefined
+  /** 1 for the transaction itself, 2 for a savepoint in it, and so on. */
+  readonly depth: number
+  ended: boolean
+  /** Ends when whatever has the level to itself now has ended. */
+  turn: Promise<void> | undefined
+  /** Pipelined calls that have not ended. */
+  pending: Set<Promise<unknown>> | undefined
+  /** The work of the savepoint that is open in this level now. */
+  below: Revocable | undefined
+}
+
+/** The innermost level the running code was called from. It tells a call that would wait for itself from one that may wait. */
+const currentLevel = new AsyncLocalStorage<Level>()
+
+export function createLevel(owner: object, connection: LevelConnection, parent?: Level): Level {
+  const depth = (parent?.depth ?? 0) + 1
+  return { owner, connection, parent, depth, ended: false, turn: undefined, pending: undefined, below: undefined }
+}
+
+/** True when the running code was called from inside a transaction of this owner that has not ended. */
+export function isInsideTransaction(owner: object): boolean {
+  for (let level = currentLevel.getStore(); level !== undefined; level = level.parent) {
+    if (level.owner === owner && !level.ended) return true
+  }
+  return false
+}
+
+/** Runs work with the level as the innermost one. */
+export function runInside<T>(level: Level, work: () => T): T {
+  return currentLevel.run(level, work)
+}
+
+/**
+ * Binds work, to be run once, to the caller's own asynchronous context, with the level as the innermost one. A function
+ * that waits on a promise keeps its context, at a fifth of the cost of a snapshot of the context.
+ */
+export function inCallersContext<A, T>(level: Level, work: (argument: A) => Promise<T>): (argument: A) => Promise<T> {
+  let begin: (argument: A) => void = ignore
+  const begun = new Promise<A>((resolve) => {
+    begin = resolve
+  })
+  const result = currentLevel.run(level, () => begun.then(work))
+  return (argument) => {
+    begin(argument)
+    return result
+  }
+}
+
+/**
+ * Runs one call on the level. It runs at once, and may then return without a promise, unless it must wait for a savepoint
+ * or for an earlier call. Throws `internal` once the level has ended, also while the call waited.
+ */
+export function runCall<T>(level: Level, call: () => T | Promise<T>): T | Promise<T> {
+  assertReady(level)
+  const result = level.turn === undefined ? call() : afterTurn(level, level.turn, call)
+  if (!(result instanceof Promise)) return result
+  if (level.connection.isPipelined) track(level, result)
+  else occupy(level, result)
+  return result
+}
+
+/**
+ * Runs work in a savepoint, which keeps its changes where work succeeds and undoes them where it throws. Calls of this
+ * level wait until the savepoint has ended: otherwise they could be undone with it. May throw instead of rejecting.
+ */
+export function runNested<T>(level: Level, savepoint: Savepoint, work: (child: Level) => Promise<T>): Promise<T> {
+  assertReady(level)
+  const nested = (): Promise<T> => runSavepoint(level, savepoint, work)
+  const result = level.turn === undefined ? nested() : afterTurn(level, level.turn, nested)
+  occupy(level, result)
+  return result
+}
+
+/** Runs work and then ends the level: revokes a savepoint that was not awaited, and waits for all other calls. */
+export async function runToEnd<T>(level: Level, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    level.ended = true
+    level.below?.revoke()
+    while (level.turn !== undefined) await level.turn
+    if (level.pending !== undefined) await Promise.allSettled(level.pending)
+  }
+}
+
+async function runSavepoint<T>(parent: Level, savepoint: Savepoint, work: (child: Level) => Promise<T>): Promise<T> {
+  const child = createLevel(parent.owner, parent.connection, parent)
+  const below = createRevocable()
+  parent.below = below
+  try {
+    await savepoint.open()
+    return await releaseOrRollback(savepoint, child, () => below.run(() => runInside(child, () => work(child))))
+  } finally {
+    parent.below = undefined
+  }
+}
+
+async function releaseOrRollback<T>(savepoint: Savepoint, child: Level, work: () => Promise<T>): Promise<T> {
+  try {
+    const result = await runToEnd(child, work)
+    child.connection.assertOpen()
+    await savepoint.release()
+    return result
+  } catch (error) {
+    await savepoint.rollback()
+    throw error
+  }
+}
+
+/** A level is open only while all levels around it are. */
+function assertReady(level: Level): void {
+  for (let at: Level | undefined = level; at !== undefined; at = at.parent) {
+    if (at.ended) throw endedError()
+  }
+  level.connection.assertOpen()
+}
+
+/** Runs a task after the current turn, in the order of calling. */
+function afterTurn<T>(level: Level, turn: Promise<void>, task: () => T | Promise<T>): Promise<T> {
+  assertOutsideChild(level)
+  return turn.then(() => {
+    assertReady(level)
+    return task()
+  })
+}
+
+/** Code inside a savepoint that calls a level around it would wait for its own end. */
+function assertOutsideChild(level: Level): void {
+  const current = currentLevel.getStore()
+  if (current === undefined || current.ended) return
+  for (let at = current.parent; at !== undefined; at = at.parent) if (at === level) throw outerStorageError()
+}
+
+/** Gives the level to one task alone, until it ends. */
+function occupy(level: Level, result: Promise<unknown>): void {
+  const turn = result.then(ignore, ignore).then(() => {
+    if (level.turn === turn) level.turn = undefined
+  })
+  level.turn = turn
+}
+
+function track(level: Level, result: Promise<unknown>): void {
+  level.pending ??= new Set()
+  const { pending } = level
+  const ended = (): void => void pending.delete(result)
+  pending.add(result)
+  result.then(ended, ended)
+}
+
+function ignore(): void {}

@@ -1,0 +1,76 @@
+/** Runs steps on a better-sqlite3 connection: at once, on prepared statements that are kept. */
+import type { Database, Statement } from 'better-sqlite3'
+import type { SqlStatement } from '../sql/sql-statements.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import { mapSqliteError, rolledBackError } from './sqlite-errors.ts'
+import type { Answer, Connection, OnlyStep, RawRow, Step, Steps, TableWork } from './table-work.ts'
+
+export interface DriverConnection extends Connection {
+  run<T>(work: TableWork<T>): T
+}
+
+/** `reading` connections are outside any transaction. */
+export function createDriverConnection(database: Database, purpose: 'reading' | 'transaction'): DriverConnection {
+  const prepared = new WeakMap<SqlStatement, Statement<unknown[], unknown>>()
+
+  function statementOf(step: Step): Statement<unknown[], unknown> {
+    const found = prepared.get(step.statement)
+    if (found !== undefined) return found
+    const made = database.prepare<unknown[], unknown>(step.statement.text).safeIntegers(false)
+    if (step.kind !== 'change') made.raw()
+    prepared.set(step.statement, made)
+    return made
+  }
+
+  /** A statement in raw mode returns arrays; the driver's types do not say so. */
+  function read(step: Step): readonly RawRow[] {
+    const statement = statementOf(step)
+    if (step.kind === 'rows') return statement.all(step.parameters) as RawRow[]
+    const row = statement.get(...step.parameters)
+    return row === undefined ? NO_ROWS : [row as RawRow]
+  }
+
+  function perform(step: Step): Answer {
+    if (step.kind !== 'change') return { rows: read(step), changed: 0 }
+    return { rows: NO_ROWS, changed: statementOf(step).run(step.parameters).changes }
+  }
+
+  const isOpen = (): boolean => purpose === 'reading' || database.inTransaction
+
+  return {
+    isPipelined: false,
+    isOpen,
+    assertOpen() {
+      if (!isOpen()) throw rolledBackError()
+    },
+    run: (work) => (work.only === undefined ? runSteps(work, perform) : runOnly(work.only, work.shape, perform)),
+  }
+}
+
+const NO_ROWS: readonly RawRow[] = []
+
+function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, perform: (step: Step) => Answer): T {
+  let answer: Answer
+  try {
+    answer = perform(only.step)
+  } catch (error) {
+    throw mapSqliteError(error, shape)
+  }
+  return only.result(answer)
+}
+
+function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Answer): T {
+  const steps: Steps<T> = work.begin()
+  let at = steps.next()
+  while (at.done !== true) {
+    let answer: Answer
+    try {
+      answer = perform(at.value)
+    } catch (error) {
+      at = steps.throw(mapSqliteError(error, work.shape))
+      continue
+    }
+    at = steps.next(answer)
+  }
+  return at.value
+}

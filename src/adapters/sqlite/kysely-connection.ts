@@ -1,0 +1,51 @@
+/** Runs steps inside a Kysely transaction the application opened. */
+import { CompiledQuery, type Transaction } from 'kysely'
+import type { AnyTables } from '../sql/sql-dialect.ts'
+import { toIntegerCell } from '../sql/stored-cells.ts'
+import { mapSqliteError } from './sqlite-errors.ts'
+import type { Answer, Connection, RawRow, Step, Steps, TableWork } from './table-work.ts'
+
+export function createKyselyConnection(transaction: Transaction<AnyTables>): Connection {
+  // Bypasses plugins, which rename and rewrite: these statements and rows are not the application's.
+  const plain = transaction.withoutPlugins()
+
+  async function perform(step: Step): Promise<Answer> {
+    const query = CompiledQuery.raw(step.statement.text, [...step.parameters])
+    const { rows, numAffectedRows } = await plain.executeQuery(query)
+    return { rows: rows.map((row) => toRawRow(row, step.columns)), changed: Number(numAffectedRows ?? 0n) }
+  }
+
+  return {
+    isPipelined: false,
+    isOpen: () => true,
+    assertOpen() {},
+    async run(work) {
+      return runSteps(work, perform)
+    },
+  }
+}
+
+function toRawRow(row: unknown, columns: readonly string[]): RawRow {
+  // Every Kysely driver returns rows as plain objects keyed by column.
+  const cells = row as Readonly<Record<string, unknown>>
+  return columns.map((column) => {
+    const cell = cells[column]
+    return typeof cell === 'bigint' ? toIntegerCell(cell) : cell
+  })
+}
+
+async function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Promise<Answer>): Promise<T> {
+  const steps: Steps<T> = work.begin()
+  let at = steps.next()
+  while (at.done !== true) {
+    let answer: Answer
+    try {
+      answer = await perform(at.value)
+    } catch (error) {
+      at = steps.throw(mapSqliteError(error, work.shape))
+      continue
+    }
+    at = steps.next(answer)
+  }
+  return at.value
+}

@@ -1,0 +1,119 @@
+/** Makes physical tables exist: creates tables, columns and indexes that are missing. Never drops or retypes. */
+import { type RawBuilder, sql } from 'kysely'
+import { isVaultError } from '../../core/errors.ts'
+import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
+import type { SqlStatement } from '../sql/sql-statements.ts'
+import { toTableShape } from '../sql/table-shapes.ts'
+import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
+import { atomically, change, rows, type Steps, type TableWork } from './table-work.ts'
+
+/** The table of id counters: where the next block of row ids begins. */
+export const ID_COUNTERS = 'strongroom_ids'
+
+const DECLARED: Readonly<Record<PhysicalType, string>> = { integer: 'INTEGER', real: 'REAL', text: 'TEXT', bytes: 'BLOB' }
+
+/** A change to the file's tables, and the index it makes, if any. */
+interface Ddl {
+  readonly statement: SqlStatement
+  readonly index?: PhysicalIndex
+}
+
+/** True when nothing is missing. Throws `failed_precondition` where a column has another type. Only reads. */
+export function tablesExistWork(tables: readonly PhysicalTable[]): TableWork<boolean> {
+  return {
+    shape: undefined,
+    *begin() {
+      for (const table of [COUNTERS_TABLE, ...tables]) if ((yield* missingParts(table)).length > 0) return false
+      return true
+    },
+  }
+}
+
+/** Creates everything that is missing, or nothing. */
+export function prepareWork(tables: readonly PhysicalTable[]): TableWork<void> {
+  return {
+    shape: undefined,
+    begin: () => atomically(makeTables([COUNTERS_TABLE, ...tables])),
+  }
+}
+
+/** `next` is the first id not given out yet; `id` and `version` only make it a table like all others. */
+const COUNTERS_TABLE: PhysicalTable = {
+  name: ID_COUNTERS,
+  columns: [
+    { name: 'name', type: 'text' },
+    { name: 'next', type: 'integer' },
+  ],
+  indexes: [{ columns: ['name'], unique: true }],
+}
+
+function* makeTables(tables: readonly PhysicalTable[]): Steps<void> {
+  for (const table of tables) {
+    for (const { statement, index } of yield* missingParts(table)) {
+      try {
+        yield* change(statement, [])
+      } catch (error) {
+        if (index === undefined || !isVaultError(error, 'conflict')) throw error
+        throw duplicatesError(table.name, index.columns, error.cause instanceof Error ? error.cause : undefined)
+      }
+    }
+  }
+}
+
+const COLUMNS_OF: SqlStatement = { text: 'select name, type from pragma_table_info(?)' }
+const INDEXES_OF: SqlStatement = { text: 'select name from pragma_index_list(?)' }
+
+function* missingParts(table: PhysicalTable): Steps<readonly Ddl[]> {
+  const stored = new Map<string, string>()
+  for (const [name, type] of yield* rows(COLUMNS_OF, [table.name], ['name', 'type'])) stored.set(String(name), String(type))
+  const indexed = new Set<string>()
+  for (const [name] of yield* rows(INDEXES_OF, [table.name], ['name'])) indexed.add(String(name))
+  const indexes = table.indexes
+    .filter((index) => !indexed.has(indexName(table, index)))
+    .map((index) => ({ statement: createIndex(table, index), index }))
+  if (stored.size === 0) return [{ statement: createTable(table) }, ...indexes]
+  return [...missingColumns(table, stored), ...indexes]
+}
+
+function missingColumns(table: PhysicalTable, stored: ReadonlyMap<string, string>): readonly Ddl[] {
+  const missing: Ddl[] = []
+  for (const column of toTableShape(table).columns) {
+    const type = stored.get(column.name)
+    const own = column.name === 'id' || column.name === 'version'
+    if (type === undefined && !own) missing.push({ statement: addColumn(table, column) })
+    else if (type !== DECLARED[column.type]) throw retypedError(table.name, column.name, type ?? 'nothing', column.type)
+  }
+  return missing
+}
+
+/** Derived from the table and columns alone, so that every process finds the same index. */
+function indexName(table: PhysicalTable, index: PhysicalIndex): string {
+  return `${table.name}.${index.columns.join('.')}.${index.unique ? 'unique' : 'index'}`
+}
+
+/** STRICT: a cell of another type than its column's is refused instead of converted. */
+function createTable(table: PhysicalTable): SqlStatement {
+  const own = table.columns.map((column) => sql`, ${declared(column)}`)
+  return compiled(
+    sql`create table ${sql.id(table.name)} ("id" INTEGER primary key, "version" INTEGER not null${sql.join(own, sql``)}) strict`,
+  )
+}
+
+function addColumn(table: PhysicalTable, column: PhysicalColumn): SqlStatement {
+  return compiled(sql`alter table ${sql.id(table.name)} add column ${declared(column)}`)
+}
+
+function createIndex(table: PhysicalTable, index: PhysicalIndex): SqlStatement {
+  const kind = sql.raw(index.unique ? 'unique index' : 'index')
+  const columns = sql.join(index.columns.map((column) => sql.id(column)))
+  return compiled(sql`create ${kind} ${sql.id(indexName(table, index))} on ${sql.id(table.name)} (${columns})`)
+}
+
+function declared(column: PhysicalColumn): RawBuilder<unknown> {
+  return sql`${sql.id(column.name)} ${sql.raw(DECLARED[column.type])}`
+}
+
+function compiled(text: RawBuilder<unknown>): SqlStatement {
+  return { text: text.compile(sqliteSqlDialect.compiler).sql }
+}

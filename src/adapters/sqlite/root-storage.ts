@@ -1,0 +1,116 @@
+/** The storage outside any transaction: it reads what is committed and writes through the queue. */
+import type { Filter, Row, Storage } from '../../core/ports/storage.ts'
+import { outerStorageError } from '../errors/storage-errors.ts'
+import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '../sql/nested-transaction.ts'
+import type { DriverConnection } from './driver-connection.ts'
+import { BLOCK_SIZE } from './id-blocks.ts'
+import { tablesExistWork } from './prepare-tables.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+import type { Scanners } from './scanners.ts'
+import {
+  createYielder,
+  EVERY,
+  findInSlices,
+  getInSlices,
+  IDS_AT_ONCE,
+  isCountedAtOnce,
+  isShortFind,
+  isShortMeasure,
+  isWholeCount,
+  measureInSlices,
+  type SlicedScan,
+} from './sliced-scans.ts'
+import { isBusyError } from './sqlite-errors.ts'
+import { createPort, type HandleState, type WorkRunner } from './storage-port.ts'
+import { transactionStorage } from './transaction-storage.ts'
+import type { WriteQueue, Writer, WriterBlocks } from './write-queue.ts'
+
+/** The connections of one handle, and what it shares with the transactions inside it. */
+export interface HandleResources {
+  readonly state: HandleState
+  readonly writing: DriverConnection
+  readonly reading: DriverConnection
+  readonly queue: WriteQueue
+  readonly scanners: Scanners
+  /** Throws `unavailable` once the handle is closed. */
+  assertOpen(): void
+}
+
+export function createRootStorage(resources: HandleResources): Storage {
+  const { state, scanners, assertOpen } = resources
+  const yielder = createYielder()
+  const runner = createRootRunner(resources)
+
+  /** Scans of unknown length use a snapshot of their own, in slices; short reads are one statement. */
+  function scan<T>(table: string, filter: Filter, slices: (scan: SlicedScan) => Promise<T>): Promise<T> {
+    assertOpen()
+    return retryWhileBusy(() => scanners.use((run) => slices({ rows: state.rows, run, table, filter, yielder })))
+  }
+
+  async function lastRow(table: string): Promise<Row | undefined> {
+    return (await runner.read(state.rows.find(table, EVERY, { order: 'down', limit: 1, columns: [] })))[0]
+  }
+
+  return {
+    ...createPort(state, runner),
+    async get(table, ids) {
+      if (ids.length <= IDS_AT_ONCE) return runner.read(state.rows.get(table, ids))
+      return scan(table, EVERY, (each) => getInSlices(each, ids))
+    },
+    async find(table, filter, page) {
+      if (isShortFind(state.shapes.of(table), filter, page)) return runner.read(state.rows.find(table, filter, page))
+      return scan(table, filter, (each) => findInSlices(each, page))
+    },
+    async measure(table, filter, measures) {
+      if (isShortMeasure(state.shapes.of(table), filter, measures))
+        return runner.read(state.rows.measure(table, filter, measures))
+      if (isWholeCount(filter, measures) && isCountedAtOnce(await lastRow(table)))
+        return runner.read(state.rows.measure(table, filter, measures))
+      return scan(table, filter, (each) => measureInSlices(each, measures, state.shapes))
+    },
+  }
+}
+
+function createRootRunner({ state, writing, reading, queue, assertOpen }: HandleResources): WorkRunner {
+  const { ids } = state
+
+  function push<T>(writer: Writer<T>): Promise<T> {
+    assertOpen()
+    if (isInsideTransaction(state)) throw outerStorageError()
+    return queue.push(writer)
+  }
+
+  const read: WorkRunner['read'] = (work) => {
+    assertOpen()
+    try {
+      return reading.run(work)
+    } catch (error) {
+      if (!isBusyError(error)) throw error
+      return retryWhileBusy(() => reading.run(work))
+    }
+  }
+
+  return {
+    read,
+    write: (work) => push({ isAtomic: true, run: () => writing.run(work) }),
+    reserveIds(shape, count) {
+      assertOpen()
+      const request = { count, blockSize: BLOCK_SIZE }
+      const run = ({ group, own }: WriterBlocks) =>
+        writing.run({ shape, begin: () => ids.reserve(shape, request, [ids.committed, group, own]) })
+      return ids.available(shape.name, count) ?? push({ isAtomic: true, run })
+    },
+    transaction(work) {
+      const level = createLevel(state, writing)
+      const bound = inCallersContext(level, work)
+      return push({
+        isAtomic: false,
+        run({ group, own }) {
+          const frame = { state, level, above: [ids.committed, group], own, blockSize: BLOCK_SIZE }
+          return runToEnd(level, () => bound(transactionStorage(frame, writing)))
+        },
+      })
+    },
+    tablesExist: async (tables) => read(tablesExistWork(tables)),
+  }
+}

@@ -1,0 +1,93 @@
+/** Maps what SQLite throws to `VaultError`s that carry its code and never its text, which may quote values. */
+import { isVaultError, VaultError } from '../../core/errors.ts'
+import { closedError, conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+
+const ENGINE = 'SQLite'
+const UNIQUE = 'UNIQUE constraint failed: '
+
+const busyErrors = new WeakSet<Error>()
+const overflowErrors = new WeakSet<Error>()
+const syncErrors = new WeakSet<Error>()
+
+/** True where another connection held the file and trying again may help. */
+export function isBusyError(error: unknown): boolean {
+  return error instanceof Error && busyErrors.has(error)
+}
+
+/** True where a plain integer sum did not fit 64 bits. */
+export function isOverflowError(error: unknown): boolean {
+  return error instanceof Error && overflowErrors.has(error)
+}
+
+/** True where the disk did not confirm a write, so that it may or may not be stored. */
+export function isSyncError(error: unknown): boolean {
+  return error instanceof Error && syncErrors.has(error)
+}
+
+/** `unavailable`: SQLite ended the transaction by itself, or the application ended the one that was joined. */
+export function rolledBackError(): VaultError {
+  return unavailableError('SQLite rolled back the transaction; nothing was stored. Retry.')
+}
+
+/** The error to throw for anything an engine call threw. */
+export function mapSqliteError(error: unknown, shape: TableShape | undefined): VaultError {
+  if (isVaultError(error)) return error
+  const code = codeOf(error)
+  const message = error instanceof Error ? error.message : ''
+  const cause = strippedCause(ENGINE, code)
+  if (message.startsWith(UNIQUE)) return uniqueError(message.slice(UNIQUE.length), shape, cause)
+  if (message === 'integer overflow') return overflowError(cause)
+  if (message.startsWith('database is locked') || startsWithAny(code, ['SQLITE_BUSY', 'SQLITE_LOCKED'])) return busyError(cause)
+  if (message.startsWith('database or disk is full') || startsWithAny(code, ['SQLITE_FULL'])) return fullError(ENGINE, cause)
+  if (startsWithAny(code, UNREACHABLE_CODES)) {
+    const error = unavailableError('SQLite cannot read or write its file. Check the file and its disk, then retry.', cause)
+    if (code?.endsWith('FSYNC') === true) syncErrors.add(error)
+    return error
+  }
+  if (message === 'The database connection is not open') return closedError(ENGINE, cause)
+  return engineError(ENGINE, shape?.name, cause)
+}
+
+function overflowError(cause: Error): VaultError {
+  const error = new VaultError('out_of_range', 'A sum of integers does not fit in 64 bits.', {}, { cause })
+  overflowErrors.add(error)
+  return error
+}
+
+function busyError(cause: Error): VaultError {
+  const error = unavailableError('Another connection holds the SQLite file. Retry.', cause)
+  busyErrors.add(error)
+  return error
+}
+
+/** Codes by which SQLite says that the file, not the statement, is at fault. */
+const UNREACHABLE_CODES = [
+  'SQLITE_IOERR',
+  'SQLITE_CANTOPEN',
+  'SQLITE_READONLY',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_PERM',
+  'SQLITE_NOMEM',
+  'SQLITE_PROTOCOL',
+]
+
+function startsWithAny(code: string | undefined, starts: readonly string[]): boolean {
+  return code !== undefined && starts.some((start) => code.startsWith(start))
+}
+
+/** The engine's own code, if it looks like one: drivers sometimes put free text in `code`. */
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' && /^[A-Z0-9_]+$/.test(error.code) ? error.code : undefined
+}
+
+/** SQLite names the columns as `table.column, table.column`; they are found again among the indexes of the table. */
+function uniqueError(named: string, shape: TableShape | undefined, cause: Error): VaultError {
+  const { name = '(unknown)', table } = shape ?? {}
+  const candidates = [['id'], ...(table?.indexes ?? []).map((index) => index.columns)]
+  const columns = candidates.find((columns) => columns.map((column) => `${name}.${column}`).join(', ') === named)
+  const spelled = named.split(', ').map((part) => (part.startsWith(`${name}.`) ? part.slice(name.length + 1) : part))
+  return conflictError(name, columns ?? spelled, { cause })
+}

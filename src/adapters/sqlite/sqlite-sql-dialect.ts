@@ -1,0 +1,109 @@
+/** The expressions SQLite needs when the shared SQL body builds a statement: lists by json_each, exact integers and sums. */
+import { type Expression, type SqlBool, SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
+import { VaultError } from '../../core/errors.ts'
+import type { Cell, Measure, PhysicalType } from '../../core/ports/storage.ts'
+import { unreachable } from '../../core/util/unreachable.ts'
+import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
+
+export const sqliteSqlDialect: SqlDialect = {
+  compiler: createCompiler(
+    () => new SqliteAdapter(),
+    () => new SqliteQueryCompiler(),
+  ),
+  tableName: (name) => sql.id(name),
+  inList: (column, type, list) =>
+    type === 'bytes'
+      ? sql<SqlBool>`(${column} in (select unhex(value) from json_each(${list})))`
+      : sql<SqlBool>`(${column} in (select value from json_each(${list})))`,
+  // With index statistics SQLite plans a statement again for every value bound to a bare parameter; the sign prevents it.
+  equalTo: (value) => sql`+${value}`,
+  bindList: (type, values) => toJsonList(type, values),
+  bindCell,
+  readColumn: (column, type) => (type === 'integer' ? readInteger(column) : column),
+  measureParts: (kind, column, type) => measureParts(kind, column, type, (summed) => [readInteger(sql`sum(${summed})`)]),
+}
+
+/**
+ * The same, with integers summed as high and low halves, which cannot leave 64 bits. Slower, so it runs only after
+ * a plain sum overflowed.
+ */
+export const wideSqliteSqlDialect: SqlDialect = {
+  ...sqliteSqlDialect,
+  measureParts: (kind, column, type) =>
+    measureParts(kind, column, type, (summed) => [
+      readInteger(sql`sum(${summed} >> 32)`),
+      readInteger(sql`sum(${summed} & 4294967295)`),
+    ]),
+}
+
+/** Drivers return integers as doubles; those beyond 2^53 are selected as text. */
+function readInteger(column: Expression<unknown>): Expression<unknown> {
+  return sql`case when ${column} between -9007199254740991 and 9007199254740991 then ${column} else cast(${column} as text) end`
+}
+
+function measureParts(
+  kind: Measure['kind'],
+  column: Expression<unknown> | undefined,
+  type: PhysicalType | undefined,
+  sumParts: (column: Expression<unknown>) => Expression<unknown>[],
+): Expression<unknown>[] {
+  if (column === undefined) return [sql`count(*)`]
+  switch (kind) {
+    case 'count':
+      return [sql`count(${column})`]
+    case 'sum':
+      return type === 'integer' ? sumParts(column) : [sql`sum(${column})`]
+    case 'avg':
+      return type === 'integer' ? [...sumParts(column), sql`count(${column})`] : [sql`avg(${column})`]
+    case 'min':
+      return [type === 'integer' ? readInteger(sql`min(${column})`) : sql`min(${column})`]
+    case 'max':
+      return [type === 'integer' ? readInteger(sql`max(${column})`) : sql`max(${column})`]
+    default:
+      return unreachable(kind)
+  }
+}
+
+/** The value to bind. Throws `internal` for a cell of another type: SQLite would store a number in a text column as its digits. */
+function bindCell(type: PhysicalType, cell: Cell): unknown {
+  if (cell === null) return null
+  switch (type) {
+    case 'integer':
+      if (Number.isSafeInteger(cell)) return cell
+      if (typeof cell === 'bigint' && BigInt.asIntN(64, cell) === cell) return cell
+      break
+    case 'real':
+      if (Number.isFinite(cell)) return cell
+      break
+    case 'text':
+      if (typeof cell === 'string') return cell
+      break
+    case 'bytes':
+      if (cell instanceof Uint8Array) return cell
+      break
+    default:
+      return unreachable(type)
+  }
+  throw new VaultError('internal', `A column of type ${type} was given a cell of another type.`)
+}
+
+/** One JSON array for a list of any length. Bytes are written as hex. Lists over real columns are expanded, see `expandLists`. */
+function toJsonList(type: PhysicalType, values: readonly Exclude<Cell, null>[]): string {
+  switch (type) {
+    case 'integer':
+      return `[${values.map((value) => bindCell(type, value)).join()}]`
+    case 'real':
+    case 'text':
+      return JSON.stringify(values.map((value) => bindCell(type, value)))
+    case 'bytes':
+      return JSON.stringify(values.map((value) => toHex(bindCell(type, value))))
+    default:
+      return unreachable(type)
+  }
+}
+
+function toHex(bytes: unknown): string {
+  if (!(bytes instanceof Uint8Array))
+    throw new VaultError('internal', 'A list over a column of type bytes has a value of another type.')
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}

@@ -1,0 +1,59 @@
+/** The methods of the storage port over a runner of work: what reads, what writes, and what opens transactions. */
+import type { PhysicalTable, Storage } from '../../core/ports/storage.ts'
+import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import type { IdBlocks } from './id-blocks.ts'
+import { prepareWork } from './prepare-tables.ts'
+import type { RowWork } from './row-work.ts'
+import type { TableWork } from './table-work.ts'
+
+/** What all storages of one handle share. */
+export interface HandleState {
+  readonly shapes: TableShapes
+  readonly rows: RowWork
+  readonly ids: IdBlocks
+}
+
+/** Each member returns without a promise where its connection does, and may throw instead of rejecting. */
+export interface WorkRunner {
+  read<T>(work: TableWork<T>): T | Promise<T>
+  write<T>(work: TableWork<T>): T | Promise<T>
+  reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
+  transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
+  /** True when these tables need no change; absent where a query of its own is not worth it. */
+  tablesExist?(tables: readonly PhysicalTable[]): Promise<boolean>
+}
+
+/** Every method is async so that every failure, also before anything ran, is a rejection. */
+export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): Storage {
+  return {
+    async prepare(tables) {
+      if ((await runner.tablesExist?.(tables)) !== true) await runner.write(prepareWork(tables))
+      shapes.add(tables)
+    },
+    async reserveIds(table, count) {
+      const shape = shapes.of(table)
+      return count > 0 ? runner.reserveIds(shape, count) : []
+    },
+    async insert(table, newRows) {
+      await runner.write(rows.insert(table, newRows))
+    },
+    async get(table, ids) {
+      return runner.read(rows.get(table, ids))
+    },
+    async find(table, filter, page) {
+      return runner.read(rows.find(table, filter, page))
+    },
+    async update(table, patches) {
+      return runner.write(rows.update(table, patches))
+    },
+    async delete(table, doomed) {
+      return runner.write(rows.delete(table, doomed))
+    },
+    async measure(table, filter, measures) {
+      return runner.read(rows.measure(table, filter, measures))
+    },
+    async transaction(work) {
+      return runner.transaction(work)
+    },
+  }
+}

@@ -1,9 +1,0 @@
-/** The memory storage passes the storage exam. */
-
-import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { runStorageCases } from '../../support/storages/run-storage-cases.ts'
-
-runStorageCases('memory', () => {
-  const storage = memoryStorage()
-  return { open: async () => storage, reopen: async () => storage }
-})
