@@ -17,7 +17,7 @@ const vault = await createVault({
     },
   }),
   storage: memoryStorage(),
-  keys: localKeys({ secret: randomBytes(32).toString('base64') }),
+  keys: localKeys({ key: randomBytes(32).toString('base64') }),
   policy: {
     clerk: ['ALLOW READ ON customers.* WHERE country = ctx.country'],
     auditor: ['ALLOW AUDIT ON *'],
@@ -59,7 +59,7 @@ line('')
 line(`The response data of the first event: ${events[0]?.response.data?.content}`)
 
 heading('5. Verifying the trail')
-const { ok, events: count } = await vault.verifyAudit()
+const { ok, eventCount: count } = await vault.verifyAudit()
 line(`verifyAudit: ${ok ? 'ok' : 'failed'}, ${count} events.`)
 await vault.close()
 

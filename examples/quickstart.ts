@@ -18,7 +18,7 @@ const schema = defineSchema({
     name: column.string({ required: true, redaction: 'MASKED', mask: mask.keepFirst(1), token: 'random' }),
     email: column.string({
       unique: true,
-      normalise: ['trim', 'lowercase'],
+      normalize: ['trim', 'lowercase'],
       mask: mask.email,
       redaction: 'MASKED',
       token: 'random',

@@ -6,7 +6,7 @@ import { memoryStorage } from 'strongroom/memory'
 import { heading, line, table } from './terminal.ts'
 
 let now = BigInt(Date.now()) * 1_000_000n
-const emails = { token: 'deterministic', columnGroup: 'emails', normalise: ['trim', 'lowercase'] } as const
+const emails = { token: 'deterministic', columnGroup: 'emails', normalize: ['trim', 'lowercase'] } as const
 const vault = await createVault({
   id: 'tokens',
   schema: defineSchema({
@@ -23,7 +23,7 @@ const vault = await createVault({
     newsletters: { reader: column.string(emails) },
   }),
   storage: memoryStorage(),
-  keys: localKeys({ secret: randomBytes(32).toString('base64') }),
+  keys: localKeys({ key: randomBytes(32).toString('base64') }),
   clock: { now: () => now },
 })
 const session = vault.as({ actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] })
@@ -70,7 +70,7 @@ line(
 )
 now += 30n * 60_000_000_000n
 line(
-  `After 30 minutes: the token of the verification code resolves to ${await plain(first.tokens.cvv)}; ${(await vault.sweep()).expired} expired values are deleted.`,
+  `After 30 minutes: the token of the verification code resolves to ${await plain(first.tokens.cvv)}; ${(await vault.purgeExpired()).deleted} expired values are deleted.`,
 )
 await session.delete('customers', '*')
 line(`After the customers are deleted: the token of the card resolves to ${await plain(first.tokens.card)}.`)

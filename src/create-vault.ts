@@ -1,5 +1,5 @@
 /** Where the default engines are plugged into core: the one file that knows both. */
-import { keyEngine } from './adapters/keys/key-engine.ts'
+import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
 import { systemClock } from './adapters/system/system-clock.ts'
 import { systemEntropy } from './adapters/system/system-entropy.ts'
 import { systemHash } from './adapters/system/system-hash.ts'
@@ -16,5 +16,5 @@ import { openVault } from './core/vault/vault.ts'
  */
 export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
   const { clock = systemClock, entropy = systemEntropy } = options ?? {}
-  return openVault({ ...options, clock, entropy, engine: keyEngine, hash: systemHash, scheduler: systemScheduler })
+  return openVault({ ...options, clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler })
 }

@@ -1,12 +1,12 @@
 /** The entry point "strongroom": vaults, schemas, errors, and their types. */
-export type { ChainBreak, ChainVerdict } from './core/audit/chain-check.ts'
+export type { VerificationFailure, VerificationResult } from './core/audit/chain-verifier.ts'
 export type { Checkpoint, SignedCheckpoint } from './core/audit/checkpoint.ts'
-export type { AuditEvent, EventAction, ResourceType } from './core/audit/event.ts'
-export type { AfterEvent, EventQueryInput } from './core/audit/event-query.ts'
+export type { ActionType, AuditEvent, ResourceType } from './core/audit/event.ts'
+export type { AuditAfterOptions, EventQueryInput } from './core/audit/event-query.ts'
 export type { CheckpointOptions } from './core/audit-log/checkpoint-audit.ts'
 export type { ExportOptions } from './core/audit-log/export-audit.ts'
 export type { VerifyAuditOptions } from './core/audit-log/verify-audit.ts'
-export type { Byot } from './core/barrier/supplied-tokens.ts'
+export type { ByotMode } from './core/barrier/supplied-tokens.ts'
 export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
@@ -21,14 +21,14 @@ export type { ColumnExplanation, Explanation } from './core/policy/explain-acces
 export type { PolicyDefinition, PolicyFor, StatementDefinition } from './core/policy/statement.ts'
 export type { Clock } from './core/ports/clock.ts'
 export type { Entropy } from './core/ports/entropy.ts'
-export type { KeyProvider, WrappedSecret } from './core/ports/keys.ts'
+export type { KeyProvider, WrappedKey } from './core/ports/keys.ts'
 export type { Log } from './core/ports/log.ts'
 export type { Signer } from './core/ports/signer.ts'
 export type {
+  Aggregate,
   Cell,
-  Doomed,
+  DeleteTarget,
   Filter,
-  Measure,
   NewRow,
   Page,
   Patch,
@@ -40,9 +40,9 @@ export type {
   Storage,
   StorageHandle,
 } from './core/ports/storage.ts'
-export type { Span, SpanFacts, Tracing } from './core/ports/tracing.ts'
+export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryRecord } from './core/queries/answer-query.ts'
-export type { AskedLevel, Level } from './core/redaction/levels.ts'
+export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
 export type {

@@ -34,7 +34,7 @@ async function measureOpening({ environments, scale: { timing } }: RunConfig): P
       id: VAULT,
       schema,
       storage: sqliteStorage({ filename }),
-      keys: localKeys({ secret: SECRET }),
+      keys: localKeys({ key: SECRET }),
     })
     if (round >= 0) times.push(performance.now() - begun)
     await vault.close()

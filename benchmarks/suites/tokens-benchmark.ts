@@ -85,7 +85,7 @@ function rowsOf({ scale }: RunConfig): number {
 async function openKind({ environments }: RunConfig, name: string, token: TokenDefinition): Promise<TokenStore> {
   const schema = defineSchema({ cards: { number: column.string({ token }) } })
   const storage = sqliteStorage({ filename: environments.sqliteFile() })
-  const options = { id: VAULT, schema, storage, keys: localKeys({ secret: SECRET }) }
+  const options = { id: VAULT, schema, storage, keys: localKeys({ key: SECRET }) }
   const vault = await createVault(options)
   const session = vault.as(OWNER)
   const unaudited = (await createVault({ ...options, audit: 'off' })).as(OWNER)

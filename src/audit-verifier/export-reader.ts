@@ -1,23 +1,23 @@
 /** Parses single lines of an export. */
 import { z } from 'zod'
-import type { LaneMark } from '../core/audit/chain-check.ts'
+import type { TreeHead } from '../core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { parseCheckpoint } from '../core/audit/checkpoint.ts'
 import type { ExportCounts } from '../core/audit/export-lines.ts'
 import { EXPORT_FORMAT } from '../core/audit/export-lines.ts'
-import { MOST_LANES } from '../core/limits.ts'
+import { MAX_CHAINS } from '../core/limits.ts'
 import { required } from '../core/util/at.ts'
 import { ByteWriter } from '../core/util/bytes.ts'
 import { jsonCanonical } from '../core/values/json-canonical.ts'
 
-/** One parsed line. `fault` is why a line is invalid, as a clause. */
+/** One parsed line. `problem` is why a line is invalid, as a clause. */
 export type ExportLine =
   | { readonly kind: 'header'; readonly vaultID: string }
-  | { readonly kind: 'head'; readonly mark: LaneMark }
+  | { readonly kind: 'head'; readonly head: TreeHead }
   | { readonly kind: 'checkpoint'; readonly signed: SignedCheckpoint }
   | { readonly kind: 'event'; readonly digest: string; readonly bytes: Uint8Array }
   | { readonly kind: 'end'; readonly counts: ExportCounts }
-  | { readonly kind: 'fault'; readonly fault: string }
+  | { readonly kind: 'fault'; readonly problem: string }
 
 /** The line of an event: its digest, then its text. The chain verification checks that the text is canonical. */
 const EVENT_LINE = /^\{"digest":"([0-9a-f]{64})","event":(\{.*\})\}$/s
@@ -28,7 +28,7 @@ const count = z.int().min(0)
 const lineShape = z.union([
   z.strictObject({ strongroom: z.literal(EXPORT_FORMAT), v: z.literal(1), vaultID: z.string() }),
   z.strictObject({
-    head: z.strictObject({ lane: z.int().min(1).max(MOST_LANES), sequence: z.int().min(1), digest: hex, root: hex }),
+    head: z.strictObject({ chain: z.int().min(1).max(MAX_CHAINS), sequence: z.int().min(1), digest: hex, root: hex }),
   }),
   z.strictObject({ checkpoint: z.unknown() }),
   z.strictObject({ end: z.literal(true), heads: count, checkpoints: count, events: count }),
@@ -44,12 +44,12 @@ export function readExportLine(text: string): ExportLine {
     return { kind: 'event', digest, bytes: out.written() }
   }
   const line = parsedLine(text)
-  if (line === undefined) return { kind: 'fault', fault: 'is not a line of an export in canonical form' }
+  if (line === undefined) return { kind: 'fault', problem: 'is not a line of an export in canonical form' }
   if ('strongroom' in line) return { kind: 'header', vaultID: line.vaultID }
-  if ('head' in line) return { kind: 'head', mark: line.head }
+  if ('head' in line) return { kind: 'head', head: line.head }
   if ('end' in line) return { kind: 'end', counts: line }
   const signed = parseCheckpoint(line.checkpoint)
-  return signed === undefined ? { kind: 'fault', fault: 'has an invalid checkpoint' } : { kind: 'checkpoint', signed }
+  return signed === undefined ? { kind: 'fault', problem: 'has an invalid checkpoint' } : { kind: 'checkpoint', signed }
 }
 
 /** Returns a line as JSON data; undefined if it is not canonical. Only one form is valid, so that all JSON parsers read the same. */

@@ -1,9 +1,9 @@
 /** Verifies an exported audit trail without the vault, its keys or its storage. Reads line by line, in constant memory. */
 import { systemHash } from '../adapters/system/system-hash.ts'
-import type { LaneMark } from '../core/audit/chain-check.ts'
-import { ChainCheck } from '../core/audit/chain-check.ts'
+import type { TreeHead } from '../core/audit/chain-verifier.ts'
+import { ChainVerifier } from '../core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
-import { departureFrom, placesOf } from '../core/audit/checkpoint.ts'
+import { findDivergence, positionsOf } from '../core/audit/checkpoint.ts'
 import type { ExportCounts } from '../core/audit/export-lines.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
@@ -15,7 +15,7 @@ import type { VerifierKey } from './public-keys.ts'
 import { createVerifiers, isSigned } from './public-keys.ts'
 
 /** What an export is verified with. */
-export interface VerifyOptions {
+export interface VerifyExportOptions {
   /** Checkpoints stored elsewhere. Without one, a truncated trail, or one rewritten from some position on, is not detected. */
   readonly checkpoints?: readonly SignedCheckpoint[]
   /** Public keys. Every checkpoint, given or in the export, must be signed by one of them. Without keys, signatures are not checked. */
@@ -23,31 +23,31 @@ export interface VerifyOptions {
 }
 
 /** Where an export differs from what was written, and why. */
-export interface ExportBreak {
+export interface ExportFailure {
   /** Line of the export, from 1. Absent if the export differs from a checkpoint. */
   readonly line?: number
-  readonly lane?: number
+  readonly chain?: number
   readonly sequence?: number
   readonly changeID?: string
   /** A sentence. */
-  readonly what: string
+  readonly reason: string
 }
 
 /** The result of a verification. */
-export interface Verdict {
+export interface ExportVerificationResult {
   readonly ok: boolean
   /** Number of events read. */
-  readonly events: number
+  readonly eventCount: number
   /** Number of checkpoints that the trail continues; 0 after a failure. */
   readonly checkpoints: number
-  readonly firstBroken?: ExportBreak
+  readonly firstFailure?: ExportFailure
 }
 
 /** Verifies the lines of an export. Throws `invalid_request` for invalid keys. What is wrong with the lines is in the result. */
 export async function verifyExport(
   lines: AsyncIterable<string> | Iterable<string>,
-  { checkpoints = [], keys }: VerifyOptions = {},
-): Promise<Verdict> {
+  { checkpoints = [], keys }: VerifyExportOptions = {},
+): Promise<ExportVerificationResult> {
   if (typeof lines === 'string') {
     throw new VaultError('invalid_request', 'verifyExport expects the lines of an export, not one text. Split it at line ends.')
   }
@@ -63,14 +63,14 @@ export async function verifyExport(
 class Verification {
   readonly #given: readonly SignedCheckpoint[]
   readonly #verifiers: readonly SignatureVerifier[] | undefined
-  readonly #heads: LaneMark[] = []
+  readonly #heads: TreeHead[] = []
   readonly #inside: SignedCheckpoint[] = []
   #vaultID: string | undefined
-  #check: ChainCheck | undefined
+  #check: ChainVerifier | undefined
   #events = 0
   #line = 0
   #hasEnded = false
-  #failure: ExportBreak | undefined
+  #failure: ExportFailure | undefined
 
   constructor(given: readonly SignedCheckpoint[], verifiers: readonly SignatureVerifier[] | undefined) {
     this.#given = given
@@ -96,19 +96,19 @@ class Verification {
   }
 
   /** Verifies the end of the export and the checkpoints, and returns the result. */
-  end(): Verdict {
+  end(): ExportVerificationResult {
     if (!this.isOver && !this.#hasEnded) {
       this.#line++
       this.#fail('is missing: the export is truncated')
     }
     const checkpoints = [...this.#inside, ...this.#given]
     if (!this.isOver) for (const signed of checkpoints) this.#compare(signed)
-    const firstBroken = this.#failure
+    const firstFailure = this.#failure
     return {
-      ok: firstBroken === undefined,
-      events: this.#events,
-      checkpoints: firstBroken === undefined ? checkpoints.length : 0,
-      ...(firstBroken === undefined ? {} : { firstBroken }),
+      ok: firstFailure === undefined,
+      eventCount: this.#events,
+      checkpoints: firstFailure === undefined ? checkpoints.length : 0,
+      ...(firstFailure === undefined ? {} : { firstFailure }),
     }
   }
 
@@ -118,7 +118,7 @@ class Verification {
       case 'header':
         return this.#takeHeader(line.vaultID)
       case 'head':
-        return this.#takeHead(line.mark)
+        return this.#takeHead(line.head)
       case 'checkpoint':
         return this.#takeCheckpoint(line.signed)
       case 'event':
@@ -126,7 +126,7 @@ class Verification {
       case 'end':
         return this.#takeEnd(line.counts)
       case 'fault':
-        return line.fault
+        return line.problem
       default:
         return unreachable(line)
     }
@@ -138,9 +138,9 @@ class Verification {
     return undefined
   }
 
-  #takeHead(head: LaneMark): string | undefined {
+  #takeHead(head: TreeHead): string | undefined {
     const isInPlace = this.#inside.length === 0 && this.#check === undefined
-    if (!isInPlace || head.lane <= (this.#heads.at(-1)?.lane ?? 0)) return 'is a head out of order'
+    if (!isInPlace || head.chain <= (this.#heads.at(-1)?.chain ?? 0)) return 'is a head out of order'
     this.#heads.push(head)
     return undefined
   }
@@ -169,35 +169,35 @@ class Verification {
   }
 
   /** Returns the chain verification. It starts with the first event or the end line, when all heads and checkpoints are known. */
-  #verifier(): ChainCheck {
-    this.#check ??= new ChainCheck({
+  #verifier(): ChainVerifier {
+    this.#check ??= new ChainVerifier({
       hash: systemHash,
       vaultID: required(this.#vaultID, 'The header of an export'),
       heads: this.#heads,
-      watched: placesOf([...this.#inside, ...this.#given]),
+      watchedPositions: positionsOf([...this.#inside, ...this.#given]),
     })
     return this.#check
   }
 
   #endChains(): void {
-    const { firstBroken } = this.#verifier().end()
-    if (firstBroken !== undefined) this.#failure ??= { line: this.#line, ...firstBroken }
+    const { firstFailure } = this.#verifier().end()
+    if (firstFailure !== undefined) this.#failure ??= { line: this.#line, ...firstFailure }
   }
 
   #compare(signed: SignedCheckpoint): void {
     const { checkpoint } = signed
     if (this.#verifiers !== undefined && !isSigned(signed, this.#verifiers)) {
-      this.#failure ??= { what: `The checkpoint of ${checkpoint.timestamp} is not signed by one of the keys.` }
+      this.#failure ??= { reason: `The checkpoint of ${checkpoint.timestamp} is not signed by one of the keys.` }
     }
     if (checkpoint.vaultID !== this.#vaultID) {
-      this.#failure ??= { what: `The checkpoint of ${checkpoint.timestamp} belongs to another vault.` }
+      this.#failure ??= { reason: `The checkpoint of ${checkpoint.timestamp} belongs to another vault.` }
     }
     const check = this.#verifier()
-    const divergence = departureFrom(checkpoint, systemHash, (lane, sequence) => check.markAt(lane, sequence))
+    const divergence = findDivergence(checkpoint, systemHash, (chain, sequence) => check.treeHeadAt(chain, sequence))
     if (divergence !== undefined) this.#failure ??= divergence
   }
 
   #fail(problem: string): void {
-    this.#failure ??= { line: this.#line, what: `Line ${this.#line} ${problem}.` }
+    this.#failure ??= { line: this.#line, reason: `Line ${this.#line} ${problem}.` }
   }
 }

@@ -1,5 +1,5 @@
 /** The one error type of the vault, the closed list of its codes, and how a refusal is worded. */
-import { LONGEST_NAME } from './limits.ts'
+import { MAX_NAME_LENGTH } from './limits.ts'
 
 /** HTTP status and gRPC code of each error code. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
 const STATUSES = {
@@ -68,9 +68,9 @@ export interface ErrorDetail {
 type Details = ErrorDetail | readonly ErrorDetail[]
 
 /** Message length the specification allows in an error envelope, in UTF-16 units. */
-const LONGEST_MESSAGE = 1000
+const MAX_MESSAGE_LENGTH = 1000
 /** Most details one error carries. */
-export const MOST_DETAILS = 25
+export const MAX_DETAILS = 25
 
 /** What lies behind an error, and the HTTP status of an operation that documents another one for its code. */
 export interface VaultErrorOptions {
@@ -88,12 +88,12 @@ export class VaultError extends Error {
   readonly details: readonly ErrorDetail[]
 
   constructor(code: ErrorCode, message: string, details: Details = [], { cause, httpStatus }: VaultErrorOptions = {}) {
-    super(message.slice(0, LONGEST_MESSAGE), cause === undefined ? undefined : { cause })
+    super(message.slice(0, MAX_MESSAGE_LENGTH), cause === undefined ? undefined : { cause })
     this.name = 'VaultError'
     this.code = code
     this.httpStatus = httpStatus ?? STATUSES[code].http
     this.grpcCode = STATUSES[code].grpc
-    this.details = toList(details).slice(0, MOST_DETAILS)
+    this.details = toList(details).slice(0, MAX_DETAILS)
   }
 }
 
@@ -163,7 +163,7 @@ export function printableName(name: unknown): string {
 }
 
 function isNameShaped(name: unknown): name is string {
-  return typeof name === 'string' && name.length <= LONGEST_NAME && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+  return typeof name === 'string' && name.length <= MAX_NAME_LENGTH && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
 }
 
 function printPiece(piece: Piece | undefined, isName: IsName | undefined): string {

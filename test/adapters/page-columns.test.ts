@@ -11,7 +11,7 @@ const NOTES: PhysicalTable = {
   ],
   indexes: [],
 }
-const EVERY = { kind: 'every' } as const
+const EVERY = { kind: 'all' } as const
 const UNKNOWN: readonly (readonly string[])[] = [['colour'], ['text', 'colour'], ['Text'], [''], ['text rank'], ['text', 'rank"']]
 
 onEachStorage('columns of a page', (engine) => {
@@ -29,7 +29,7 @@ onEachStorage('columns of a page', (engine) => {
   test('are those asked for, each once, beside id and version', async () => {
     const storage = await open()
     const find = async (columns: readonly string[]) =>
-      (await storage.find('notes', EVERY, { order: 'up', limit: 1, columns })).map((row) => Object.keys(row).sort())
+      (await storage.find('notes', EVERY, { order: 'asc', limit: 1, columns })).map((row) => Object.keys(row).sort())
     expect(await find([])).toEqual([['id', 'version']])
     expect(await find(['rank'])).toEqual([['id', 'rank', 'version']])
     expect(await find(['rank', 'text', 'rank', 'id', 'version'])).toEqual([['id', 'rank', 'text', 'version']])
@@ -38,7 +38,7 @@ onEachStorage('columns of a page', (engine) => {
   test('that the table does not have are refused as internal', async () => {
     const storage = await open()
     for (const columns of UNKNOWN) {
-      const finding = storage.find('notes', EVERY, { order: 'up', limit: 10, columns })
+      const finding = storage.find('notes', EVERY, { order: 'asc', limit: 10, columns })
       await expect(finding, JSON.stringify(columns)).rejects.toMatchObject({ name: 'VaultError', code: 'internal' })
     }
   })
@@ -46,9 +46,9 @@ onEachStorage('columns of a page', (engine) => {
   test('are refused in a transaction, too, which goes on', async () => {
     const storage = await open()
     const found = await storage.transaction(async (inner) => {
-      const finding = inner.find('notes', EVERY, { order: 'up', limit: 10, columns: ['colour'] })
+      const finding = inner.find('notes', EVERY, { order: 'asc', limit: 10, columns: ['colour'] })
       await expect(finding).rejects.toMatchObject({ code: 'internal' })
-      return inner.find('notes', EVERY, { order: 'up', limit: 10, columns: ['rank'] })
+      return inner.find('notes', EVERY, { order: 'asc', limit: 10, columns: ['rank'] })
     })
     expect(found.map(({ rank }) => rank)).toEqual([0, 1])
   })

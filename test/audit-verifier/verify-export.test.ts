@@ -25,7 +25,7 @@ async function* streamed(lines: readonly string[]): AsyncGenerator<string> {
 
 describe('verifyExport returns ok', () => {
   it('for lists and streams, with or without an empty line at the end', async () => {
-    const verdict = { ok: true, events: 5, checkpoints: 0 }
+    const verdict = { ok: true, eventCount: 5, checkpoints: 0 }
     expect(await verifyExport(LINES)).toEqual(verdict)
     expect(await verifyExport(streamed(LINES))).toEqual(verdict)
     expect(await verifyExport([...LINES, ''])).toEqual(verdict)
@@ -33,7 +33,7 @@ describe('verifyExport returns ok', () => {
 
   it('for an export without events', async () => {
     const empty = { rows: [], heads: [] }
-    expect(await verifyExport(exportLines(empty))).toEqual({ ok: true, events: 0, checkpoints: 0 })
+    expect(await verifyExport(exportLines(empty))).toEqual({ ok: true, eventCount: 0, checkpoints: 0 })
   })
 
   it('for lines that have events as plain JSON', () => {
@@ -45,11 +45,14 @@ describe('verifyExport returns ok', () => {
   it('for checkpoints in the export and given ones', async () => {
     const early = await signCheckpoint(marksOf(writeTrail([1, 2])), START - 5n)
     const options = { checkpoints: [KEPT], keys: SIGNING.keys }
-    expect(await verifyExport(exportLines(TRAIL, [early, KEPT]), options)).toEqual({ ok: true, events: 5, checkpoints: 3 })
+    expect(await verifyExport(exportLines(TRAIL, [early, KEPT]), options)).toEqual({ ok: true, eventCount: 5, checkpoints: 3 })
   })
 
   it('for a trail that continues after a checkpoint', async () => {
-    expect(await verifyExport(exportLines(writeTrail([5, 2, 1])), { checkpoints: [KEPT] })).toMatchObject({ ok: true, events: 8 })
+    expect(await verifyExport(exportLines(writeTrail([5, 2, 1])), { checkpoints: [KEPT] })).toMatchObject({
+      ok: true,
+      eventCount: 8,
+    })
   })
 })
 
@@ -58,14 +61,14 @@ describe('verifyExport reports', () => {
     const broken = LINES.with(4, (LINES[4] ?? '').replace('"vaultID":"v1"', '"vaultID":"v2"'))
     expect(await verifyExport(broken)).toEqual({
       ok: false,
-      events: 2,
+      eventCount: 2,
       checkpoints: 0,
-      firstBroken: {
+      firstFailure: {
         line: 5,
-        lane: 1,
+        chain: 1,
         sequence: 2,
         changeID: 'change-4294967298',
-        what: 'Event 2 of audit chain 1 belongs to another vault.',
+        reason: 'Event 2 of audit chain 1 belongs to another vault.',
       },
     })
   })
@@ -91,10 +94,10 @@ describe('verifyExport reports', () => {
     ],
     ['a repeated member', LINES.with(3, (LINES[3] ?? '').replace('"event":{', '"event":{"code":401,')), 4, 'cannot be read'],
   ])('%s', async (_how, lines, line, what) => {
-    const { ok, firstBroken } = await verifyExport(lines)
+    const { ok, firstFailure } = await verifyExport(lines)
     expect(ok).toBe(false)
-    expect(firstBroken?.what).toContain(what)
-    expect(firstBroken?.line).toBe(line)
+    expect(firstFailure?.reason).toContain(what)
+    expect(firstFailure?.line).toBe(line)
   })
 
   it('the first failure and reads no further', async () => {
@@ -110,8 +113,8 @@ describe('verifyExport reports', () => {
   })
 
   it('a difference from a checkpoint without a line', async () => {
-    const { firstBroken } = await verifyExport(exportLines(writeTrail([2, 2])), { checkpoints: [KEPT] })
-    expect(firstBroken).toEqual({ lane: 1, sequence: 3, what: 'Event 3 of audit chain 1 is missing: a checkpoint has it.' })
+    const { firstFailure } = await verifyExport(exportLines(writeTrail([2, 2])), { checkpoints: [KEPT] })
+    expect(firstFailure).toEqual({ chain: 1, sequence: 3, reason: 'Event 3 of audit chain 1 is missing: a checkpoint has it.' })
   })
 })
 
@@ -120,16 +123,16 @@ describe('a checkpoint', () => {
     const stranger = createSigning(SIGNING.signer.keyId)
     const renamed = SIGNING.keys.map((key) => ({ ...key, keyId: 'other' }))
     for (const keys of [stranger.keys, renamed, []]) {
-      const { ok, firstBroken } = await verifyExport(LINES, { checkpoints: [KEPT], keys })
+      const { ok, firstFailure } = await verifyExport(LINES, { checkpoints: [KEPT], keys })
       expect(ok).toBe(false)
-      expect(firstBroken?.what).toContain('is not signed by one of the keys')
+      expect(firstFailure?.reason).toContain('is not signed by one of the keys')
     }
     expect((await verifyExport(LINES, { checkpoints: [KEPT], keys: [...stranger.keys, ...SIGNING.keys] })).ok).toBe(true)
   })
 
   it('of another vault is rejected', async () => {
     const foreign = { ...KEPT, checkpoint: { ...KEPT.checkpoint, vaultID: 'v2' } }
-    expect((await verifyExport(LINES, { checkpoints: [foreign] })).firstBroken?.what).toContain('belongs to another vault')
+    expect((await verifyExport(LINES, { checkpoints: [foreign] })).firstFailure?.reason).toContain('belongs to another vault')
   })
 
   it('is parsed from its stored text', () => {

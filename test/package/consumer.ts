@@ -18,7 +18,7 @@ function holds<_Claim extends true>(): void {}
 export const schema = defineSchema({
   customers: {
     name: column.string({ required: true, redaction: 'MASKED', mask: mask.keepFirst(1), token: 'random' }),
-    email: column.string({ unique: true, normalise: ['trim', 'lowercase'], maxLength: 200 }),
+    email: column.string({ unique: true, normalize: ['trim', 'lowercase'], maxLength: 200 }),
     country: column.string({ encrypted: false, index: true, oneOf: ['DE', 'FR'] }),
     visits: column.integer(),
     active: column.boolean({}),
@@ -66,7 +66,7 @@ export async function openVaults(): Promise<void> {
     id: 'v1',
     schema,
     storage: postgresStorage({ connectionString: 'postgres://localhost' }),
-    keys: localKeys({ secret: 'c2VjcmV0' }),
+    keys: localKeys({ key: 'c2VjcmV0' }),
   })
   // @ts-expect-error a vault needs a storage
   await createVault({ id: 'v1', schema, keys })

@@ -52,10 +52,10 @@ describe('verification of a tampered export', () => {
 
 describe('controls of the property', () => {
   test('an unchanged export verifies, with and without the checkpoint', async () => {
-    expect(await verifyExport(LINES)).toEqual({ ok: true, events: 12, checkpoints: 1 })
+    expect(await verifyExport(LINES)).toEqual({ ok: true, eventCount: 12, checkpoints: 1 })
     expect(await verifyExport(LINES, { checkpoints: [KEPT], keys: SIGNING.keys })).toEqual({
       ok: true,
-      events: 12,
+      eventCount: 12,
       checkpoints: 2,
     })
   })

@@ -10,11 +10,11 @@ import { OWNER, STRANGER } from '../support/vaults/test-vault.ts'
 
 const TAMPERINGS = process.env.SOAK === '1' ? 100_000 : 2000
 const EVENTS = 'audit_events'
-const HEADS = 'audit_lanes'
-const EVERY = { kind: 'every' } as const
-const ALL = { order: 'up', limit: 10_000 } as const
+const HEADS = 'audit_chains'
+const EVERY = { kind: 'all' } as const
+const ALL = { order: 'asc', limit: 10_000 } as const
 /** Rows that one chain has room for. The id of a row is its chain times this, plus its position. */
-const LANE_SIZE = 2 ** 32
+const CHAIN_SIZE = 2 ** 32
 
 /** The rows of the trail's tables. */
 interface Stored {
@@ -55,7 +55,7 @@ async function work(on: Vault<Clients>, rounds: number): Promise<void> {
 
 /** A storage in memory with concurrent transactions, as in PostgreSQL. */
 function withLanes(): StorageHandle {
-  return { ...memoryStorage(), transactions: 'side by side' }
+  return { ...memoryStorage(), transactions: 'concurrent' }
 }
 
 async function read(from: StorageHandle): Promise<Stored> {
@@ -82,7 +82,7 @@ beforeAll(async () => {
   foreign = await read(other)
 })
 
-const laneOf = ({ id }: Pick<Row, 'id'>): number => Math.floor(id / LANE_SIZE)
+const laneOf = ({ id }: Pick<Row, 'id'>): number => Math.floor(id / CHAIN_SIZE)
 const bytesOf = (row: Row | undefined): Uint8Array => (row?.body instanceof Uint8Array ? row.body : new Uint8Array(0))
 
 function oneOf(rows: readonly Row[], { below }: Loot): Row {
@@ -93,9 +93,9 @@ function oneOf(rows: readonly Row[], { below }: Loot): Row {
 
 /** A chain, its events, and its last event. */
 function laneIn({ events }: Stored, loot: Loot) {
-  const lane = laneOf(oneOf(events, loot))
-  const own = events.filter((row) => laneOf(row) === lane)
-  return { lane, own, last: own.at(-1) ?? oneOf(own, loot) }
+  const chain = laneOf(oneOf(events, loot))
+  const own = events.filter((row) => laneOf(row) === chain)
+  return { chain: chain, own, last: own.at(-1) ?? oneOf(own, loot) }
 }
 
 function flipped(bytes: Uint8Array, { below }: Loot): Uint8Array {
@@ -142,9 +142,9 @@ const FOUND: Readonly<Record<string, Tampering>> = {
   'an event is moved to the end of a chain': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), laneIn(trail, loot).last.id + 1),
   'an event is moved to a new chain': (trail, loot) =>
-    moved(trail, oneOf(trail.events, loot), (100 + loot.below(100)) * LANE_SIZE + 1),
+    moved(trail, oneOf(trail.events, loot), (100 + loot.below(100)) * CHAIN_SIZE + 1),
   'an event is moved to an invalid position': (trail, loot) =>
-    moved(trail, oneOf(trail.events, loot), [1, LANE_SIZE - 1, 70_000 * LANE_SIZE, 3 * LANE_SIZE][loot.below(4)] ?? 1),
+    moved(trail, oneOf(trail.events, loot), [1, CHAIN_SIZE - 1, 70_000 * CHAIN_SIZE, 3 * CHAIN_SIZE][loot.below(4)] ?? 1),
   'an event is deleted': ({ events, heads }, loot) => ({ events: without(events, oneOf(events, loot)), heads }),
   'the last event of a chain is deleted, and the head is not': (trail, loot) => ({
     events: without(trail.events, laneIn(trail, loot).last),
@@ -201,20 +201,20 @@ const FOUND: Readonly<Record<string, Tampering>> = {
 /** Tampering that only a checkpoint reveals: the trail equals an earlier state of itself. */
 const FOUND_BY_CHECKPOINT: Readonly<Record<string, Tampering>> = {
   'a chain is cut to an older head': ({ events, heads }, loot) => {
-    const { lane } = laneIn({ events, heads }, loot)
-    const older = loot.earlier.heads.find(({ id }) => id === lane)
+    const { chain } = laneIn({ events, heads }, loot)
+    const older = loot.earlier.heads.find(({ id }) => id === chain)
     if (older === undefined) return undefined
-    const kept = loot.earlier.events.filter((row) => laneOf(row) === lane)
+    const kept = loot.earlier.events.filter((row) => laneOf(row) === chain)
     const last = kept.at(-1)?.id ?? 0
     return {
-      events: events.filter((row) => laneOf(row) !== lane || row.id <= last),
-      heads: heads.map((row) => (row.id === lane ? older : row)),
+      events: events.filter((row) => laneOf(row) !== chain || row.id <= last),
+      heads: heads.map((row) => (row.id === chain ? older : row)),
     }
   },
   'the whole trail is restored to an earlier state': (_, { earlier }) => earlier,
   'a chain is deleted with its head': ({ events, heads }, loot) => {
-    const { lane, own } = laneIn({ events, heads }, loot)
-    return { events: without(events, ...own), heads: heads.filter(({ id }) => id !== lane) }
+    const { chain, own } = laneIn({ events, heads }, loot)
+    return { events: without(events, ...own), heads: heads.filter(({ id }) => id !== chain) }
   },
   'everything is deleted': () => ({ events: [], heads: [] }),
 }
@@ -235,14 +235,14 @@ async function missedBy(
     if (tampered === undefined) continue
     await write(tampered)
     const verdict = await vault.verifyAudit({ checkpoints })
-    if (verdict.ok || verdict.firstBroken === undefined) missed.set(name, (missed.get(name) ?? 0) + 1)
+    if (verdict.ok || verdict.firstFailure === undefined) missed.set(name, (missed.get(name) ?? 0) + 1)
   }
   await write(trail)
   return missed
 }
 
 test('an unchanged trail verifies, with and without a checkpoint', async () => {
-  const verdict = { ok: true, events: 25 }
+  const verdict = { ok: true, eventCount: 25 }
   expect(trail.heads.length).toBeGreaterThanOrEqual(3)
   expect(await vault.verifyAudit()).toEqual(verdict)
   await write(trail)
@@ -265,16 +265,16 @@ test('without a checkpoint an earlier state verifies: this is the documented lim
 test('verification names the position of the first failure', async () => {
   const { events, heads } = trail
   const [row] = events.filter((one) => laneOf(one) === 1).slice(2)
-  if (row === undefined) throw new Error('lane 1 is too short')
+  if (row === undefined) throw new Error('chain 1 is too short')
   await write({ events: without(events, row), heads })
   expect(await vault.verifyAudit()).toMatchObject({
     ok: false,
-    firstBroken: { lane: 1, sequence: 3, what: 'Event 3 of lane 1 is missing.' },
+    firstFailure: { chain: 1, sequence: 3, reason: 'Event 3 of chain 1 is missing.' },
   })
   await write({ events, heads: changed(heads, oneOf(heads, { below: () => 0, earlier, foreign }), { body: null }) })
   expect(await vault.verifyAudit()).toMatchObject({
     ok: false,
-    firstBroken: { lane: 1, sequence: 0, what: 'The head of lane 1 cannot be read.' },
+    firstFailure: { chain: 1, sequence: 0, reason: 'The head of chain 1 cannot be read.' },
   })
   await write(trail)
 })

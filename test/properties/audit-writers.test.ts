@@ -23,7 +23,7 @@ async function process16(address: StorageAddress, name: string): Promise<number>
 /** Asserts one event for each operation, with distinct ids, in chains that verify. */
 async function assertWhole(storage: StorageHandle, operations: number): Promise<void> {
   const vault = await openClients(storage)
-  expect(await vault.verifyAudit()).toEqual({ ok: true, events: operations })
+  expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: operations })
   const events = await eventsOf(vault)
   expect(new Set(events.map(({ changeID }) => changeID)).size).toBe(operations)
   expect(new Set(events.map(({ context }) => context.requestID)).size).toBe(operations)

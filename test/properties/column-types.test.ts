@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Cell } from '../../src/core/ports/storage.ts'
 import { ByteWriter } from '../../src/core/util/bytes.ts'
 import type { ColumnTypeName } from '../../src/core/values/column-type.ts'
-import { ValueFault } from '../../src/core/values/column-type.ts'
+import { ValueError } from '../../src/core/values/column-type.ts'
 import type { AnyColumnType } from '../../src/core/values/column-types.ts'
 import { columnTypes } from '../../src/core/values/column-types.ts'
 import type { Samples } from '../support/column-types/samples.ts'
@@ -88,8 +88,8 @@ const properties: Readonly<Record<string, Property>> = {
   'reads its own text and its own JSON as the same value': (type, samples) => {
     fc.assert(
       fc.property(valuesOf(type, samples), (value) => {
-        expectSame(type.fromText(type.show(value)), value)
-        expectSame(type.parse(JSON.parse(JSON.stringify(type.answer(value)))), value)
+        expectSame(type.fromText(type.toText(value)), value)
+        expectSame(type.parse(JSON.parse(JSON.stringify(type.toJson(value)))), value)
       }),
       RUNS,
     )
@@ -105,7 +105,7 @@ const properties: Readonly<Record<string, Property>> = {
     fc.assert(
       fc.property(texts, (text) => {
         const value = attempt(() => type.fromText(text))
-        if (value !== REFUSED) expectSame(type.fromText(type.show(value)), value)
+        if (value !== REFUSED) expectSame(type.fromText(type.toText(value)), value)
       }),
       RUNS,
     )
@@ -156,11 +156,15 @@ const BROKEN: readonly (readonly [property: string, name: ColumnTypeName, fault:
   [
     'has equal canonical bytes only for equal values, even for values that are nearly equal',
     'TIME',
-    { canonical: (value, out) => out.utf8(columnTypes.TIME.show(value).slice(0, 8)) },
+    { canonical: (value, out) => out.utf8(columnTypes.TIME.toText(value).slice(0, 8)) },
   ],
   ['reads the same value back from a cell of its physical type', 'INTEGER', { fromCell: (cell) => Number(cell) }],
-  ['orders cells as it orders values, by time or by number', 'DATETIME', { toCell: (value) => columnTypes.DATETIME.show(value) }],
-  ['reads its own text and its own JSON as the same value', 'INTEGER', { show: (value) => Number(value).toString() }],
+  [
+    'orders cells as it orders values, by time or by number',
+    'DATETIME',
+    { toCell: (value) => columnTypes.DATETIME.toText(value) },
+  ],
+  ['reads its own text and its own JSON as the same value', 'INTEGER', { toText: (value) => Number(value).toString() }],
   [
     'reads random text as a stable value, or rejects it with an error that does not quote it',
     'JSON',
@@ -187,12 +191,12 @@ describe('a property', () => {
 
 const REFUSED = Symbol('refused')
 
-/** The result, or REFUSED for a `ValueFault` that is a clause about what must hold. Any other error is thrown on. */
+/** The result, or REFUSED for a `ValueError` that is a clause about what must hold. Any other error is thrown on. */
 function attempt(work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof ValueFault)) throw error
+    if (!(error instanceof ValueError)) throw error
     expect(error.message).toMatch(/^must /)
     expect(error.message).not.toContain('secret')
     expect(error.message.length).toBeLessThan(200)

@@ -8,7 +8,7 @@ import { BATCH, crashSchema } from './crash-schema.ts'
 
 const [address = '', ledger = '', round = '0'] = process.argv.slice(2)
 const storage = openStorage(JSON.parse(address))
-const vault = await createVault({ id: 'crash', schema: crashSchema, storage, keys: localKeys({ secret: TEST_SECRET }) })
+const vault = await createVault({ id: 'crash', schema: crashSchema, storage, keys: localKeys({ key: TEST_SECRET }) })
 const session = vault.as(OWNER)
 const acknowledged = openSync(ledger, 'a')
 

@@ -52,7 +52,7 @@ async function survive(scene: Scene, directory: string): Promise<number> {
 async function look(scene: Scene, acknowledged: readonly string[]): Promise<void> {
   const storage = openStorage(scene.address)
   try {
-    const vault = await createVault({ id: 'crash', schema: crashSchema, storage, keys: localKeys({ secret: TEST_SECRET }) })
+    const vault = await createVault({ id: 'crash', schema: crashSchema, storage, keys: localKeys({ key: TEST_SECRET }) })
     const session = vault.as(OWNER)
     for (const line of acknowledged) {
       const [batch, ...ids] = line.split(' ')

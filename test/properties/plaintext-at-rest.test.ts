@@ -26,7 +26,7 @@ const PLAIN = 'canary-in-the-open'
 const schema = defineSchema({
   people: {
     name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
-    email: column.string({ unique: true, token: 'random', normalise: ['lowercase'] }),
+    email: column.string({ unique: true, token: 'random', normalize: ['lowercase'] }),
     ssn: column.string({ searchable: true }),
     phone: column.string(),
     odd: column.string(),
@@ -37,7 +37,7 @@ const schema = defineSchema({
 
 /** Inserts, reads, updates, fails and deletes, so that every statement of the vault runs with canaries. */
 async function exercise(storage: StorageHandle): Promise<void> {
-  const vault = await createVault({ id: 'v1', schema, storage, keys: localKeys({ secret: TEST_SECRET }) })
+  const vault = await createVault({ id: 'v1', schema, storage, keys: localKeys({ key: TEST_SECRET }) })
   const people = vault.as(OWNER)
   const [name = '', email = '', ssn = '', phone = '', odd = '', inside = ''] = SEALED
   const fields = { name, email, ssn, phone, odd, notes: { deep: [inside] }, country: PLAIN }
@@ -51,8 +51,8 @@ async function exercise(storage: StorageHandle): Promise<void> {
     { token: (await people.getOne('people', id, { tokenization: true })).tokens.email ?? '', redaction: 'PLAIN_TEXT' },
   ])
   await vault.transaction(async (inside) => inside.as(OWNER).insert('people', [{ fields: { ...fields, email: `x${email}` } }]))
-  const { records: doomed } = await people.insert('people', [{ fields: { ...fields, email: `y${email}` } }])
-  await people.delete('people', [doomed[0]?.id ?? ''])
+  const { records: target } = await people.insert('people', [{ fields: { ...fields, email: `y${email}` } }])
+  await people.delete('people', [target[0]?.id ?? ''])
 }
 
 /** The encodings of a text that bytes could contain. */

@@ -1,7 +1,7 @@
 /** Property: queries with known results return them, for any sealed columns and on any storage. Texts that are not a query are rejected. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { nameFault } from '../../src/core/schema/names.ts'
+import { nameProblem } from '../../src/core/schema/names.ts'
 import type { Inquiry } from '../support/sql/known-checks.ts'
 import { checkQueries, isRefusal, listed } from '../support/sql/known-checks.ts'
 import type { Keeping, Queryable } from '../support/sql/known-vault.ts'
@@ -109,7 +109,7 @@ function namedTables(): string[] {
       ([, name]) => name ?? '',
     ),
   )
-  return [...new Set(names)].filter((name) => nameFault(name) === undefined)
+  return [...new Set(names)].filter((name) => nameProblem(name) === undefined)
 }
 
 onEachStorage('a text that is not one SELECT', ({ fresh }) => {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { loadModule } from 'libpg-query'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { TextFault } from '../../src/core/expressions/text-fault.ts'
+import { LanguageError } from '../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../src/core/sql/print-select.ts'
 import type { Select } from '../../src/core/sql/select.ts'
@@ -46,7 +46,7 @@ describe('a query', () => {
   })
 
   it('is rejected if it is not one SELECT', () => {
-    for (const { sql } of readVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(TextFault)
+    for (const { sql } of readVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(LanguageError)
   })
 
   it('is rejected if it is an injection payload, except one payload that is a query', () => {
@@ -128,12 +128,12 @@ function randomQuery(random: SeededRandom, query: string): string {
   return damage(random, roll < 0.6 ? dress(random, query) : query)
 }
 
-/** The tree of a text; undefined if it is rejected with a TextFault. */
+/** The tree of a text; undefined if it is rejected with a LanguageError. */
 function read(text: string): Select | undefined {
   try {
     return parseSelect(text)
   } catch (fault) {
-    if (!(fault instanceof TextFault) || fault.at < 0 || fault.at > text.length) throw fault
+    if (!(fault instanceof LanguageError) || fault.at < 0 || fault.at > text.length) throw fault
     return undefined
   }
 }

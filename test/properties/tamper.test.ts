@@ -1,9 +1,9 @@
 /** Property: a stored body that was changed or moved fails authentication, and other records stay readable. */
 import { expect, test } from 'vitest'
-import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import type { KeyEngine } from '../../src/core/ports/keys.ts'
+import type { KeyRingFactory } from '../../src/core/ports/keys.ts'
 import type { Row, StorageHandle } from '../../src/core/ports/storage.ts'
 import { openVault } from '../../src/core/vault/vault.ts'
 import type { Session } from '../../src/index.ts'
@@ -23,7 +23,7 @@ const schema = defineSchema({
 type Tables = (typeof schema)['tables']
 
 async function openSession(storage: StorageHandle, id: string): Promise<Session<Tables>> {
-  const vault = await createVault({ id, schema, storage, keys: localKeys({ secret: TEST_SECRET }) })
+  const vault = await createVault({ id, schema, storage, keys: localKeys({ key: TEST_SECRET }) })
   return vault.as(OWNER)
 }
 
@@ -46,7 +46,7 @@ onEachStorage('a tampered body', (engine) => {
       tokenization: true,
     })
     const [victim, sibling] = records
-    const [row] = await storage.find('records_1_lefts', { kind: 'every' }, { order: 'up', limit: 1 })
+    const [row] = await storage.find('records_1_lefts', { kind: 'all' }, { order: 'asc', limit: 1 })
     const body = row?.body
     if (row === undefined || !(body instanceof Uint8Array)) throw new Error('nothing was sealed')
     const random = seededRandom('tampering')
@@ -94,9 +94,9 @@ onEachStorage('a tampered body', (engine) => {
 
 test('negative control: a moved body opens if the associated data is dropped', async () => {
   const storage = memoryStorage()
-  const blind: KeyEngine = {
+  const blind: KeyRingFactory = {
     createRing(vaultId, roots) {
-      const ring = keyEngine.createRing(vaultId, roots)
+      const ring = keyRingFactory.createRing(vaultId, roots)
       return {
         ...ring,
         seal: (purpose, header, plaintexts, contexts) => ring.seal(purpose, header, plaintexts, contexts.slice().fill(0)),
@@ -105,8 +105,8 @@ test('negative control: a moved body opens if the associated data is dropped', a
       }
     },
   }
-  const keys = localKeys({ secret: TEST_SECRET })
-  const vault = await openVault({ id: 'v1', schema, storage, keys, ...SYSTEM_PORTS, engine: blind })
+  const keys = localKeys({ key: TEST_SECRET })
+  const vault = await openVault({ id: 'v1', schema, storage, keys, ...SYSTEM_PORTS, keyRingFactory: blind })
   const { records } = await vault.as(OWNER).insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'two' } }])
   const { body } = await bodyOf(storage, 'records_1_lefts', 1)
   if (!(body instanceof Uint8Array)) throw new Error('nothing was sealed')

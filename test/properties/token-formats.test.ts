@@ -1,9 +1,9 @@
 /** The properties of every token format, for all presets and options. For each property, a format that breaks it fails the test. */
 import { describe, expect, test } from 'vitest'
-import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
-import { decipherApart, encipherApart, type Permutation } from '../../src/core/tokens/derangement.ts'
+import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
+import { decryptDeranged, encryptDeranged, type Permutation } from '../../src/core/tokens/derangement.ts'
 import { drawRanks } from '../../src/core/tokens/draw-ranks.ts'
-import { LEAST_POSSIBILITIES, TokenFault, type TokenFormat } from '../../src/core/tokens/token-format.ts'
+import { MIN_DOMAIN, type TokenFormat, TokenFormatError } from '../../src/core/tokens/token-format.ts'
 import { compileFormat, TOKEN_PRESETS, tokenFormatShape } from '../../src/core/tokens/token-formats.ts'
 import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
 import { passesLuhn, type TokenFormatSample, tokenFormatSamples } from '../support/tokens/format-samples.ts'
@@ -14,8 +14,8 @@ const RUNS = process.env.SOAK === undefined ? 10_000 : 1_000_000
 
 /** The permutations of one column in a real key ring. */
 function ringAt(scope: string): Permutation {
-  const ring = keyEngine.createRing('vault', [{ version: 1, secret: new Uint8Array(32).fill(7) }])
-  return { encipher: (ranks) => ring.encipher(scope, ranks), decipher: (ranks) => ring.decipher(scope, ranks) }
+  const ring = keyRingFactory.createRing('vault', [{ version: 1, key: new Uint8Array(32).fill(7) }])
+  return { encrypt: (ranks) => ring.encryptRanks(scope, ranks), decrypt: (ranks) => ring.decryptRanks(scope, ranks) }
 }
 
 type Property = (format: TokenFormat, sample: TokenFormatSample) => void
@@ -24,7 +24,7 @@ const properties: Readonly<Record<string, Property>> = {
   'draws tokens that keep the form and are never the value': (format, sample) => {
     const random = seededRandom(SEED)
     const values = Array.from({ length: RUNS / 2 }, () => sample.value(random))
-    const shapes = values.map((value) => format.shapeOf(value))
+    const shapes = values.map((value) => format.rangeOf(value))
     const ranks = drawRanks(
       random,
       shapes.map(({ domain }) => domain),
@@ -36,7 +36,7 @@ const properties: Readonly<Record<string, Property>> = {
     const random = seededRandom(SEED)
     for (let round = 0; round < 20; round++) {
       const value = sample.value(random)
-      const { domain, tokenAt } = format.shapeOf(value)
+      const { domain, tokenAt } = format.rangeOf(value)
       const own = format.deterministic?.rankOf(value).value ?? 0n
       const around = Array.from({ length: 100 }, (_, i) => [BigInt(i), domain - 1n - BigInt(i), own + BigInt(i) - 50n]).flat()
       const ranks = [...new Set(around.filter((rank) => rank >= 0n && rank < domain))]
@@ -56,28 +56,28 @@ const properties: Readonly<Record<string, Property>> = {
     const permutation = ringAt('cards.number')
     const values = distinctValues(sample, seededRandom(SEED))
     const ranked = values.map((value) => deterministic.rankOf(value))
-    const images = encipherApart(permutation, ranked)
+    const images = encryptDeranged(permutation, ranked)
     const tokens = ranked.map(({ tokenAt }, i) => tokenAt(images[i] ?? 0n))
     for (const [i, token] of tokens.entries()) assertToken(sample, values[i] ?? '', token)
     if (new Set(tokens).size !== values.length) throw new Error('two values have one token')
     const back = tokens.map((token) => deterministic.rankOfToken(token) ?? fail('a token is not recognised'))
-    const origins = decipherApart(permutation, back)
+    const origins = decryptDeranged(permutation, back)
     for (const [i, { valueAt }] of back.entries())
       if (valueAt(origins[i] ?? 0n) !== values[i]) fail('a token leads to another value')
   },
 
   'has at least its capacity of tokens for every value, and at least a million': (format, sample) => {
     const random = seededRandom(SEED)
-    const [least, possibilities] = sample.least
-    expect(format.capacity).toBeGreaterThanOrEqual(LEAST_POSSIBILITIES)
+    const [min, possibilities] = sample.least
+    expect(format.capacity).toBeGreaterThanOrEqual(MIN_DOMAIN)
     expect(format.capacity).toBe(possibilities)
     // The value itself is not one of its tokens.
-    expect([possibilities, possibilities - 1n]).toContain(format.shapeOf(least).domain)
+    expect([possibilities, possibilities - 1n]).toContain(format.rangeOf(min).domain)
     for (let round = 0; round < 500; round++) {
       const value = sample.value(random)
-      expect(format.shapeOf(value).domain).toBeGreaterThanOrEqual(format.capacity - 1n)
+      expect(format.rangeOf(value).domain).toBeGreaterThanOrEqual(format.capacity - 1n)
       const ranked = format.deterministic?.rankOf(value)
-      expect(ranked === undefined || ranked.domain >= LEAST_POSSIBILITIES).toBe(true)
+      expect(ranked === undefined || ranked.domain >= MIN_DOMAIN).toBe(true)
       expect(ranked === undefined || ranked.domain >= (format.deterministic?.capacity ?? 0n)).toBe(true)
       expect(ranked === undefined || (ranked.value >= 0n && ranked.value < ranked.domain)).toBe(true)
     }
@@ -87,7 +87,7 @@ const properties: Readonly<Record<string, Property>> = {
     const hostile = hostileInputs().flatMap(([, input]) => (typeof input === 'string' ? [input] : []))
     expect(hostile.length).toBeGreaterThan(5)
     for (const value of [...sample.refused, ...hostile, 'x'.repeat(300), '1'.repeat(300), `${'9'.repeat(2_000_000)}@`]) {
-      const isRefused = refuses(() => format.shapeOf(value), value)
+      const isRefused = refuses(() => format.rangeOf(value), value)
       if (sample.refused.includes(value)) expect(isRefused, JSON.stringify(value)).toBe(true)
       if (refuses(() => format.deterministic?.rankOf(value), value))
         expect(format.deterministic?.rankOfToken(value)).toBeUndefined()
@@ -119,20 +119,20 @@ const BROKEN: readonly (readonly [property: number, name: string, fault: (format
   [0, 'card', () => compileFormat({ preset: 'card', keepLast: 3 })],
   [0, 'ssn', () => compileFormat('digits')],
   [0, 'date', () => compileFormat('digits')],
-  [0, 'letters', (format) => ({ ...format, shapeOf: (value) => ({ ...format.shapeOf(value), tokenAt: () => value }) })],
+  [0, 'letters', (format) => ({ ...format, rangeOf: (value) => ({ ...format.rangeOf(value), tokenAt: () => value }) })],
   [
     1,
     'pattern',
-    (format) => ({ ...format, shapeOf: (value) => ({ domain: format.capacity, tokenAt: unshaped(format, value) }) }),
+    (format) => ({ ...format, rangeOf: (value) => ({ domain: format.capacity, tokenAt: unshaped(format, value) }) }),
   ],
   [1, 'digits', (format) => withRank(format, (rank) => rank - (rank % 2n))],
   [2, 'digits', (format) => withDeterministicRank(format, (rank) => rank - (rank % 1000n))],
   [2, 'date', (format) => withValueRank(format, (rank) => (rank + 1n) % format.capacity)],
-  [2, 'email', ({ capacity, shapeOf }) => ({ capacity, shapeOf })],
+  [2, 'email', ({ capacity, rangeOf }) => ({ capacity, rangeOf })],
   [3, 'card', (format) => ({ ...format, capacity: format.capacity * 10n })],
   [3, 'date', (format) => ({ ...format, capacity: 999_999n })],
-  [4, 'ssn', (format) => ({ ...format, shapeOf: (value) => quoting(value) })],
-  [4, 'digits', (format) => ({ ...format, shapeOf: () => ({ domain: 10n ** 6n, tokenAt: String }) })],
+  [4, 'ssn', (format) => ({ ...format, rangeOf: (value) => quoting(value) })],
+  [4, 'digits', (format) => ({ ...format, rangeOf: () => ({ domain: 10n ** 6n, tokenAt: String }) })],
 ]
 
 describe('a property', () => {
@@ -170,13 +170,13 @@ function assertToken(sample: TokenFormatSample, value: string, token: string): v
   if (token.length > 256) fail('a token is longer than 256 characters')
 }
 
-/** True if the work throws a `TokenFault` that is a clause and quotes no value. Any other error is thrown on. */
+/** True if the work throws a `TokenFormatError` that is a clause and quotes no value. Any other error is thrown on. */
 function refuses(work: () => unknown, value: string): boolean {
   try {
     work()
     return false
   } catch (error) {
-    if (!(error instanceof TokenFault)) throw error
+    if (!(error instanceof TokenFormatError)) throw error
     expect(error.message).toMatch(/^must /)
     expect(error.message.length).toBeLessThan(200)
     if (value.length > 3) expect(error.message).not.toContain(value)
@@ -187,14 +187,14 @@ function refuses(work: () => unknown, value: string): boolean {
 function withToken(format: TokenFormat, change: (token: string) => string): TokenFormat {
   return {
     ...format,
-    shapeOf: (value) => ({ ...format.shapeOf(value), tokenAt: (rank) => change(format.shapeOf(value).tokenAt(rank)) }),
+    rangeOf: (value) => ({ ...format.rangeOf(value), tokenAt: (rank) => change(format.rangeOf(value).tokenAt(rank)) }),
   }
 }
 
 function withRank(format: TokenFormat, change: (rank: bigint) => bigint): TokenFormat {
   return {
     ...format,
-    shapeOf: (value) => ({ ...format.shapeOf(value), tokenAt: (rank) => format.shapeOf(value).tokenAt(change(rank)) }),
+    rangeOf: (value) => ({ ...format.rangeOf(value), tokenAt: (rank) => format.rangeOf(value).tokenAt(change(rank)) }),
   }
 }
 
@@ -225,5 +225,5 @@ function unshaped(format: TokenFormat, value: string): (rank: bigint) => string 
 }
 
 function quoting(value: string): never {
-  throw new TokenFault(`must not be ${value}`)
+  throw new TokenFormatError(`must not be ${value}`)
 }

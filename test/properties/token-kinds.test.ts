@@ -1,10 +1,10 @@
 /** The properties of every token kind in the registry, on every storage. For each property, a vault that breaks it fails the test. */
 import { describe, expect, test } from 'vitest'
-import { keyEngine } from '../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { deriveTokens } from '../../src/core/barrier/mint-tokens.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import { allotSchema, EMPTY_ALLOTMENT } from '../../src/core/schema/allotment.ts'
+import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../src/core/schema/catalog-schema.ts'
 import type { ColumnDefinition, SchemaDefinition, TokenDefinition } from '../../src/core/schema/column.ts'
 import { layoutSchema } from '../../src/core/schema/layout.ts'
 import type { TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
@@ -56,7 +56,7 @@ function groupToken(kind: TokenKind): TokenDefinition {
 function tablesOf(kind: TokenKind, samples: readonly TokenSample[]): SchemaDefinition {
   const columns = Object.fromEntries(samples.map(({ name, column }) => [`c_${name}`, column]))
   const token = groupToken(kind)
-  const shared: ColumnDefinition = { type: 'STRING', token, normalise: ['lowercase'], columnGroup: 'shared' }
+  const shared: ColumnDefinition = { type: 'STRING', token, normalize: ['lowercase'], columnGroup: 'shared' }
   const other: ColumnDefinition = { type: 'STRING' }
   return {
     lefts: { ...columns, shared, also_shared: shared, other },
@@ -381,9 +381,9 @@ describe('collisions', () => {
   /** Birthday bound: n² / 2 / 2^122 for n = 10^6 is 9.4 * 10^-26. */
   test('do not occur among 1,000,000 deterministic tokens: the expected number is below 10^-25', () => {
     const tables: SchemaDefinition = { t: { a: { type: 'STRING', token: 'deterministic' } } }
-    const column = layoutSchema(allotSchema(tables, EMPTY_ALLOTMENT)).tables.get('t')?.columns[0]
+    const column = layoutSchema(assignIds(tables, EMPTY_CATALOG_SCHEMA)).tables.get('t')?.columns[0]
     if (column === undefined) throw new Error('the table has no column')
-    const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(7) }])
+    const ring = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(7) }])
     const seen = new Set<string>()
     for (let from = 0; from < 1_000_000; from += 10_000) {
       const values = Array.from({ length: 10_000 }, (_, i) => `value ${from + i}`)

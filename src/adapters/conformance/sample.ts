@@ -34,8 +34,8 @@ export const KEYED: PhysicalTable = {
   ],
 }
 
-export const ALL: Page = { order: 'up', limit: 1_000_000 }
-export const EVERY: Filter = { kind: 'every' }
+export const ALL: Page = { order: 'asc', limit: 1_000_000 }
+export const EVERY: Filter = { kind: 'all' }
 
 type Present = Exclude<Cell, null>
 

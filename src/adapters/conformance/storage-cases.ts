@@ -1,11 +1,11 @@
 /** The conformance suite: every clause of the storage port as a list of named cases. */
 
 import { absenceCases } from './cases/absence-cases.ts'
+import { measureCases } from './cases/aggregate-cases.ts'
 import { bytesCases } from './cases/bytes-cases.ts'
 import { conflictCases } from './cases/conflict-cases.ts'
 import { filterCases } from './cases/filter-cases.ts'
 import { lengthCases } from './cases/length-cases.ts'
-import { measureCases } from './cases/measure-cases.ts'
 import { numberCases } from './cases/number-cases.ts'
 import { orderCases } from './cases/order-cases.ts'
 import { patchCases } from './cases/patch-cases.ts'

@@ -62,13 +62,13 @@ export function sealBatch(key: GcmKey, batch: SealBatch, from: number, to: numbe
 
 function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: number, to: number): void {
   const { calls, memory } = module
-  const { plaintexts, contexts, contextBytes, prefix } = batch
+  const { plaintexts, contexts: associatedData, contextBytes, prefix } = batch
   const count = to - from
   const plainStart = slabStart(plaintexts, from)
   const plainEnd = slabStart(plaintexts, to)
   const stride = contextStride(contextBytes)
   memory.set(plaintexts.bytes.subarray(plainStart, plainEnd), REGION.input)
-  memory.set(contexts.subarray(from * stride, to * stride), REGION.contexts)
+  memory.set(associatedData.subarray(from * stride, to * stride), REGION.contexts)
   batch.drawIvs(memory, REGION.ivs, count * HALF_BYTES)
   const streamBytes = calls.writeCounters(REGION.ivs, HALF_BYTES, 0, REGION.lengths, count, REGION.blocks)
   encryptBlocks(module, key, streamBytes)
@@ -124,16 +124,16 @@ export interface SingleBody {
 export function openSingle(key: GcmKey, { body, prefixBytes, context, contextBytes }: SingleBody): Uint8Array | undefined {
   const module = getWasm()
   const { calls, memory } = module
-  const { input, lengths, contexts, blocks, flags, output } = REGION
+  const { input, lengths, contexts: associatedData, blocks, flags, output } = REGION
   const overhead = prefixBytes + HALF_BYTES + TAG_BYTES
   const length = body.length - overhead
   useKey(module, key)
   memory.set(body, input)
-  memory.set(context, contexts)
+  memory.set(context, associatedData)
   module.lengths[0] = length
   const streamBytes = calls.writeCounters(input + prefixBytes, overhead, 1, lengths, 1, blocks)
   encryptBlocks(module, key, streamBytes)
-  calls.openBodies(blocks, input, prefixBytes, lengths, 1, contexts, contextBytes, flags, output)
+  calls.openBodies(blocks, input, prefixBytes, lengths, 1, associatedData, contextBytes, flags, output)
   let plaintext: Uint8Array | undefined
   if (memory[flags] === 1) {
     plaintext = new Uint8Array(length)
@@ -178,7 +178,7 @@ function runEnd(items: Uint32Array, from: number): number {
 }
 
 function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void {
-  const { bodies, contexts } = batch
+  const { bodies, contexts: associatedData } = batch
   const stride = contextStride(batch.contextBytes)
   let offset: number = REGION.input
   for (let from = 0; from < items.length; ) {
@@ -187,7 +187,7 @@ function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void 
     const after = first + to - from
     const bytes = bodies.bytes.subarray(slabStart(bodies, first), slabStart(bodies, after))
     module.memory.set(bytes, offset)
-    module.memory.set(contexts.subarray(first * stride, after * stride), REGION.contexts + from * stride)
+    module.memory.set(associatedData.subarray(first * stride, after * stride), REGION.contexts + from * stride)
     offset += bytes.length
     from = to
   }

@@ -8,14 +8,14 @@ import { parseKeyText } from './key-text.ts'
 import { createXaesKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** The key: a file, created on first use with mode 0600, or 32 bytes in base64. */
-export type LocalKeysOptions = { readonly file: string } | { readonly secret: string }
+export type LocalKeysOptions = { readonly file: string } | { readonly key: string }
 
 /**
  * A key provider that needs no other service. Wrapped secrets are `nonce 24 | ciphertext | tag 16` under XAES-256-GCM with the
  * context as associated data. Throws `invalid_request` when the secret is not 32 bytes in base64.
  */
 export function localKeys(options: LocalKeysOptions): KeyProvider {
-  const source = 'secret' in options ? secretSource(options.secret) : fileSource(options.file)
+  const source = 'key' in options ? secretSource(options.key) : fileSource(options.file)
   return {
     async wrap(secret, context) {
       const key = await source.readOrCreate()

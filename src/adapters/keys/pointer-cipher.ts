@@ -1,7 +1,7 @@
 /** Row positions in disguise: FF1 (SP 800-38G) over 122 bits, laid out as a UUID of version 4, many at once in the module. */
 
 import { createHash } from 'node:crypto'
-import { POINTER_WORDS, type Undisguised } from '../../core/ports/keys.ts'
+import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
 import { type BlockCipher, createBlockCipher, expandKey } from './block-cipher.ts'
 import { getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
@@ -25,7 +25,7 @@ const RIGHT = REGION.output + MAX_BATCH_ITEMS * 8
 /** The permutation and its inverse. */
 export interface PointerCipher {
   disguise(words: Uint32Array): string[]
-  undisguise(texts: readonly string[]): Undisguised
+  undisguise(texts: readonly string[]): DecryptedPointers
 }
 
 /** The tweak that binds pointers to one vault, under keys that are already its own. */
@@ -84,7 +84,7 @@ function disguiseFew({ fixed, schedule }: Keyed, words: Uint32Array): string[] {
 }
 
 /** The way back, likewise. */
-function undisguiseFew({ fixed, schedule }: Keyed, texts: readonly string[]): Undisguised {
+function undisguiseFew({ fixed, schedule }: Keyed, texts: readonly string[]): DecryptedPointers {
   const { calls, memory, words: input } = getWasm()
   const count = texts.length
   for (let item = 0; item < count; item++) writeText(memory, REGION.input + item * TEXT_LENGTH, at(texts, item))

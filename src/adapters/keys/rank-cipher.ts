@@ -42,8 +42,8 @@ export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
 }
 
 /** The tweak: domain, vault and context, each told apart by its length or its place. Bound to the vault although the key is its own. */
-export function rankTweak({ domain, context = '' }: Rank, vaultId: string): Uint8Array {
-  const text = `strongroom/v1/rank-tweak/${domain}/${vaultId.length}/${vaultId}/${context}`
+export function rankTweak({ domain, tweakText = '' }: Rank, vaultId: string): Uint8Array {
+  const text = `strongroom/v1/rank-tweak/${domain}/${vaultId.length}/${vaultId}/${tweakText}`
   return Uint8Array.from(Buffer.from(hash('sha256', text, 'hex').slice(0, TWEAK_BYTES * 2), 'hex'))
 }
 

@@ -1,7 +1,7 @@
 /** Sealing and opening for one purpose: XAES-256-GCM, many at once in the module, long ones by the platform's cipher. */
 
 import { VaultError } from '../../core/errors.ts'
-import { CONTEXT_BYTES, type Opened } from '../../core/ports/keys.ts'
+import { AAD_BYTES, type Opened } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import type { Epoch } from './epoch.ts'
@@ -23,26 +23,26 @@ export interface SealerKeys {
 
 /** The two verbs of the key ring, for one purpose. */
 export interface Sealer {
-  seal(header: Uint8Array, plaintexts: Slab, contexts: Uint8Array): Slab
-  open(headerBytes: number, versions: Uint16Array, bodies: Slab, contexts: Uint8Array): Opened
+  seal(header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
+  open(headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened
 }
 
 /** A sealer over the keys of one purpose. */
 export function createSealer(keys: SealerKeys): Sealer {
   return {
-    seal: (header, plaintexts, contexts) => seal(keys, header, plaintexts, contexts),
-    open(headerBytes, versions, bodies, contexts) {
-      assertContexts(bodies.count, contexts)
+    seal: (header, plaintexts, associatedData) => seal(keys, header, plaintexts, associatedData),
+    open(headerBytes, versions, bodies, associatedData) {
+      assertContexts(bodies.count, associatedData)
       if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body.')
-      if (bodies.count === 1) return openOne(keys, headerBytes, at(versions, 0), bodies, contexts)
-      return open(keys, headerBytes, versions, bodies, contexts)
+      if (bodies.count === 1) return openOne(keys, headerBytes, at(versions, 0), bodies, associatedData)
+      return open(keys, headerBytes, versions, bodies, associatedData)
     },
   }
 }
 
-function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: Uint8Array): Slab {
+function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab {
   const { count } = plaintexts
-  assertContexts(count, contexts)
+  assertContexts(count, associatedData)
   const { half, key } = keys.nextEpoch(count)
   const prefix = new Uint8Array(header.length + HALF_BYTES)
   prefix.set(header)
@@ -51,7 +51,7 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: 
   const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
   const out = new Uint8Array(startOf(count))
   const drawIvs = keys.pool.fill
-  const batch = { plaintexts, contexts, contextBytes: CONTEXT_BYTES, prefix, drawIvs, startOf, out }
+  const batch = { plaintexts, contexts: associatedData, contextBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
   const longest = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
   for (let item = 0; item < count; ) {
     const end = shortRun(plaintexts, item, longest)
@@ -65,7 +65,7 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, contexts: 
     out.set(prefix, offset)
     drawIvs(out, ivAt, HALF_BYTES)
     const plaintext = plaintexts.bytes.subarray(slabStart(plaintexts, item), slabStart(plaintexts, item + 1))
-    sealPlain(key, out.subarray(ivAt, ivAt + HALF_BYTES), plaintext, contextOf(contexts, item), out, ivAt + HALF_BYTES)
+    sealPlain(key, out.subarray(ivAt, ivAt + HALF_BYTES), plaintext, contextOf(associatedData, item), out, ivAt + HALF_BYTES)
     item++
   }
   const ends = new Uint32Array(count)
@@ -81,7 +81,7 @@ function shortRun(items: Slab, from: number, longest: number): number {
 }
 
 /** Opens a list of one, without the groups and positions of a longer list. */
-function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, contexts: Uint8Array): Opened {
+function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, associatedData: Uint8Array): Opened {
   const end = at(bodies.ends, 0)
   const length = end - headerBytes - NONCE_BYTES - TAG_BYTES
   const key = length < 0 ? undefined : keys.keyOf(version)?.derive(bodies.bytes, headerBytes)
@@ -90,8 +90,8 @@ function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies:
     const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
     const prefixBytes = headerBytes + HALF_BYTES
     if (isShort(length, headerBytes))
-      plaintext = openSingle(key, { body, prefixBytes, context: contexts, contextBytes: CONTEXT_BYTES })
-    else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), contexts))
+      plaintext = openSingle(key, { body, prefixBytes, context: associatedData, contextBytes: AAD_BYTES })
+    else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), associatedData))
   }
   const bytes = plaintext ?? new Uint8Array(0)
   const opened = new Uint8Array(1)
@@ -118,19 +118,19 @@ interface Group {
   readonly long: number[]
 }
 
-function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodies: Slab, contexts: Uint8Array): Opened {
+function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened {
   const { count } = bodies
   const starts = new Uint32Array(count + 1)
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
   const out = new Uint8Array(at(starts, count))
   const opened = new Uint8Array(count)
   const prefixBytes = headerBytes + HALF_BYTES
-  const batch: OpenBatch = { bodies, contexts, contextBytes: CONTEXT_BYTES, prefixBytes, starts, out, opened }
+  const batch: OpenBatch = { bodies, contexts: associatedData, contextBytes: AAD_BYTES, prefixBytes, starts, out, opened }
   for (const group of groups) {
     openBatch(group.key, batch, new Uint32Array(group.short))
     for (const item of group.long) {
       const body = bodies.bytes.subarray(slabStart(bodies, item) + prefixBytes, bodies.ends[item])
-      const plaintext = openPlain(group.key, body, contextOf(contexts, item))
+      const plaintext = openPlain(group.key, body, contextOf(associatedData, item))
       if (plaintext === undefined) continue
       out.set(plaintext, starts[item])
       opened[item] = 1
@@ -195,11 +195,11 @@ function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array)
   return { bytes: out.subarray(0, end), ends, count }
 }
 
-function contextOf(contexts: Uint8Array, item: number): Uint8Array {
-  return contexts.subarray(item * CONTEXT_BYTES, (item + 1) * CONTEXT_BYTES)
+function contextOf(associatedData: Uint8Array, item: number): Uint8Array {
+  return associatedData.subarray(item * AAD_BYTES, (item + 1) * AAD_BYTES)
 }
 
-function assertContexts(count: number, contexts: Uint8Array): void {
-  if (contexts.length === count * CONTEXT_BYTES) return
-  throw new VaultError('internal', `Sealing and opening need ${CONTEXT_BYTES} bytes of context for each item.`)
+function assertContexts(count: number, associatedData: Uint8Array): void {
+  if (associatedData.length === count * AAD_BYTES) return
+  throw new VaultError('internal', `Sealing and opening need ${AAD_BYTES} bytes of context for each item.`)
 }

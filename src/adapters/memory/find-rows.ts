@@ -11,9 +11,9 @@ import type { StoredRow } from './stored-cell.ts'
 export function findRows(view: TableView, filter: Filter, page: Page): StoredRow[] {
   const matches = createMatch(view.table, filter)
   const ids = candidates(view, filter)
-  const step = page.order === 'up' ? 1 : -1
+  const step = page.order === 'asc' ? 1 : -1
   const found: StoredRow[] = []
-  let toSkip = page.skip ?? 0
+  let toSkip = page.offset ?? 0
   for (
     let position = firstPosition(ids, page);
     position >= 0 && position < ids.length && found.length < page.limit;
@@ -37,16 +37,16 @@ function candidates(view: TableView, filter: Filter): readonly number[] {
 
 /** The index of the first id beyond `after` in the page's direction, by binary search. */
 function firstPosition(ids: readonly number[], { order, after }: Page): number {
-  if (after === undefined) return order === 'up' ? 0 : ids.length - 1
+  if (after === undefined) return order === 'asc' ? 0 : ids.length - 1
   let low = 0
   let high = ids.length
   while (low < high) {
     const middle = (low + high) >>> 1
     const id = at(ids, middle)
-    if (order === 'up' ? id <= after : id < after) low = middle + 1
+    if (order === 'asc' ? id <= after : id < after) low = middle + 1
     else high = middle
   }
-  return order === 'up' ? low : low - 1
+  return order === 'asc' ? low : low - 1
 }
 
 /** The ids that `=` or `in` on the id or on indexed columns allow; `undefined` where no index helps. */

@@ -21,7 +21,7 @@ export function createMatch(table: MemoryTable, filter: Filter): (row: StoredRow
 
 function toQuestion(table: MemoryTable, filter: Filter): Question {
   switch (filter.kind) {
-    case 'every':
+    case 'all':
       return () => true
     case 'and':
       return all(filter.filters.map((each) => toQuestion(table, each)))

@@ -2,11 +2,11 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { Doomed, Storage, StorageHandle } from '../../core/ports/storage.ts'
+import type { DeleteTarget, Storage, StorageHandle } from '../../core/ports/storage.ts'
 import { endedError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
+import { measureRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
-import { measureRows } from './measure-rows.ts'
 import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
 import { createMutex, type Mutex } from './mutex.ts'
 import { prepareTables } from './prepare-tables.ts'
@@ -29,7 +29,7 @@ export function memoryStorage(): StorageHandle {
   const database: Database = { tables: new Map(), undoLog: createUndoLog(), running: new AsyncLocalStorage() }
   return {
     ...createStorage(database, undefined),
-    transactions: 'one at a time',
+    transactions: 'serial',
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
@@ -76,7 +76,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
-    delete: (name, doomed) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), doomed), undoLog)),
+    delete: (name, target) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), target), undoLog)),
 
     transaction: (work) =>
       change(async () => {
@@ -113,14 +113,14 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       })
     },
 
-    async measure(name, filter, measures) {
+    async aggregate(name, filter, aggregates) {
       const seen = view(name)
-      return measureRows(seen.table, findRows(seen, filter, ALL_ROWS), measures)
+      return measureRows(seen.table, findRows(seen, filter, ALL_ROWS), aggregates)
     },
   }
 }
 
-const ALL_ROWS = { order: 'up', limit: Number.POSITIVE_INFINITY } as const
+const ALL_ROWS = { order: 'asc', limit: Number.POSITIVE_INFINITY } as const
 
 /** A row with `id`, `version` and these columns only. */
 function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly string[]): StoredRow {
@@ -131,9 +131,9 @@ function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly strin
   return shown
 }
 
-function doomedIds(table: MemoryTable, doomed: Doomed): readonly number[] {
-  if ('ids' in doomed) return doomed.ids
-  return findRows(currentView(table), doomed.filter, ALL_ROWS).map((row) => row.id)
+function doomedIds(table: MemoryTable, target: DeleteTarget): readonly number[] {
+  if ('ids' in target) return target.ids
+  return findRows(currentView(table), target.filter, ALL_ROWS).map((row) => row.id)
 }
 
 interface Transaction {

@@ -67,7 +67,7 @@ export function copyOut(
 
 /** Longest byte string that shares a piece of memory with others. */
 const MAX_SHARED_LENGTH = 1024
-const LARGEST_PIECE = 65_536
+const MAX_PIECE_LENGTH = 65_536
 
 /**
  * Copies byte strings, also a Buffer's, to plain `Uint8Array`s. Short ones lie side by side in a larger piece of
@@ -79,7 +79,7 @@ export function createBytesCopier(): (bytes: Uint8Array) => Uint8Array {
   return (bytes) => {
     if (bytes.length > MAX_SHARED_LENGTH) return new Uint8Array(bytes)
     if (used + bytes.length > piece.length) {
-      piece = new Uint8Array(Math.min(LARGEST_PIECE, Math.max(piece.length * 2, bytes.length)))
+      piece = new Uint8Array(Math.min(MAX_PIECE_LENGTH, Math.max(piece.length * 2, bytes.length)))
       used = 0
     }
     const copy = piece.subarray(used, used + bytes.length)

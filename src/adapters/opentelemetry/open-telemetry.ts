@@ -1,7 +1,7 @@
 /** Tracing over OpenTelemetry's API: spans go to whatever SDK the application has registered, or nowhere. */
 import type { Span as ApiSpan, Attributes, Tracer } from '@opentelemetry/api'
 import { isValidTraceId, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { Span, SpanFacts, Tracing } from '../../core/ports/tracing.ts'
+import type { Span, SpanAttributes, Tracing } from '../../core/ports/tracing.ts'
 
 /** Names the spans' instrumentation scope, and begins the names of their attributes. */
 const NAME = 'strongroom'
@@ -20,7 +20,7 @@ export interface OpenTelemetryOptions {
  */
 export function openTelemetry({ tracer = trace.getTracer(NAME, VERSION) }: OpenTelemetryOptions = {}): Tracing {
   return {
-    within: (name, facts, work) =>
+    startActiveSpan: (name, facts, work) =>
       tracer.startActiveSpan(name, { attributes: toAttributes(facts) }, (span) => work(toSpan(span))),
   }
 }
@@ -39,6 +39,6 @@ function toSpan(span: ApiSpan): Span {
   }
 }
 
-function toAttributes(facts: SpanFacts): Attributes {
+function toAttributes(facts: SpanAttributes): Attributes {
   return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [`${NAME}.${name}`, fact]))
 }

@@ -1,6 +1,6 @@
 /** Row ids in blocks from a sequence of each table: most reservations need no round trip. */
 import { VaultError } from '../../core/errors.ts'
-import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
+import { MAX_ROW_ID } from '../../core/ports/storage.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
 import type { RowQueries } from './row-queries.ts'
 import { sequenceName } from './stable-names.ts'
@@ -50,7 +50,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     })
     for (const [first] of rows) {
       const from = Number(first)
-      kept.ranges.push({ from, to: Math.min(from + BLOCK_SIZE - 1, HIGHEST_ROW_ID) })
+      kept.ranges.push({ from, to: Math.min(from + BLOCK_SIZE - 1, MAX_ROW_ID) })
     }
     kept.ranges.sort((left, right) => left.from - right.from)
   }

@@ -58,7 +58,7 @@ export function postgresStorage(options: PostgresOptions): StorageHandle {
   })
   return {
     ...createStorage(state, executor),
-    transactions: 'side by side',
+    transactions: 'concurrent',
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     close() {
       closing ??= end()
@@ -117,8 +117,9 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
     get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
     update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
-    delete: async (table, doomed) => deleteRows(builders, executor, shapes.of(table), doomed),
-    measure: async (table, filter, measures) => measureRows(builders, executor, shapes.of(table), { filter, measures }),
+    delete: async (table, target) => deleteRows(builders, executor, shapes.of(table), target),
+    aggregate: async (table, filter, aggregates) =>
+      measureRows(builders, executor, shapes.of(table), { filter, measures: aggregates }),
     transaction: (work) => executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner))),
   }
 }

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import {
-  HIGHEST_ROW_ID,
+  MAX_ROW_ID,
   type PhysicalColumn,
   type PhysicalIndex,
   type PhysicalTable,
@@ -141,7 +141,7 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     }
     const sequence = sequenceName(table.name)
     if (stored.sequences.has(sequence)) continue
-    const range = sql.raw(`as bigint increment by ${BLOCK_SIZE} minvalue 1 maxvalue ${HIGHEST_ROW_ID} start with 1 no cycle`)
+    const range = sql.raw(`as bigint increment by ${BLOCK_SIZE} minvalue 1 maxvalue ${MAX_ROW_ID} start with 1 no cycle`)
     steps.push({ make: sql`create sequence ${sql.id(schema, sequence)} ${range}`, sequenceOf: table.name })
   }
   return steps

@@ -1,5 +1,5 @@
 /** The port's methods on rows: which queries run, and what their rows become. */
-import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, Row } from '../../core/ports/storage.ts'
+import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Page, Patch, Row } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/at.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
 import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
@@ -186,9 +186,9 @@ export async function deleteRows(
   builders: QueryBuilders,
   executor: Executor,
   shape: TableShape,
-  doomed: Doomed,
+  target: DeleteTarget,
 ): Promise<readonly number[]> {
-  const query = 'ids' in doomed ? deleteIdsQuery(builders, shape, doomed.ids) : deleteWhereQuery(builders, shape, doomed.filter)
+  const query = 'ids' in target ? deleteIdsQuery(builders, shape, target.ids) : deleteWhereQuery(builders, shape, target.filter)
   if (query === undefined) return []
   const answer = await guarded(executor, query, { shape })
   return answer.map(([id]) => Number(id)).sort((left, right) => left - right)
@@ -208,15 +208,15 @@ export async function measureRows(
   builders: QueryBuilders,
   executor: Executor,
   shape: TableShape,
-  asked: { readonly filter: Filter; readonly measures: readonly Measure[] },
+  asked: { readonly filter: Filter; readonly measures: readonly Aggregate[] },
 ): Promise<readonly Cell[]> {
   if (asked.measures.length === 0) return []
-  const { statement, parameters } = builders.statements.measure(shape, asked.filter, asked.measures)
+  const { statement, parameters } = builders.statements.aggregate(shape, asked.filter, asked.measures)
   const [row = []] = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
-  return asked.measures.map((measure, index) => toMeasured(shape, measure, row[index]))
+  return asked.measures.map((aggregate, index) => toMeasured(shape, aggregate, row[index]))
 }
 
-function toMeasured(shape: TableShape, { kind, column }: Measure, raw: unknown): Cell {
+function toMeasured(shape: TableShape, { kind, column }: Aggregate, raw: unknown): Cell {
   if (raw === null || raw === undefined) return null
   const type = column === undefined ? 'integer' : columnType(shape, column)
   switch (kind) {

@@ -29,7 +29,7 @@ export function filterForm(dialect: SqlDialect, shape: TableShape, filter: Filte
 
 function formKey(dialect: SqlDialect, shape: TableShape, filter: Filter, values: unknown[]): string {
   switch (filter.kind) {
-    case 'every':
+    case 'all':
       return '*'
     case 'and':
     case 'or': {
@@ -56,7 +56,7 @@ function formKey(dialect: SqlDialect, shape: TableShape, filter: Filter, values:
 export function filterExpression(dialect: SqlDialect, shape: TableShape, filter: Filter, slots: Slots): Expression<SqlBool> {
   const build = (part: Filter): Expression<SqlBool> => filterExpression(dialect, shape, part, slots)
   switch (filter.kind) {
-    case 'every':
+    case 'all':
       return sql<SqlBool>`(1 = 1)`
     case 'and':
       return filter.filters.length === 0 ? sql<SqlBool>`(1 = 1)` : joined(filter.filters.map(build), 'and')

@@ -8,7 +8,7 @@ import {
   type RawBuilder,
   type SqlBool,
 } from 'kysely'
-import type { Cell, Measure, PhysicalType } from '../../core/ports/storage.ts'
+import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
 
 /** Physical tables are known at run time only, so every name is a string to Kysely. */
 export type AnyTables = Record<string, Record<string, unknown>>
@@ -30,7 +30,7 @@ export interface SqlDialect {
   readColumn(column: Expression<unknown>, type: PhysicalType): Expression<unknown>
   /** The expressions that compute one measure; several where the engine needs parts. `type` is undefined for a bare count. */
   measureParts(
-    kind: Measure['kind'],
+    kind: Aggregate['kind'],
     column: Expression<unknown> | undefined,
     type: PhysicalType | undefined,
   ): Expression<unknown>[]

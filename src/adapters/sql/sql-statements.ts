@@ -1,6 +1,6 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { Filter, Measure, Page } from '../../core/ports/storage.ts'
+import type { Aggregate, Filter, Page } from '../../core/ports/storage.ts'
 import { measureError } from '../errors/storage-errors.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -21,7 +21,7 @@ export interface SqlStatements {
   /** `select` the requested columns, in the order of `projectedShape(shape, page.columns).columns`. */
   find(shape: TableShape, filter: Filter, page: Page): BoundStatement
   /** `select` all parts of all measures, in order: see `SqlDialect.measureParts`. */
-  measure(shape: TableShape, filter: Filter, measures: readonly Measure[]): BoundStatement
+  aggregate(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): BoundStatement
   /** `delete … returning id`. */
   deleteWhere(shape: TableShape, filter: Filter): BoundStatement
   /** `update … set <columns>, version = version + 1 where id and version`; bind the columns in order, then id, then version. */
@@ -31,7 +31,7 @@ export interface SqlStatements {
 }
 
 /** Cached statements at most. Filters come from callers, so their number is unbounded. */
-const MOST_STATEMENTS = 1000
+const MAX_STATEMENTS = 1000
 
 export function createSqlStatements(dialect: SqlDialect): SqlStatements {
   const once = createOnce()
@@ -40,17 +40,17 @@ export function createSqlStatements(dialect: SqlDialect): SqlStatements {
     find(shape, filter, page) {
       const form = filterForm(dialect, shape, filter)
       const shown = projectedShape(shape, page.columns)
-      const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.skip ? ' skip' : ''} ${form.key}`
+      const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.offset ? ' skip' : ''} ${form.key}`
       const parameters = [...form.values]
       if (page.after !== undefined) parameters.push(dialect.bindCell('integer', page.after))
       parameters.push(page.limit)
-      if (page.skip) parameters.push(page.skip)
+      if (page.offset) parameters.push(page.offset)
       return { statement: once(key, (slots) => buildFind(dialect, { shape, filter, page }, slots)), parameters }
     },
-    measure(shape, filter, measures) {
+    aggregate(shape, filter, aggregates) {
       const form = filterForm(dialect, shape, filter)
-      const key = `measure ${shape.key} ${measures.map(measureKey).join()} ${form.key}`
-      const statement = once(key, (slots) => buildMeasure(dialect, { shape, filter, measures }, slots))
+      const key = `measure ${shape.key} ${aggregates.map(measureKey).join()} ${form.key}`
+      const statement = once(key, (slots) => buildMeasure(dialect, { shape, filter, measures: aggregates }, slots))
       return { statement, parameters: form.values }
     },
     deleteWhere(shape, filter) {
@@ -75,7 +75,7 @@ function createOnce(): SqlStatements['once'] {
     const found = kept.get(key)
     if (found !== undefined) return found
     const statement = { text: compileInOrder(build) }
-    const oldest = kept.size >= MOST_STATEMENTS ? kept.keys().next().value : undefined
+    const oldest = kept.size >= MAX_STATEMENTS ? kept.keys().next().value : undefined
     if (oldest !== undefined) kept.delete(oldest)
     kept.set(key, statement)
     return statement
@@ -86,8 +86,8 @@ function quoted(name: string): string {
   return `"${name}"`
 }
 
-function measureKey(measure: Measure): string {
-  return measure.column === undefined ? measure.kind : `${measure.kind}${quoted(measure.column)}`
+function measureKey(aggregate: Aggregate): string {
+  return aggregate.column === undefined ? aggregate.kind : `${aggregate.kind}${quoted(aggregate.column)}`
 }
 
 /** Kysely parses bare table names for dots and aliases; an aliased identifier is taken as it is. */
@@ -104,12 +104,12 @@ function buildFind(
   let query = dialect.compiler
     .selectFrom(aliased(dialect, shape))
     .select(selectColumns(dialect, projectedShape(shape, page.columns)))
-  if (filter.kind !== 'every') query = query.where(filterExpression(dialect, shape, filter, slots))
+  if (filter.kind !== 'all') query = query.where(filterExpression(dialect, shape, filter, slots))
   if (page.after !== undefined) {
-    query = query.where(sql<SqlBool>`${sql.id('id')} ${sql.raw(page.order === 'up' ? '>' : '<')} ${sql.val(slots.next())}`)
+    query = query.where(sql<SqlBool>`${sql.id('id')} ${sql.raw(page.order === 'asc' ? '>' : '<')} ${sql.val(slots.next())}`)
   }
-  query = query.orderBy('id', page.order === 'up' ? 'asc' : 'desc').limit(countSlot(slots))
-  return page.skip ? query.offset(countSlot(slots)) : query
+  query = query.orderBy('id', page.order === 'asc' ? 'asc' : 'desc').limit(countSlot(slots))
+  return page.offset ? query.offset(countSlot(slots)) : query
 }
 
 /** Cast, because SQLite plans a statement again for every value bound to a bare limit, which costs as much as reading a row. */
@@ -128,12 +128,12 @@ export function selectColumns(dialect: SqlDialect, shape: TableShape) {
 
 function buildMeasure(
   dialect: SqlDialect,
-  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Measure[] },
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Aggregate[] },
   slots: Slots,
 ): Compilable {
-  const { shape, filter, measures } = asked
+  const { shape, filter, measures: aggregates } = asked
   const parts: Expression<unknown>[] = []
-  for (const { kind, column } of measures) {
+  for (const { kind, column } of aggregates) {
     const type = column === undefined ? undefined : columnType(shape, column)
     const numeric = type === 'integer' || type === 'real'
     if (kind !== 'count' && (type === undefined || (!numeric && (kind === 'sum' || kind === 'avg')))) {
@@ -145,7 +145,7 @@ function buildMeasure(
     .selectFrom(aliased(dialect, shape))
     .select(parts.map((part, index) => sql`${part}`.as(`m${index}`)))
   // Without a condition, even a true one, engines count whole tables by their pages.
-  return filter.kind === 'every' ? query : query.where(filterExpression(dialect, shape, filter, slots))
+  return filter.kind === 'all' ? query : query.where(filterExpression(dialect, shape, filter, slots))
 }
 
 function buildUpdate(dialect: SqlDialect, shape: TableShape, columns: readonly string[], slots: Slots): Compilable {

@@ -21,7 +21,7 @@ export function expandLists(shape: TableShape, filter: Filter): Filter {
       if (shape.types.get(column) !== 'real') return filter
       return { kind: 'or', filters: values.map((value) => ({ kind: 'compare', column, operator: '=', value })) }
     }
-    case 'every':
+    case 'all':
     case 'compare':
     case 'isNull':
       return filter

@@ -1,6 +1,6 @@
 /** Row ids in blocks from a counter table: no id is given out twice, by one process or by several. */
 import { sql } from 'kysely'
-import { HIGHEST_ROW_ID } from '../../core/ports/storage.ts'
+import { MAX_ROW_ID } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/at.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
@@ -96,7 +96,7 @@ export function returnBlocks(from: BlocksByTable, to: BlocksByTable): void {
 }
 
 const ADVANCE: SqlStatement = {
-  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and max("next", ?) + ? <= ${HIGHEST_ROW_ID + 1} returning "next"`,
+  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and max("next", ?) + ? <= ${MAX_ROW_ID + 1} returning "next"`,
 }
 
 /** Moves the counter; near the end of all ids it takes no more than is needed. */

@@ -48,7 +48,7 @@ export function createRootStorage(resources: HandleResources): Storage {
   }
 
   async function lastRow(table: string): Promise<Row | undefined> {
-    return (await runner.read(state.rows.find(table, EVERY, { order: 'down', limit: 1, columns: [] })))[0]
+    return (await runner.read(state.rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
   }
 
   return {
@@ -61,12 +61,12 @@ export function createRootStorage(resources: HandleResources): Storage {
       if (isShortFind(state.shapes.of(table), filter, page)) return runner.read(state.rows.find(table, filter, page))
       return scan(table, filter, (each) => findInSlices(each, page))
     },
-    async measure(table, filter, measures) {
-      if (isShortMeasure(state.shapes.of(table), filter, measures))
-        return runner.read(state.rows.measure(table, filter, measures))
-      if (isWholeCount(filter, measures) && isCountedAtOnce(await lastRow(table)))
-        return runner.read(state.rows.measure(table, filter, measures))
-      return scan(table, filter, (each) => measureInSlices(each, measures, state.shapes))
+    async aggregate(table, filter, aggregates) {
+      if (isShortMeasure(state.shapes.of(table), filter, aggregates))
+        return runner.read(state.rows.aggregate(table, filter, aggregates))
+      if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
+        return runner.read(state.rows.aggregate(table, filter, aggregates))
+      return scan(table, filter, (each) => measureInSlices(each, aggregates, state.shapes))
     },
   }
 }

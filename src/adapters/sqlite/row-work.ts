@@ -1,7 +1,7 @@
 /** The port's methods on rows: which statements run, what is bound, and what their rows become. */
 import { sql } from 'kysely'
 import { isVaultError, type VaultError } from '../../core/errors.ts'
-import type { Cell, Doomed, Filter, Measure, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
+import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { at, required } from '../../core/util/at.ts'
 import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
 import { createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
@@ -26,8 +26,8 @@ export interface RowWork {
   get(table: string, ids: readonly number[]): TableWork<readonly (Row | undefined)[]>
   find(table: string, filter: Filter, page: Page): TableWork<readonly Row[]>
   update(table: string, patches: readonly Patch[]): TableWork<readonly boolean[]>
-  delete(table: string, doomed: Doomed): TableWork<readonly number[]>
-  measure(table: string, filter: Filter, measures: readonly Measure[]): TableWork<readonly Cell[]>
+  delete(table: string, target: DeleteTarget): TableWork<readonly number[]>
+  aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): TableWork<readonly Cell[]>
 }
 
 export function createRowWork(shapes: TableShapes): RowWork {
@@ -40,8 +40,8 @@ export function createRowWork(shapes: TableShapes): RowWork {
     get: (table, ids) => getRows(shapes.of(table), ids),
     find: (table, filter, page) => findRows(shapes.of(table), filter, page),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
-    delete: (table, doomed) => on(table, (shape) => deleteRows(shape, doomed)),
-    measure: (table, filter, measures) => on(table, (shape) => measureRows(shape, expandLists(shape, filter), measures)),
+    delete: (table, target) => on(table, (shape) => deleteRows(shape, target)),
+    aggregate: (table, filter, aggregates) => on(table, (shape) => measureRows(shape, expandLists(shape, filter), aggregates)),
   }
 }
 
@@ -166,30 +166,30 @@ function bindNamed(shape: TableShape, column: string, cell: Cell): unknown {
   return sqliteSqlDialect.bindCell(type, cell)
 }
 
-function* deleteRows(shape: TableShape, doomed: Doomed): Steps<readonly number[]> {
-  if ('ids' in doomed && doomed.ids.length === 0) return []
-  const filter: Filter = 'ids' in doomed ? { kind: 'in', column: 'id', values: doomed.ids } : expandLists(shape, doomed.filter)
+function* deleteRows(shape: TableShape, target: DeleteTarget): Steps<readonly number[]> {
+  if ('ids' in target && target.ids.length === 0) return []
+  const filter: Filter = 'ids' in target ? { kind: 'in', column: 'id', values: target.ids } : expandLists(shape, target.filter)
   const { statement, parameters } = statements.deleteWhere(shape, filter)
   const gone = yield* rows(statement, parameters, ['id'])
   return gone.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 
-function* measureRows(shape: TableShape, filter: Filter, measures: readonly Measure[]): Steps<readonly Cell[]> {
-  if (measures.length === 0) return []
+function* measureRows(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): Steps<readonly Cell[]> {
+  if (aggregates.length === 0) return []
   try {
-    return yield* measureWith(statements, 1, { shape, filter, measures })
+    return yield* measureWith(statements, 1, { shape, filter, measures: aggregates })
   } catch (error) {
     if (!isOverflowError(error)) throw error
-    return yield* measureWith(wideStatements, 2, { shape, filter, measures })
+    return yield* measureWith(wideStatements, 2, { shape, filter, measures: aggregates })
   }
 }
 
 function* measureWith(
   by: typeof statements,
   sumParts: 1 | 2,
-  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Measure[] },
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Aggregate[] },
 ): Steps<readonly Cell[]> {
-  const { statement, parameters } = by.measure(asked.shape, asked.filter, asked.measures)
+  const { statement, parameters } = by.aggregate(asked.shape, asked.filter, asked.measures)
   const types = asked.measures.map(({ column }) => (column === undefined ? undefined : asked.shape.types.get(column)))
   const widths = asked.measures.map(({ kind }, index) => measureWidth(kind, types[index], sumParts))
   const names = Array.from({ length: widths.reduce((sum, width) => sum + width, 0) }, (_, index) => `m${index}`)
@@ -203,12 +203,12 @@ function* measureWith(
   })
 }
 
-function measureWidth(kind: Measure['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {
+function measureWidth(kind: Aggregate['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {
   if (type !== 'integer') return 1
   return kind === 'sum' ? sumParts : kind === 'avg' ? sumParts + 1 : 1
 }
 
-function toMeasure(kind: Measure['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {
+function toMeasure(kind: Aggregate['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {
   if (type !== 'integer' || (kind !== 'sum' && kind !== 'avg'))
     return toCell(kind === 'count' ? 'integer' : (type ?? 'integer'), parts[0])
   if (parts[0] === null) return null

@@ -1,7 +1,7 @@
 /** Long scans in slices of ids, so that a table of any size never blocks the event loop. */
-import type { Cell, Filter, Measure, Page, Row } from '../../core/ports/storage.ts'
+import type { Aggregate, Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
-import { mergeParts, partialMeasures, wholeMeasures } from './partial-measures.ts'
+import { mergeParts, partialMeasures, wholeMeasures } from './partial-aggregates.ts'
 import type { RowWork } from './row-work.ts'
 import type { TableWork } from './table-work.ts'
 
@@ -16,14 +16,14 @@ const LONG_SLICE_MS = 5
 /** How long slices may follow each other before the event loop turns. */
 const MAX_BLOCK_MS = 8
 
-export const EVERY: Filter = { kind: 'every' }
+export const EVERY: Filter = { kind: 'all' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
 /** True where a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
 export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
   if (isNarrow(shape, filter)) return true
-  if ((page.skip ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
-  if (filter.kind === 'every') return true
+  if ((page.offset ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
+  if (filter.kind === 'all') return true
   // An index keeps rows of one value by id, so the page is read off it.
   return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
 }
@@ -33,10 +33,10 @@ function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind
 }
 
 /** True where a measure touches few rows: the minimum and maximum of a whole indexed column are at the ends of its index. */
-export function isShortMeasure(shape: TableShape, filter: Filter, measures: readonly Measure[]): boolean {
-  if (isNarrow(shape, filter) || measures.length === 0) return true
-  const [only] = measures
-  if (filter.kind !== 'every' || measures.length > 1 || (only?.kind !== 'min' && only?.kind !== 'max')) return false
+export function isShortMeasure(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): boolean {
+  if (isNarrow(shape, filter) || aggregates.length === 0) return true
+  const [only] = aggregates
+  if (filter.kind !== 'all' || aggregates.length > 1 || (only?.kind !== 'min' && only?.kind !== 'max')) return false
   return only.column === 'id' || shape.table.indexes.some(({ columns }) => columns[0] === only.column)
 }
 
@@ -44,8 +44,8 @@ export function isShortMeasure(shape: TableShape, filter: Filter, measures: read
 const MAX_COUNTED_AT_ONCE = 2_000_000
 
 /** True for a count of all rows, which needs no look at them. */
-export function isWholeCount(filter: Filter, measures: readonly Measure[]): boolean {
-  return filter.kind === 'every' && measures.every(({ kind, column }) => kind === 'count' && column === undefined)
+export function isWholeCount(filter: Filter, aggregates: readonly Aggregate[]): boolean {
+  return filter.kind === 'all' && aggregates.every(({ kind, column }) => kind === 'count' && column === undefined)
 }
 
 /** True where a table with this last row is counted at once. */
@@ -122,39 +122,39 @@ export async function getInSlices(
 export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
   const { rows, run, table } = scan
   const found: Row[] = []
-  let skip = page.skip ?? 0
+  let offset = page.offset ?? 0
   await eachSlice(scan, page, (within, size) => {
-    if (skip > 0) {
-      const [matches] = run(rows.measure(table, within, [{ kind: 'count' }]))
-      if (Number(matches) <= skip) {
-        skip -= Number(matches)
+    if (offset > 0) {
+      const [matches] = run(rows.aggregate(table, within, [{ kind: 'count' }]))
+      if (Number(matches) <= offset) {
+        offset -= Number(matches)
         return false
       }
     }
     // A slice has no more rows than ids, and a read that knows its bound can be made for it.
     const limit = Math.min(page.limit - found.length, size)
     const shown = page.columns === undefined ? {} : { columns: page.columns }
-    for (const row of run(rows.find(table, within, { order: page.order, limit, skip, ...shown }))) found.push(row)
-    skip = 0
+    for (const row of run(rows.find(table, within, { order: page.order, limit, offset, ...shown }))) found.push(row)
+    offset = 0
     return found.length >= page.limit
   })
   return found
 }
 
-/** `Storage.measure`, slice after slice; sums of reals may differ from one long sum in the last bit. */
+/** `Storage.aggregate`, slice after slice; sums of reals may differ from one long sum in the last bit. */
 export async function measureInSlices(
   scan: SlicedScan,
-  measures: readonly Measure[],
+  aggregates: readonly Aggregate[],
   shapes: TableShapes,
 ): Promise<readonly Cell[]> {
   const { rows, run, table } = scan
-  const parts = partialMeasures(measures, shapes.of(table))
-  let cells = run(rows.measure(table, NONE, parts))
-  await eachSlice(scan, { order: 'up' }, (within) => {
-    cells = mergeParts(parts, cells, run(rows.measure(table, within, parts)))
+  const parts = partialMeasures(aggregates, shapes.of(table))
+  let cells = run(rows.aggregate(table, NONE, parts))
+  await eachSlice(scan, { order: 'asc' }, (within) => {
+    cells = mergeParts(parts, cells, run(rows.aggregate(table, within, parts)))
     return false
   })
-  return wholeMeasures(measures, cells)
+  return wholeMeasures(aggregates, cells)
 }
 
 /** Visits slices in order until a visit returns true, and lets the event loop turn in between. Gaps in the ids are skipped. */
@@ -169,12 +169,12 @@ async function eachSlice(
     const first = { order, limit: 1, columns: [] }
     const [next] = run(rows.find(table, EVERY, cursor === undefined ? first : { ...first, after: cursor }))
     if (next === undefined) return
-    const low = order === 'up' ? next.id : next.id - size + 1
+    const low = order === 'asc' ? next.id : next.id - size + 1
     const high = low + size - 1
     const began = performance.now()
     const enough = visit(within(filter, low, high), size)
     size = nextSize(size, performance.now() - began)
-    cursor = order === 'up' ? high : low
+    cursor = order === 'asc' ? high : low
     if (yielder.isDue()) await yielder.yield()
     if (enough) return
   }

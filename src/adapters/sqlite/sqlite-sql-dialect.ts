@@ -1,7 +1,7 @@
 /** The expressions SQLite needs when the shared SQL body builds a statement: lists by json_each, exact integers and sums. */
 import { type Expression, type SqlBool, SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
-import type { Cell, Measure, PhysicalType } from '../../core/ports/storage.ts'
+import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
 import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
 
@@ -42,7 +42,7 @@ function readInteger(column: Expression<unknown>): Expression<unknown> {
 }
 
 function measureParts(
-  kind: Measure['kind'],
+  kind: Aggregate['kind'],
   column: Expression<unknown> | undefined,
   type: PhysicalType | undefined,
   sumParts: (column: Expression<unknown>) => Expression<unknown>[],

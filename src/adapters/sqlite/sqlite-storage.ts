@@ -47,7 +47,7 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
 
   return {
     ...createRootStorage({ state, writing, reading, queue, scanners, assertOpen }),
-    transactions: 'one at a time',
+    transactions: 'serial',
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, database.filename)

@@ -46,11 +46,11 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
     async update(table, patches) {
       return runner.write(rows.update(table, patches))
     },
-    async delete(table, doomed) {
-      return runner.write(rows.delete(table, doomed))
+    async delete(table, target) {
+      return runner.write(rows.delete(table, target))
     },
-    async measure(table, filter, measures) {
-      return runner.read(rows.measure(table, filter, measures))
+    async aggregate(table, filter, aggregates) {
+      return runner.read(rows.aggregate(table, filter, aggregates))
     },
     async transaction(work) {
       return runner.transaction(work)

@@ -4,7 +4,7 @@ import type { Entropy } from '../../core/ports/entropy.ts'
 
 const POOL_BYTES = 16_384
 /** Larger requests are drawn on their own. */
-const LARGEST_FROM_POOL = 1024
+const MAX_POOLED_BYTES = 1024
 
 /** The source of random bytes every vault uses unless it is given another. */
 export const systemEntropy: Entropy = createEntropy()
@@ -14,7 +14,7 @@ function createEntropy(): Entropy {
   let used = 0
   return {
     bytes(count) {
-      if (count > LARGEST_FROM_POOL) return randomFillSync(new Uint8Array(count))
+      if (count > MAX_POOLED_BYTES) return randomFillSync(new Uint8Array(count))
       if (pool === undefined || used + count > POOL_BYTES) {
         pool = randomFillSync(pool ?? new Uint8Array(POOL_BYTES))
         used = 0

@@ -3,7 +3,7 @@ import type { Scheduler } from '../../core/ports/scheduler.ts'
 
 /** A turn ends with `setImmediate`, after timers and waiting input and output. */
 export const systemScheduler: Scheduler = {
-  turn: () =>
+  yield: () =>
     new Promise((resolve) => {
       setImmediate(resolve)
     }),

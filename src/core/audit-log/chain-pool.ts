@@ -1,9 +1,9 @@
 /** The pool of audit chains: each chain is appended to by one transaction at a time, so that writers never wait for each other's. */
 import { VaultError } from '../errors.ts'
-import { MOST_LANES } from '../limits.ts'
+import { MAX_CHAINS } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
-import { AUDIT_LANES } from '../schema/side-tables.ts'
+import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { readU32 } from '../util/bytes.ts'
 import { retry } from '../util/retry.ts'
 import { CHAIN_CONFLICT, type EventStore } from './event-store.ts'
@@ -36,7 +36,7 @@ export interface ChainLease {
 
 /** Engines that run one transaction at a time have one chain for all: no other transaction moves its head meanwhile. */
 export function createChainPool(storage: StorageHandle, events: EventStore, entropy: Entropy): ChainPool {
-  if (storage.transactions === 'one at a time') return singleChain(storage)
+  if (storage.transactions === 'serial') return singleChain(storage)
   const free: number[] = []
   const leased = new Map<number, number>()
   let highest = 0
@@ -48,7 +48,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
     const stored = await highestChain(within)
     highest = Math.max(highest, stored)
     if (highest < MAX_NEW_CHAINS) return ++highest
-    return 1 + (readU32(entropy.bytes(4), 0) % Math.min(highest, MOST_LANES))
+    return 1 + (readU32(entropy.bytes(4), 0) % Math.min(highest, MAX_CHAINS))
   }
 
   /** Frees the leased chains whose last event is stored: their transaction has committed. */
@@ -119,7 +119,7 @@ function singleChain(storage: StorageHandle): ChainPool {
 }
 
 async function highestChain(within: Storage): Promise<number> {
-  const [last] = await within.find(AUDIT_LANES.name, { kind: 'every' }, { order: 'down', limit: 1, columns: [] })
+  const [last] = await within.find(AUDIT_CHAINS.name, { kind: 'all' }, { order: 'desc', limit: 1, columns: [] })
   return last?.id ?? 0
 }
 

@@ -3,7 +3,7 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
 import type { Signer } from '../ports/signer.ts'
 import type { AuditContext } from './audit-context.ts'
-import { allReadable, readMarks } from './read-trail.ts'
+import { allReadable, readHeads } from './read-trail.ts'
 
 /** Who signs a checkpoint, and who keeps it. */
 export interface CheckpointOptions {
@@ -16,7 +16,7 @@ export interface CheckpointOptions {
 /** The signed checkpoint, once the sink has it. Reads one small row for each chain. Throws `data_loss` where a head fails authentication. */
 export async function checkpointAudit(context: AuditContext, { signer, sink }: CheckpointOptions): Promise<SignedCheckpoint> {
   const { vaultID, accountID, hash, clock } = context
-  const heads = allReadable(await readMarks(context))
+  const heads = allReadable(await readHeads(context))
   const checkpoint = createCheckpoint(heads, { vaultID, accountID, now: clock.now(), hash })
   const signed = signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
   await sink?.(signed)

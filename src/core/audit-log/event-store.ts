@@ -1,19 +1,19 @@
 /** The audit trail in storage: events are sealed into rows of their chain, and the chain's head moves with them, in one transaction. */
-import type { Chaining } from '../audit/chain.ts'
+import type { ChainInput } from '../audit/chain.ts'
 import { chainEvents } from '../audit/chain.ts'
+import type { ChainHead } from '../audit/chain-head.ts'
+import { decodeHead, encodeHead } from '../audit/chain-head.ts'
 import type { EventDraft } from '../audit/event.ts'
-import type { LaneHead } from '../audit/lane-head.ts'
-import { decodeHead, encodeHead } from '../audit/lane-head.ts'
 import { hashLeaf } from '../audit/merkle.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { mintChangeIds } from '../barrier/record-ids.ts'
+import { encodeChangeIds } from '../barrier/record-ids.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { Log } from '../ports/log.ts'
 import type { Cell, Row, Storage } from '../ports/storage.ts'
-import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
-import type { AuditSpace } from '../sealing/audit-entry.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
+import type { AuditEntryKind } from '../sealing/audit-entry.ts'
 import { openEntries, sealEntries } from '../sealing/audit-entry.ts'
 import { at } from '../util/at.ts'
 import { toHex } from '../util/bytes.ts'
@@ -58,19 +58,19 @@ export interface EventStore {
   /** True when these events are stored: resolves a commit in doubt. */
   isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
   /** The heads of these chains, undefined for one without events. Throws `data_loss` for one that fails authentication. */
-  heads(storage: Storage, chains: readonly number[]): Promise<(LaneHead | undefined)[]>
+  heads(storage: Storage, chains: readonly number[]): Promise<(ChainHead | undefined)[]>
   /** Opens entries; one that fails authentication has no bytes. */
-  open(space: AuditSpace, rows: readonly Row[]): OpenedEntry[]
+  open(kind: AuditEntryKind, rows: readonly Row[]): OpenedEntry[]
 }
 
 export function createEventStore(ports: EventStorePorts): EventStore {
   const { barrier, clock, hash, vaultID, accountID, log } = ports
-  const address = (space: AuditSpace) => ({ ring: barrier.ring, vault: barrier.vault, space })
+  const address = (kind: AuditEntryKind) => ({ ring: barrier.ring, vault: barrier.vault, kind })
 
-  function open(space: AuditSpace, rows: readonly Row[]): OpenedEntry[] {
+  function open(kind: AuditEntryKind, rows: readonly Row[]): OpenedEntry[] {
     const ids = rows.map(({ id }) => id)
     const sealed = rows.map(({ body }) => (body instanceof Uint8Array ? body : new Uint8Array(0)))
-    const { plaintexts, opened } = openEntries(address(space), ids, sealed)
+    const { plaintexts, opened } = openEntries(address(kind), ids, sealed)
     return rows.map(({ id, at: nanoseconds }, index) => ({
       id,
       at: toBigint(nanoseconds),
@@ -78,14 +78,14 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     }))
   }
 
-  function headOf(row: Row): LaneHead {
+  function headOf(row: Row): ChainHead {
     const [entry] = open('head', [row])
     if (entry?.bytes === undefined) throw unreadableHead(row.id)
     return decodeHead(entry.bytes)
   }
 
   /** The head that is about to move. One that fails authentication is logged, and its chain is left as it is. */
-  function headToMove(row: Row): LaneHead {
+  function headToMove(row: Row): ChainHead {
     try {
       return headOf(row)
     } catch {
@@ -94,8 +94,8 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     }
   }
 
-  function sealOne(space: AuditSpace, id: number, bytes: Uint8Array): Uint8Array {
-    return slabItem(sealEntries(address(space), [id], [bytes]), 0)
+  function sealOne(kind: AuditEntryKind, id: number, bytes: Uint8Array): Uint8Array {
+    return slabItem(sealEntries(address(kind), [id], [bytes]), 0)
   }
 
   return {
@@ -109,19 +109,19 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       return entry?.bytes !== undefined && toHex(hashLeaf(hash, entry.bytes)) === digest
     },
     async heads(storage, chains) {
-      const rows = await storage.get(AUDIT_LANES.name, chains)
+      const rows = await storage.get(AUDIT_CHAINS.name, chains)
       return rows.map((row) => (row === undefined ? undefined : headOf(row)))
     },
     async append(storage, chain, drafts) {
-      const [row] = await storage.get(AUDIT_LANES.name, [chain])
-      const chaining: Chaining = {
-        lane: chain,
+      const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
+      const chaining: ChainInput = {
+        chain,
         head: row === undefined ? undefined : headToMove(row),
         vaultID,
         accountID,
         now: clock.now(),
         hash,
-        changeIDsOf: (rows) => mintChangeIds(barrier.ring, rows),
+        changeIDsOf: (rows) => encodeChangeIds(barrier.ring, rows),
       }
       const { rows, head } = chainEvents(drafts, chaining)
       const sealed = sealEntries(
@@ -135,8 +135,8 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       const [, isMoved] = await Promise.all([
         storage.insert(AUDIT_EVENTS.name, events),
         row === undefined
-          ? storage.insert(AUDIT_LANES.name, [{ id: chain, ...moved }]).then(() => [true])
-          : storage.update(AUDIT_LANES.name, [{ id: chain, version: row.version, set: moved }]),
+          ? storage.insert(AUDIT_CHAINS.name, [{ id: chain, ...moved }]).then(() => [true])
+          : storage.update(AUDIT_CHAINS.name, [{ id: chain, version: row.version, set: moved }]),
       ]).catch((error: unknown) => {
         throw isVaultError(error, 'conflict') ? CHAIN_CONFLICT : error
       })

@@ -1,10 +1,11 @@
 /** Exports the audit trail as lines, to be kept and verified elsewhere: every chain up to its head at the start of the export. */
+
+import { fromRowId } from '../audit/chain-position.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
-import { placeOfRow } from '../audit/place.ts'
 import { VaultError } from '../errors.ts'
 import type { AuditContext } from './audit-context.ts'
-import { allReadable, eachEvent, readMarks } from './read-trail.ts'
+import { allReadable, eachEvent, readHeads } from './read-trail.ts'
 
 /** What an export includes beside the events. */
 export interface ExportOptions {
@@ -15,17 +16,17 @@ export interface ExportOptions {
 /** The lines in order, without line ends. Throws `data_loss` where an event or a head fails authentication. */
 export async function* exportAudit(context: AuditContext, options: ExportOptions = {}): AsyncGenerator<string> {
   const checkpoints = oldestFirst(options.checkpoints ?? [])
-  const heads = allReadable(await readMarks(context))
-  const ends = new Map(heads.map(({ lane, sequence }) => [lane, sequence]))
+  const heads = allReadable(await readHeads(context))
+  const ends = new Map(heads.map(({ chain, sequence }) => [chain, sequence]))
   yield headerLine(context.vaultID)
   for (const head of heads) yield headLine(head)
   for (const checkpoint of checkpoints) yield checkpointLine(checkpoint)
   let events = 0
   for await (const entries of eachEvent(context)) {
     for (const { id, bytes } of entries) {
-      const place = placeOfRow(id)
+      const place = fromRowId(id)
       // Events appended after the heads were read belong to the next export.
-      if (place !== undefined && place.sequence > (ends.get(place.lane) ?? 0)) continue
+      if (place !== undefined && place.sequence > (ends.get(place.chain) ?? 0)) continue
       if (bytes === undefined) throw unreadable()
       yield eventLine(context.hash, bytes)
       events++

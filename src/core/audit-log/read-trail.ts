@@ -1,13 +1,14 @@
 /** Reads the audit trail: chain by chain to verify and export it, by time to list events. */
-import type { LaneMark } from '../audit/chain-check.ts'
-import { markOfHead } from '../audit/chain-check.ts'
-import { decodeHead } from '../audit/lane-head.ts'
+
+import { decodeHead } from '../audit/chain-head.ts'
+import type { TreeHead } from '../audit/chain-verifier.ts'
+import { treeHeadOf } from '../audit/chain-verifier.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Filter, Storage } from '../ports/storage.ts'
-import { AUDIT_EVENTS, AUDIT_LANES } from '../schema/side-tables.ts'
-import type { AuditSpace } from '../sealing/audit-entry.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
+import type { AuditEntryKind } from '../sealing/audit-entry.ts'
 import type { EventStore, OpenedEntry } from './event-store.ts'
 import { toBigint, unreadableHead } from './event-store.ts'
 
@@ -25,13 +26,13 @@ export function eachEvent(reader: AuditReader): AsyncGenerator<readonly OpenedEn
 
 /** The head of every chain, by chain. */
 export function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
-  return eachEntry(reader, AUDIT_LANES.name, 'head')
+  return eachEntry(reader, AUDIT_CHAINS.name, 'head')
 }
 
 async function* eachEntry(
   { storage, events, scheduler }: AuditReader,
   table: string,
-  space: AuditSpace,
+  space: AuditEntryKind,
 ): AsyncGenerator<readonly OpenedEntry[]> {
   for await (const rows of eachPage(storage, table, { scheduler })) yield events.open(space, rows)
 }
@@ -45,34 +46,34 @@ export async function eventsAt({ storage, events }: AuditReader, rows: readonly 
   )
 }
 
-/** The end of a chain; `mark` is undefined where its head fails authentication. */
-export interface ReadMark {
-  readonly lane: number
-  readonly mark: LaneMark | undefined
+/** The end of a chain; `head` is undefined where its head fails authentication. */
+export interface ReadHead {
+  readonly chain: number
+  readonly head: TreeHead | undefined
 }
 
 /** The end of every chain, by chain. */
-export async function readMarks(reader: AuditReader & { readonly hash: Hash }): Promise<ReadMark[]> {
-  const marks: ReadMark[] = []
+export async function readHeads(reader: AuditReader & { readonly hash: Hash }): Promise<ReadHead[]> {
+  const allHeads: ReadHead[] = []
   for await (const heads of eachHead(reader)) {
     for (const { id, bytes } of heads) {
       const head = bytes === undefined ? undefined : decodeHead(bytes)
-      marks.push({ lane: id, mark: head?.lane === id ? markOfHead(reader.hash, head) : undefined })
+      allHeads.push({ chain: id, head: head?.chain === id ? treeHeadOf(reader.hash, head) : undefined })
     }
   }
-  return marks
+  return allHeads
 }
 
 /** The ends that could be read. */
-export function readable(marks: readonly ReadMark[]): LaneMark[] {
-  return marks.flatMap(({ mark }) => (mark === undefined ? [] : [mark]))
+export function readable(allHeads: readonly ReadHead[]): TreeHead[] {
+  return allHeads.flatMap(({ head }) => (head === undefined ? [] : [head]))
 }
 
 /** The same where all are needed. Throws `data_loss` where one could not be read. */
-export function allReadable(marks: readonly ReadMark[]): LaneMark[] {
-  const lost = marks.find(({ mark }) => mark === undefined)
-  if (lost !== undefined) throw unreadableHead(lost.lane)
-  return readable(marks)
+export function allReadable(allHeads: readonly ReadHead[]): TreeHead[] {
+  const lost = allHeads.find(({ head }) => head === undefined)
+  if (lost !== undefined) throw unreadableHead(lost.chain)
+  return readable(allHeads)
 }
 
 /** Events above which a window of time is cut. */
@@ -97,7 +98,7 @@ export async function* eachWindow(reader: AuditReader, { since, until }: TimeRan
   const { storage, events, scheduler } = reader
   const floor = since ?? 0n
   // The walk begins at the newest event, not at the present: a clock that was set back leaves events in the future.
-  const [newest] = await storage.measure(AUDIT_EVENTS.name, { kind: 'every' }, [{ kind: 'max', column: 'at' }])
+  const [newest] = await storage.aggregate(AUDIT_EVENTS.name, { kind: 'all' }, [{ kind: 'max', column: 'at' }])
   const end = toBigint(newest) + 1n
   let high = until === undefined || until > end ? end : until
   let width = FIRST_WIDTH
@@ -108,9 +109,9 @@ export async function* eachWindow(reader: AuditReader, { since, until }: TimeRan
       width = width / STEP > 0n ? width / STEP : 1n
       continue
     }
-    const rows = await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'up', limit: Math.max(count, 1) })
+    const rows = await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'asc', limit: Math.max(count, 1) })
     yield events.open('event', rows)
-    await scheduler.turn()
+    await scheduler.yield()
     if (count < MAX_IN_WINDOW / STEP_NUMBER) width *= STEP
     high = low
   }
@@ -127,10 +128,10 @@ function between(low: bigint, high: bigint): Filter {
 }
 
 async function countBetween(storage: Storage, low: bigint, high: bigint): Promise<number> {
-  const [count] = await storage.measure(AUDIT_EVENTS.name, between(low, high), [{ kind: 'count' }])
+  const [count] = await storage.aggregate(AUDIT_EVENTS.name, between(low, high), [{ kind: 'count' }])
   return Number(count)
 }
 
 async function isAnyBefore(storage: Storage, low: bigint, high: bigint): Promise<boolean> {
-  return (await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'up', limit: 1 })).length > 0
+  return (await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'asc', limit: 1 })).length > 0
 }

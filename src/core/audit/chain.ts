@@ -3,21 +3,21 @@ import type { Hash } from '../ports/hash.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
+import type { ChainHead } from './chain-head.ts'
+import { toRowId } from './chain-position.ts'
 import { eventText } from './encode-event.ts'
 import type { ChainedEvent, EventDraft } from './event.ts'
-import type { LaneHead } from './lane-head.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
-import { rowOfPlace } from './place.ts'
 
 /** Initial buffer size per event, the text of a usual one, and spare bytes: the writer reserves three bytes per character. */
 const USUAL_BYTES = 768
 const SPARE_BYTES = 2048
 
 /** The chain to append to, and what events contain besides their drafts. */
-export interface Chaining {
-  readonly lane: number
+export interface ChainInput {
+  readonly chain: number
   /** The head of this chain; undefined if it has no event. */
-  readonly head: LaneHead | undefined
+  readonly head: ChainHead | undefined
   readonly vaultID: string
   readonly accountID: string
   /** Nanoseconds since 1970. If the clock was set back, times continue from the last event. */
@@ -35,16 +35,16 @@ export interface ChainedRow {
 }
 
 /** The rows to insert, and the new head of the chain. */
-export interface Chained {
+export interface ChainOutput {
   readonly rows: readonly ChainedRow[]
-  readonly head: LaneHead
+  readonly head: ChainHead
 }
 
 /** Appends a list of at least one event. Throws `storage_full` if the chain has no position left. */
-export function chainEvents(drafts: readonly EventDraft[], input: Chaining): Chained {
-  const { lane, head, vaultID, accountID, hash, now } = input
+export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): ChainOutput {
+  const { chain, head, vaultID, accountID, hash, now } = input
   const before = head?.sequence ?? 0
-  const ids = drafts.map((_, index) => rowOfPlace({ lane, sequence: before + 1 + index }))
+  const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
   const out = new ByteWriter(drafts.length * USUAL_BYTES + SPARE_BYTES)
@@ -52,11 +52,11 @@ export function chainEvents(drafts: readonly EventDraft[], input: Chaining): Cha
   let time = head?.at ?? 0n
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
-    const place = { lane, sequence: before + 1 + index, previous }
+    const position = { chain, sequence: before + 1 + index, previous }
     const event = {
       ...draft,
       v: 1,
-      place,
+      position,
       changeID: at(changeIDs, index),
       timestamp: toTimestamp(time),
       vaultID,
@@ -68,7 +68,7 @@ export function chainEvents(drafts: readonly EventDraft[], input: Chaining): Cha
     previous = toHex(leaf)
     return { id: at(ids, index), at: time, bytes: prefixed.subarray(1) }
   })
-  return { rows, head: { lane, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree() } }
+  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree() } }
 }
 
 /** Appends the leaf prefix and the bytes of an event, and returns both as a view, so that hashing copies nothing. */

@@ -1,6 +1,6 @@
 /** Checkpoints: the heads of all chains at one time, signed and stored elsewhere, so that a later truncation is detected. */
 import { z } from 'zod'
-import { MOST_LANES } from '../limits.ts'
+import { MAX_CHAINS } from '../limits.ts'
 import type { Hash } from '../ports/hash.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
@@ -8,7 +8,7 @@ import { toTimestamp } from '../util/timestamp.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
 import { fromBase64, fromHex, toBase64 } from './byte-text.ts'
-import type { ChainBreak, LaneMark } from './chain-check.ts'
+import type { TreeHead, VerificationFailure } from './chain-verifier.ts'
 import { hashLeaf, MerkleBuilder } from './merkle.ts'
 
 /** Prefix of the signed text, so that a signature of the same key over other text is never valid for a checkpoint. */
@@ -24,7 +24,7 @@ export interface Checkpoint {
   /** Number of events in all chains. */
   readonly events: number
   /** One entry per chain, lowest first. `digest`, 64 hex digits, is of the last event, at `sequence`. */
-  readonly lanes: readonly { readonly lane: number; readonly sequence: number; readonly digest: string }[]
+  readonly chains: readonly { readonly chain: number; readonly sequence: number; readonly digest: string }[]
   /** Root of the Merkle tree (RFC 9162) whose leaves are the roots of the trees of the chains, in their order. 64 hex digits. */
   readonly root: string
 }
@@ -37,7 +37,7 @@ export interface SignedCheckpoint {
 }
 
 /** What a checkpoint contains besides heads. `now` is in nanoseconds since 1970. */
-export interface CheckpointOf {
+export interface CheckpointInput {
   readonly vaultID: string
   readonly accountID: string
   readonly now: bigint
@@ -54,7 +54,7 @@ const signedShape: z.ZodType<SignedCheckpoint> = z.strictObject({
     accountID: z.string(),
     timestamp: z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/),
     events: z.int().min(0),
-    lanes: z.array(z.strictObject({ lane: z.int().min(1).max(MOST_LANES), sequence, digest: hex })),
+    chains: z.array(z.strictObject({ chain: z.int().min(1).max(MAX_CHAINS), sequence, digest: hex })),
     root: hex,
   }),
   keyId: z.string().min(1).max(128),
@@ -62,15 +62,15 @@ const signedShape: z.ZodType<SignedCheckpoint> = z.strictObject({
 })
 
 /** Returns the checkpoint of these heads, in any order. */
-export function createCheckpoint(heads: readonly LaneMark[], { vaultID, accountID, now, hash }: CheckpointOf): Checkpoint {
-  const sorted = [...heads].sort((left, right) => left.lane - right.lane)
+export function createCheckpoint(heads: readonly TreeHead[], { vaultID, accountID, now, hash }: CheckpointInput): Checkpoint {
+  const sorted = [...heads].sort((left, right) => left.chain - right.chain)
   return {
     v: 1,
     vaultID,
     accountID,
     timestamp: toTimestamp(now),
     events: sorted.reduce((sum, head) => sum + head.sequence, 0),
-    lanes: sorted.map(({ lane, sequence, digest }) => ({ lane, sequence, digest })),
+    chains: sorted.map(({ chain, sequence, digest }) => ({ chain, sequence, digest })),
     root: rootOfHeads(hash, sorted),
   }
 }
@@ -99,12 +99,12 @@ export function parseCheckpoint(json: unknown): SignedCheckpoint | undefined {
 }
 
 /** Returns the positions that a verifier must watch to compare these checkpoints later: sequence numbers by chain. */
-export function placesOf(checkpoints: readonly SignedCheckpoint[]): Map<number, Set<number>> {
+export function positionsOf(checkpoints: readonly SignedCheckpoint[]): Map<number, Set<number>> {
   const positions = new Map<number, Set<number>>()
   for (const { checkpoint } of checkpoints) {
-    for (const { lane, sequence } of checkpoint.lanes) {
-      const sequences = positions.get(lane)
-      if (sequences === undefined) positions.set(lane, new Set([sequence]))
+    for (const { chain, sequence } of checkpoint.chains) {
+      const sequences = positions.get(chain)
+      if (sequences === undefined) positions.set(chain, new Set([sequence]))
       else sequences.add(sequence)
     }
   }
@@ -112,39 +112,39 @@ export function placesOf(checkpoints: readonly SignedCheckpoint[]): Map<number, 
 }
 
 /** Returns the tree head found at a watched position; undefined if there is none. */
-export type MarkAt = (lane: number, sequence: number) => LaneMark | undefined
+export type TreeHeadAt = (chain: number, sequence: number) => TreeHead | undefined
 
 /** Returns the first position where the trail differs from a checkpoint; undefined if the trail continues the checkpoint. */
-export function departureFrom(checkpoint: Checkpoint, hash: Hash, markAt: MarkAt): ChainBreak | undefined {
-  const heads: LaneMark[] = []
-  for (const { lane, sequence, digest } of checkpoint.lanes) {
-    const head = markAt(lane, sequence)
-    const position = { lane, sequence }
+export function findDivergence(checkpoint: Checkpoint, hash: Hash, markAt: TreeHeadAt): VerificationFailure | undefined {
+  const heads: TreeHead[] = []
+  for (const { chain, sequence, digest } of checkpoint.chains) {
+    const head = markAt(chain, sequence)
+    const position = { chain, sequence }
     if (head === undefined)
-      return { ...position, what: `Event ${sequence} of audit chain ${lane} is missing: a checkpoint has it.` }
+      return { ...position, reason: `Event ${sequence} of audit chain ${chain} is missing: a checkpoint has it.` }
     if (head.digest !== digest) {
-      return { ...position, what: `Event ${sequence} of audit chain ${lane}, or one before it, differs from a checkpoint.` }
+      return { ...position, reason: `Event ${sequence} of audit chain ${chain}, or one before it, differs from a checkpoint.` }
     }
     heads.push(head)
   }
   if (rootOfHeads(hash, heads) === checkpoint.root) return undefined
   // A checkpoint of no events has no position.
-  const last = heads.at(-1) ?? { lane: 0, sequence: 0 }
-  return { lane: last.lane, sequence: last.sequence, what: 'The events do not have the root of a checkpoint.' }
+  const last = heads.at(-1) ?? { chain: 0, sequence: 0 }
+  return { chain: last.chain, sequence: last.sequence, reason: 'The events do not have the root of a checkpoint.' }
 }
 
-function rootOfHeads(hash: Hash, heads: readonly LaneMark[]): string {
+function rootOfHeads(hash: Hash, heads: readonly TreeHead[]): string {
   const tree = new MerkleBuilder(hash)
   for (const { root } of heads) tree.append(hashLeaf(hash, fromHex(root)))
   return toHex(tree.root())
 }
 
 /** True if chains are in rising order and `events` is their sum. */
-function isConsistent({ lanes, events }: Checkpoint): boolean {
-  const isRising = lanes.every(({ lane }, index) => index === 0 || lane > at(lanes, index - 1).lane)
-  return isRising && events === lanes.reduce((sum, { sequence }) => sum + sequence, 0)
+function isConsistent({ chains, events }: Checkpoint): boolean {
+  const isRising = chains.every(({ chain }, index) => index === 0 || chain > at(chains, index - 1).chain)
+  return isRising && events === chains.reduce((sum, { sequence }) => sum + sequence, 0)
 }
 
-function toJson({ v, vaultID, accountID, timestamp, events, lanes, root }: Checkpoint): JsonValue {
-  return { v, vaultID, accountID, timestamp, events, lanes: lanes.map((lane) => ({ ...lane })), root }
+function toJson({ v, vaultID, accountID, timestamp, events, chains, root }: Checkpoint): JsonValue {
+  return { v, vaultID, accountID, timestamp, events, chains: chains.map((chain) => ({ ...chain })), root }
 }

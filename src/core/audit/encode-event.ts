@@ -22,7 +22,7 @@ export function decodeEvent(bytes: Uint8Array): ChainedEvent {
 }
 
 /** True if `at`, in nanoseconds since 1970, is the time of an event. Storage has it next to the sealed event, for lookups only. */
-export function isTimeOf({ timestamp }: ChainedEvent, at: bigint): boolean {
+export function hasTimestamp({ timestamp }: ChainedEvent, at: bigint): boolean {
   return toTimestamp(at) === timestamp
 }
 
@@ -46,7 +46,7 @@ export function eventText(event: ChainedEvent): string {
     context: inOrder(event.context),
     message: event.message,
     nested: event.nested?.map(nestedInOrder),
-    place: { lane: event.place.lane, previous: event.place.previous, sequence: event.place.sequence },
+    position: { chain: event.position.chain, previous: event.position.previous, sequence: event.position.sequence },
     resourceType: event.resourceType,
     rows: event.rows?.map(rowsInOrder),
     table: event.table,

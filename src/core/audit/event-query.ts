@@ -1,5 +1,5 @@
 /** Queries for audit events, as given and as checked. Source: specification, "GET /v1/audit/events". */
-import type { EventAction, EventContext, ResourceType } from './event.ts'
+import type { ActionType, EventContext, ResourceType } from './event.ts'
 
 /** Members of the context of an event that a filter can use. */
 export type ContextMember = Exclude<keyof EventContext, 'traceID' | 'keyID' | 'subject' | 'userEmail'> | 'changeID'
@@ -14,7 +14,7 @@ export interface ResourceFilter {
 export type SortMember = 'timestamp' | 'changeID' | 'requestID' | 'actor' | 'actionType' | 'code'
 
 /** The last event of a page. The next page starts after it. */
-export interface AfterEvent {
+export interface AuditAfterOptions {
   /** RFC 3339 with an offset. */
   readonly timestamp: string
   readonly changeID: string
@@ -25,12 +25,12 @@ export interface EventFilter {
   readonly accountID: string
   readonly vaultID?: string
   /** True if the filter names a parent account or workspace. An embedded vault has neither, so no event matches. */
-  readonly isElsewhere: boolean
+  readonly isOutsideVault: boolean
   /** An event matches if it concerns one of them. */
   readonly resources?: readonly ResourceFilter[]
   readonly context: Readonly<Partial<Record<ContextMember, string>>>
   readonly userEmail?: string
-  readonly action?: EventAction
+  readonly action?: ActionType
   readonly resourceType?: ResourceType
   /** First and last time, inclusive, in nanoseconds since 1970. */
   readonly from?: bigint
@@ -41,7 +41,7 @@ export interface EventFilter {
 export interface EventQuery {
   readonly filter: EventFilter
   readonly sort?: { readonly by: SortMember; readonly order: 'ASCENDING' | 'DESCENDING' }
-  readonly after?: AfterEvent
+  readonly after?: AuditAfterOptions
   readonly limit: number
   readonly offset: number
 }
@@ -70,7 +70,7 @@ export interface EventQueryInput {
       readonly clientTraceID?: string
     }
     readonly request?: { readonly clientInfo?: { readonly userEmail?: string } }
-    readonly actionType?: EventAction
+    readonly actionType?: ActionType
     readonly resourceType?: ResourceType
     /** First and last time, inclusive, as RFC 3339 with an offset. */
     readonly startTime?: string

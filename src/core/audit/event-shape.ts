@@ -1,10 +1,10 @@
 /** The shape of stored events: every member is known, and every number is in its range. */
 import { z } from 'zod'
-import { MOST_LANES } from '../limits.ts'
+import { MAX_CHAINS } from '../limits.ts'
 import type { ChainedEvent } from './event.ts'
 
 /** All action types of events. */
-export const EVENT_ACTIONS = [
+export const ACTION_TYPES = [
   'INSERT',
   'GET',
   'UPDATE',
@@ -60,8 +60,8 @@ const nested = z.strictObject({
 /** The shape of an event of version 1. */
 export const eventShape: z.ZodType<ChainedEvent> = z.strictObject({
   v: z.literal(1),
-  place: z.strictObject({
-    lane: z.int().min(1).max(MOST_LANES),
+  position: z.strictObject({
+    chain: z.int().min(1).max(MAX_CHAINS),
     sequence: z.int().min(1).max(0xffff_ffff),
     previous: z.string().regex(/^([0-9a-f]{64})?$/),
   }),
@@ -70,7 +70,7 @@ export const eventShape: z.ZodType<ChainedEvent> = z.strictObject({
   vaultID: text,
   accountID: text,
   context,
-  action: z.enum(EVENT_ACTIONS),
+  action: z.enum(ACTION_TYPES),
   resourceType,
   table: text.exactOptional(),
   rows: z.array(rows).exactOptional(),

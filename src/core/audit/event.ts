@@ -24,7 +24,7 @@ export interface EventContext {
 }
 
 /** The kind of an operation. */
-export type EventAction =
+export type ActionType =
   | 'INSERT'
   | 'GET'
   | 'UPDATE'
@@ -63,7 +63,7 @@ export interface NestedOutcome {
 /** What an operation records when it ends, whether it succeeds or fails. */
 export interface EventDraft {
   readonly context: EventContext
-  readonly action: EventAction
+  readonly action: ActionType
   readonly resourceType: ResourceType
   /** The table of the request, if it names one. */
   readonly table?: string
@@ -78,8 +78,8 @@ export interface EventDraft {
 }
 
 /** The position of an event: chain and sequence number, both from 1, and the digest of the previous event (64 hex digits; empty for the first). */
-export interface EventPlace {
-  readonly lane: number
+export interface EventPosition {
+  readonly chain: number
   readonly sequence: number
   readonly previous: string
 }
@@ -88,7 +88,7 @@ export interface EventPlace {
 export interface ChainedEvent extends EventDraft {
   /** Version of the format. */
   readonly v: 1
-  readonly place: EventPlace
+  readonly position: EventPosition
   readonly changeID: string
   readonly timestamp: string
   readonly vaultID: string
@@ -99,7 +99,7 @@ export interface ChainedEvent extends EventDraft {
 export interface AuditEvent {
   readonly context: Omit<EventContext, 'userEmail'> & { readonly changeID: string }
   readonly request: {
-    readonly actionType: EventAction
+    readonly actionType: ActionType
     readonly resourceType: ResourceType
     readonly vaultID: string
     /** `<resourceType>/<resourceID>`. */

@@ -3,7 +3,7 @@ import type { Hash } from '../ports/hash.ts'
 import { readUtf8, toHex } from '../util/bytes.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
-import type { LaneMark } from './chain-check.ts'
+import type { TreeHead } from './chain-verifier.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { hashLeaf } from './merkle.ts'
 
@@ -23,14 +23,16 @@ export function headerLine(vaultID: string): string {
 }
 
 /** Returns the line of a chain head. Heads come before events, lowest chain first, so that a verifier knows where every chain ends. */
-export function headLine({ lane, sequence, digest, root }: LaneMark): string {
-  return jsonCanonical({ head: { lane, sequence, digest, root } })
+export function headLine({ chain, sequence, digest, root }: TreeHead): string {
+  return jsonCanonical({ head: { chain, sequence, digest, root } })
 }
 
 /** Returns the line of a checkpoint. Checkpoints are in order of time. */
 export function checkpointLine({ checkpoint, keyId, signature }: SignedCheckpoint): string {
-  const { lanes, ...rest } = checkpoint
-  return jsonCanonical({ checkpoint: { checkpoint: { ...rest, lanes: lanes.map((lane) => ({ ...lane })) }, keyId, signature } })
+  const { chains, ...rest } = checkpoint
+  return jsonCanonical({
+    checkpoint: { checkpoint: { ...rest, chains: chains.map((chain) => ({ ...chain })) }, keyId, signature },
+  })
 }
 
 /** Returns the line of an event. Events are in order of chain and sequence number. The line has the text of the event unchanged, because the digest is of it. */

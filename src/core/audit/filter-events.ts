@@ -18,7 +18,7 @@ export type EventTest = (event: ChainedEvent) => boolean
 
 /** Compiles a filter. */
 export function createEventTest(filter: EventFilter, rowOf: RowOf): EventTest {
-  if (filter.isElsewhere) return () => false
+  if (filter.isOutsideVault) return () => false
   const tests = [...memberTests(filter), ...contextTests(filter), ...timeTests(filter)]
   if (filter.resources !== undefined) {
     const resources = filter.resources.map((resource) => resourceTest(resource, rowOf))

@@ -1,12 +1,12 @@
 /** Collects a page of matching events, in the requested order. Holds at most twice the events that the page needs. */
 import { unreachable } from '../util/unreachable.ts'
 import type { ChainedEvent } from './event.ts'
-import type { AfterEvent, EventQuery, SortMember } from './event-query.ts'
+import type { AuditAfterOptions, EventQuery, SortMember } from './event-query.ts'
 
 /** One page. `next` is where the next page starts; absent on the last page, and for queries with offset or sorting. */
 export interface EventPage {
   readonly events: readonly ChainedEvent[]
-  readonly next?: AfterEvent
+  readonly next?: AuditAfterOptions
 }
 
 /** Returns a negative number if the left event is first. */
@@ -68,7 +68,7 @@ function orderOf({ sort }: EventQuery): Order {
 }
 
 /** Compares by time, then by id: events of two chains can have equal times, but never equal ids. Timestamps have equal length, so their texts order as the times do. */
-function newestFirst(left: AfterEvent, right: AfterEvent): number {
+function newestFirst(left: AuditAfterOptions, right: AuditAfterOptions): number {
   return compare(right.timestamp, left.timestamp) || compare(right.changeID, left.changeID)
 }
 

@@ -1,10 +1,10 @@
 /** Parses the query of `listEvents`. Errors name the member and quote no value. */
 import { z } from 'zod'
 import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
-import { DEFAULT_PAGE, LONGEST_CLIENT_TRACE } from '../limits.ts'
+import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 import { toTimestamp } from '../util/timestamp.ts'
-import type { AfterEvent, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
-import { EVENT_ACTIONS, RESOURCE_TYPES } from './event-shape.ts'
+import type { AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
+import { ACTION_TYPES, RESOURCE_TYPES } from './event-shape.ts'
 import { parseInstant } from './instant.ts'
 
 /** Maximum offset: all skipped events are in memory. Later pages need `afterOps`. */
@@ -39,11 +39,11 @@ const filterShape = z.strictObject({
       authMode: z.enum(['', 'AUTH_NONE', 'IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS']).optional(),
       jwtID: text,
       bearerTokenContextID: text,
-      clientTraceID: z.string().max(LONGEST_CLIENT_TRACE).optional(),
+      clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
     })
     .optional(),
   request: z.strictObject({ clientInfo: z.strictObject({ userEmail: text }).optional() }).optional(),
-  actionType: z.enum(['', ...EVENT_ACTIONS]).optional(),
+  actionType: z.enum(['', ...ACTION_TYPES]).optional(),
   resourceType: z.enum(['', ...RESOURCE_TYPES]).optional(),
   startTime: text,
   endTime: text,
@@ -82,7 +82,7 @@ export function parseEventQuery(input: unknown): EventQuery {
     filter: filterOf(filterOps),
     ...(sort === undefined ? {} : { sort }),
     ...(after === undefined ? {} : { after }),
-    limit: integer('limit', limit ?? DEFAULT_PAGE, [1, MAX_PAGE_SIZE]),
+    limit: integer('limit', limit ?? DEFAULT_PAGE_SIZE, [1, MAX_PAGE_SIZE]),
     offset: integer('offset', offset ?? 0, [0, MAX_OFFSET]),
   }
 }
@@ -96,7 +96,7 @@ function filterOf(given: FilterInput): EventFilter {
   const context = Object.entries(given.context ?? {}).filter(([, value]) => value !== undefined && !UNSET.has(value))
   return {
     accountID,
-    isElsewhere: isGiven(parentAccountID) || isGiven(workspaceID),
+    isOutsideVault: isGiven(parentAccountID) || isGiven(workspaceID),
     context: Object.fromEntries(context),
     ...(isGiven(vaultID) ? { vaultID } : {}),
     ...(isGiven(userEmail) ? { userEmail } : {}),
@@ -137,7 +137,7 @@ function sortOf({ sortOps }: QueryInput): EventQuery['sort'] {
   return { by: by === '' ? 'timestamp' : by, order: order === 'ASCENDING' ? 'ASCENDING' : 'DESCENDING' }
 }
 
-function afterOf(query: QueryInput): AfterEvent | undefined {
+function afterOf(query: QueryInput): AuditAfterOptions | undefined {
   const { afterOps, offset } = query
   const [timestamp, changeID] = [afterOps?.timestamp ?? '', afterOps?.changeID ?? '']
   if (timestamp === '' && changeID === '') return undefined

@@ -2,7 +2,7 @@
 import type { Entropy } from '../ports/entropy.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import type { Table } from '../schema/layout.ts'
-import type { Address } from '../sealing/context.ts'
+import type { Address } from '../sealing/associated-data.ts'
 
 /** Handed to every function of this room. */
 export interface Barrier {
@@ -14,5 +14,5 @@ export interface Barrier {
 
 /** Where the bodies of a table stand. */
 export function addressOf(barrier: Barrier, table: Table): Address {
-  return { vault: barrier.vault, space: table.space }
+  return { vault: barrier.vault, objectId: table.objectId }
 }

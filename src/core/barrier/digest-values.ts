@@ -4,7 +4,7 @@ import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { Column } from '../schema/layout.ts'
 import { toDigestUuid } from '../sealing/digest-uuid.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
-import { normalise } from '../values/normalisers.ts'
+import { normalize } from '../values/normalizers.ts'
 
 /** Bytes stored of a digest that is no token as well: enough that no two values ever meet, and a smaller index. See docs/decisions/0006. */
 const SHORT_DIGEST_BYTES = 12
@@ -48,12 +48,12 @@ export function isSameValue(column: Column, left: unknown, right: unknown): bool
 
 /** The text that equal values share, whatever their spelling: what derived tokens are told from. */
 export function comparedText(column: Column, value: unknown): string {
-  return normalise(column.normalise, column.type.show(value)).normalize('NFC')
+  return normalize(column.normalize, column.type.toText(value)).normalize('NFC')
 }
 
-/** The bytes that equal values share: the type's tag, then the canonical form of the normalised value. */
+/** The bytes that equal values share: the type's tag, then the canonical form of the normalized value. */
 function writeCanonical(column: Column, value: unknown, out: ByteWriter): void {
   out.u8(column.type.tag)
-  const compared = column.normalise.length > 0 && typeof value === 'string' ? normalise(column.normalise, value) : value
+  const compared = column.normalize.length > 0 && typeof value === 'string' ? normalize(column.normalize, value) : value
   column.type.canonical(compared, out)
 }

@@ -4,9 +4,9 @@ import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { writePointer } from '../sealing/pointer.ts'
 import { comparedText, digestValues } from './digest-values.ts'
-import type { Marks } from './marks.ts'
-import { slotOf } from './marks.ts'
-import { mintIds } from './record-ids.ts'
+import { encodeRecordIds } from './record-ids.ts'
+import type { TokenMetadata } from './token-metadata.ts'
+import { slotOf } from './token-metadata.ts'
 
 /** Tokens by column name. */
 export type Tokens = { [column: string]: string }
@@ -18,9 +18,9 @@ export interface StoredRecord {
 }
 
 /** Rows whose tokens are wanted. */
-export interface Marked {
+export interface MintInput {
   readonly ids: readonly number[]
-  readonly marks: Marks
+  readonly metadata: TokenMetadata
   /** The value of a cell, null or undefined where it has none. Asked for kinds that keep nothing. */
   valueOf(row: number, column: Column): unknown
   /** In milliseconds: tokens of values that have expired are left out. */
@@ -30,39 +30,40 @@ export interface Marked {
 }
 
 /** Ids of rows just written and, where they are wanted, their tokens: all pointers disguised in one call. */
-export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[], wanted: Marked | undefined): StoredRecord[] {
-  if (wanted === undefined) return mintIds(ring, table, ids).map((id) => ({ id }))
+export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[], wanted: MintInput | undefined): StoredRecord[] {
+  if (wanted === undefined) return encodeRecordIds(ring, table, ids).map((id) => ({ id }))
   const words = new Uint32Array((ids.length + countPointers(table.tokenized, wanted)) * POINTER_WORDS)
-  for (let i = 0; i < ids.length; i++) writePointer(words, i, { space: table.space, row: ids[i] ?? 0, checkHigh: 0, checkLow: 0 })
+  for (let i = 0; i < ids.length; i++)
+    writePointer(words, i, { objectId: table.objectId, row: ids[i] ?? 0, checkHigh: 0, checkLow: 0 })
   writePointers(words, ids.length, table.tokenized, wanted)
-  const texts = ring.disguise(words)
+  const texts = ring.encryptPointers(words)
   const tokens = gatherTokens(ring, table.tokenized, wanted, texts.slice(ids.length))
   return tokens.map((one, index) => ({ id: texts[index] ?? '', tokens: one }))
 }
 
 /** The tokens of each row, for those of the columns that have one. */
-export function mintTokens(ring: KeyRing, columns: readonly Column[], marked: Marked): Tokens[] {
-  const words = new Uint32Array(countPointers(columns, marked) * POINTER_WORDS)
-  writePointers(words, 0, columns, marked)
-  return gatherTokens(ring, columns, marked, ring.disguise(words))
+export function mintTokens(ring: KeyRing, columns: readonly Column[], mintInput: MintInput): Tokens[] {
+  const words = new Uint32Array(countPointers(columns, mintInput) * POINTER_WORDS)
+  writePointers(words, 0, columns, mintInput)
+  return gatherTokens(ring, columns, mintInput, ring.encryptPointers(words))
 }
 
 /** Texts kept, pointers disguised and tokens derived, each in its place; `pointers` in the order of `writePointers`. */
-function gatherTokens(ring: KeyRing, columns: readonly Column[], marked: Marked, pointers: readonly string[]): Tokens[] {
-  const derived = columns.map((column) => (column.token?.keeps === 'nothing' ? deriveTexts(ring, column, marked) : undefined))
-  const gathered: Tokens[] = new Array(marked.ids.length)
+function gatherTokens(ring: KeyRing, columns: readonly Column[], mintInput: MintInput, pointers: readonly string[]): Tokens[] {
+  const derived = columns.map((column) => (column.token?.keeps === 'nothing' ? deriveTexts(ring, column, mintInput) : undefined))
+  const gathered: Tokens[] = new Array(mintInput.ids.length)
   let next = 0
   for (let row = 0; row < gathered.length; row++) {
     const tokens: Tokens = {}
     for (let k = 0; k < columns.length; k++) {
       const column = columns[k]
       if (column === undefined) continue
-      const slot = slotOf(marked.marks, row, column)
-      const text = isPointer(marked, slot)
+      const slot = slotOf(mintInput.metadata, row, column)
+      const text = isPointer(mintInput, slot)
         ? pointers[next++]
-        : isExpired(marked, slot)
+        : isExpired(mintInput, slot)
           ? undefined
-          : (keptText(marked, slot, { row, column }) ?? derived[k]?.get(row))
+          : (keptText(mintInput, slot, { row, column }) ?? derived[k]?.get(row))
       if (text !== undefined) tokens[column.name] = text
     }
     gathered[row] = tokens
@@ -72,51 +73,52 @@ function gatherTokens(ring: KeyRing, columns: readonly Column[], marked: Marked,
 
 /** The text a cell keeps, where it may be told. */
 function keptText(
-  { marks, hides }: Marked,
+  { metadata, hides }: MintInput,
   slot: number,
   { row, column }: { readonly row: number; readonly column: Column },
 ): string | undefined {
-  return marks.texts[slot] !== undefined && hides?.(row, column) === true ? undefined : marks.texts[slot]
+  return metadata.texts[slot] !== undefined && hides?.(row, column) === true ? undefined : metadata.texts[slot]
 }
 
-function countPointers(columns: readonly Column[], marked: Marked): number {
+function countPointers(columns: readonly Column[], mintInput: MintInput): number {
   let count = 0
-  for (let row = 0; row < marked.ids.length; row++) {
-    for (const column of columns) if (isPointer(marked, slotOf(marked.marks, row, column))) count++
+  for (let row = 0; row < mintInput.ids.length; row++) {
+    for (const column of columns) if (isPointer(mintInput, slotOf(mintInput.metadata, row, column))) count++
   }
   return count
 }
 
 /** Writes the pointers of all cells that have one, row by row. */
-function writePointers(words: Uint32Array, first: number, columns: readonly Column[], marked: Marked): void {
-  const { ids, marks } = marked
+function writePointers(words: Uint32Array, first: number, columns: readonly Column[], mintInput: MintInput): void {
+  const { ids, metadata } = mintInput
   let next = first
   for (let row = 0; row < ids.length; row++) {
     for (const column of columns) {
-      const slot = slotOf(marks, row, column)
-      if (!isPointer(marked, slot)) continue
+      const slot = slotOf(metadata, row, column)
+      if (!isPointer(mintInput, slot)) continue
       writePointer(words, next++, {
-        space: column.space,
-        row: marks.tickets[slot]?.row ?? ids[row] ?? 0,
-        checkHigh: marks.high[slot] ?? 0,
-        checkLow: marks.low[slot] ?? 0,
+        objectId: column.objectId,
+        row: metadata.transientRefs[slot]?.row ?? ids[row] ?? 0,
+        checkHigh: metadata.high[slot] ?? 0,
+        checkLow: metadata.low[slot] ?? 0,
       })
     }
   }
 }
 
 /** True for a cell whose token is a pointer that still leads somewhere. */
-function isPointer(marked: Marked, slot: number): boolean {
-  return marked.marks.hasStamp[slot] === 1 && marked.marks.texts[slot] === undefined && !isExpired(marked, slot)
+function isPointer(mintInput: MintInput, slot: number): boolean {
+  return mintInput.metadata.hasCheck[slot] === 1 && mintInput.metadata.texts[slot] === undefined && !isExpired(mintInput, slot)
 }
 
 /** The derived tokens of one column, by row. */
-function deriveTexts(ring: KeyRing, column: Column, marked: Marked): Map<number, string> {
+function deriveTexts(ring: KeyRing, column: Column, mintInput: MintInput): Map<number, string> {
   const rows: number[] = []
   const values: unknown[] = []
-  for (let row = 0; row < marked.ids.length; row++) {
-    const value = marked.valueOf(row, column)
-    if (value === undefined || value === null || marked.marks.texts[slotOf(marked.marks, row, column)] !== undefined) continue
+  for (let row = 0; row < mintInput.ids.length; row++) {
+    const value = mintInput.valueOf(row, column)
+    if (value === undefined || value === null || mintInput.metadata.texts[slotOf(mintInput.metadata, row, column)] !== undefined)
+      continue
     rows.push(row)
     values.push(value)
   }
@@ -127,11 +129,11 @@ function deriveTexts(ring: KeyRing, column: Column, marked: Marked): Map<number,
 /** The derived token of each value of a column whose kind keeps nothing. */
 export function deriveTokens(ring: KeyRing, column: Column, values: readonly unknown[]): string[] {
   const digests = digestValues(ring, column, values)
-  const from = values.map((value, index) => ({ digest: digests[index] ?? new Uint8Array(), shown: comparedText(column, value) }))
+  const from = values.map((value, index) => ({ digest: digests[index] ?? new Uint8Array(), text: comparedText(column, value) }))
   return column.token?.derive({ ring, scope: column.scope, format: column.format }, from) ?? []
 }
 
-function isExpired({ marks, nowMs }: Marked, slot: number): boolean {
-  const ticket = marks.tickets[slot]
-  return ticket !== undefined && ticket.expiresAt <= nowMs
+function isExpired({ metadata, nowMs }: MintInput, slot: number): boolean {
+  const transientRef = metadata.transientRefs[slot]
+  return transientRef !== undefined && transientRef.expiresAt <= nowMs
 }

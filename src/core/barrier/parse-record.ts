@@ -2,7 +2,7 @@
 import type { ErrorDetail, Fault } from '../errors.ts'
 import { fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { ValueFault } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 
 /** A record's values by column position: undefined where the column was not named, null where it was named null. */
 export type Values = readonly unknown[]
@@ -37,10 +37,10 @@ function parseValue(
   }
   try {
     const parsed = column.type.parse(value)
-    column.check?.(parsed, column.type)
+    column.validate?.(parsed, column.type)
     return parsed
   } catch (error) {
-    if (error instanceof ValueFault) throw brokenRule(table, column, { index, rule: error.message })
+    if (error instanceof ValueError) throw brokenRule(table, column, { index, rule: error.message })
     throw error
   }
 }

@@ -7,11 +7,11 @@ import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { CellMap } from '../sealing/cell-layout.ts'
 import {
+  checkStart,
   copyCells,
   createCellMap,
   mapCells,
-  STAMP_BYTES,
-  stampStart,
+  TOKEN_CHECK_BYTES,
   textEnd,
   textStart,
   valueEnd,
@@ -24,8 +24,8 @@ import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { Barrier } from './barrier.ts'
-import type { Marks } from './marks.ts'
-import { setStamp } from './marks.ts'
+import type { TokenMetadata } from './token-metadata.ts'
+import { setTokenCheck } from './token-metadata.ts'
 
 /** Shown fields by column name. */
 export type Fields = { [column: string]: JsonValue }
@@ -67,20 +67,23 @@ export class OpenRows {
   }
 
   /** Copies the mark of a column into its slot, where the cell has one. */
-  mark(column: Column, into: Marks, slot: number): void {
+  readMetadata(column: Column, into: TokenMetadata, slot: number): void {
     const { bytes } = this.#bodies
-    const stamp = stampStart(this.#map, column.ordinal)
-    if (stamp >= 0) setStamp(into, slot, bytes, stamp)
+    const check = checkStart(this.#map, column.ordinal)
+    if (check >= 0) setTokenCheck(into, slot, bytes, check)
     into.texts[slot] = this.tokenText(column)
-    const ticket = column.token?.expires === true ? valueStart(this.#map, column.ordinal) : -1
-    if (ticket >= 0)
-      into.tickets[slot] = { row: Number(readI64(bytes, ticket)), expiresAt: Number(readI64(bytes, ticket + TICKET_HALF)) }
+    const transientRef = column.token?.expires === true ? valueStart(this.#map, column.ordinal) : -1
+    if (transientRef >= 0)
+      into.transientRefs[slot] = {
+        row: Number(readI64(bytes, transientRef)),
+        expiresAt: Number(readI64(bytes, transientRef + TICKET_HALF)),
+      }
   }
 
   /** True when the cell of a column has this stamp, and no token of its own. */
   hasStamp(column: Column, high: number, low: number): boolean {
-    const at = stampStart(this.#map, column.ordinal)
-    return at >= 0 && readU32(this.#bodies.bytes, at) === high && readU32(this.#bodies.bytes, at + STAMP_BYTES / 2) === low
+    const at = checkStart(this.#map, column.ordinal)
+    return at >= 0 && readU32(this.#bodies.bytes, at) === high && readU32(this.#bodies.bytes, at + TOKEN_CHECK_BYTES / 2) === low
   }
 
   /** The text of a column's token, where the cell keeps one. */
@@ -100,7 +103,7 @@ const TICKET_HALF = 8
 
 /** A cursor over rows; one whose body does not open is noticed when the cursor comes to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
-  return new OpenRows(table, rows, openSealed(barrier, table.space, rows))
+  return new OpenRows(table, rows, openSealed(barrier, table.objectId, rows))
 }
 
 /** The same for a reader of these columns alone: bodies stay shut when all of them are plain. */
@@ -110,9 +113,9 @@ export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[]
 }
 
 /** The bodies of rows that stand in this space, opened as far as they open. */
-export function openSealed(barrier: Barrier, space: number, rows: readonly Row[]): Opened {
+export function openSealed(barrier: Barrier, objectId: number, rows: readonly Row[]): Opened {
   const ids = rows.map((row) => row.id)
-  return openBodies(barrier.ring, { vault: barrier.vault, space }, ids, toSlab(rows.map(bodyOf)))
+  return openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, toSlab(rows.map(bodyOf)))
 }
 
 /** The fields of each row, each column at the level of its view. Bodies stay shut when only plain columns are asked for. */
@@ -137,13 +140,13 @@ export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[],
 export function showValue({ column, level }: ColumnView, value: unknown): JsonValue {
   if (value === null) return null
   return level === 'PLAIN_TEXT'
-    ? column.type.answer(value)
-    : redact(level, column.mask === undefined ? '' : column.type.show(value), column.mask)
+    ? column.type.toJson(value)
+    : redact(level, column.mask === undefined ? '' : column.type.toText(value), column.mask)
 }
 
 /** A value as text at this level, for detokenize. */
 export function showText({ column, level }: ColumnView, value: unknown): string {
-  return redact(level, column.type.show(value), column.mask)
+  return redact(level, column.type.toText(value), column.mask)
 }
 
 /** A row without a body is as good as one with a broken body: it does not open. */

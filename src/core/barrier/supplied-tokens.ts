@@ -1,30 +1,30 @@
 /** Tokens that callers supply themselves (BYOT): which of them are accepted, checked before anything is stored. */
 import type { Fault } from '../errors.ts'
 import { fault, words } from '../errors.ts'
-import { LONGEST_TOKEN } from '../limits.ts'
+import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
 import { isWellFormed } from '../values/well-formed.ts'
-import type { TokenTexts } from './marks.ts'
 import type { RecordIndex, Values } from './parse-record.ts'
 import { cellDetail, inRecord, recordDetail, recordPath, unknownColumn } from './parse-record.ts'
+import type { TokensByRow } from './token-metadata.ts'
 
 /** Whether supplied tokens are refused, accepted, or required for every tokenized value. Source: specification, "Records". */
-export type Byot = 'DISABLE' | 'ENABLE' | 'ENABLE_STRICT'
+export type ByotMode = 'DISABLE' | 'ENABLE' | 'ENABLE_STRICT'
 
 /** Every mode. */
-export const BYOT_MODES: readonly string[] = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] satisfies readonly Byot[]
+export const BYOT_MODES: readonly string[] = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] satisfies readonly ByotMode[]
 
 /** True for a mode of a request. */
-export function isByot(input: unknown): input is Byot {
+export function isByotMode(input: unknown): input is ByotMode {
   return typeof input === 'string' && BYOT_MODES.includes(input)
 }
 
 /** The record that tokens are supplied with: its values, its position in the request, and the mode of the request. */
 interface SuppliedWith {
-  readonly mode: Byot
+  readonly mode: ByotMode
   readonly values: Values
   readonly index: RecordIndex
 }
@@ -68,11 +68,11 @@ function parseToken(table: Table, column: Column, { token, values, index }: Supp
   const value = values[column.position]
   if (column.token === undefined) throw refuse('has no tokens')
   if (value === undefined || value === null) throw refuse('has a token but no value')
-  if (token.length === 0 || [...token].length > LONGEST_TOKEN) {
-    throw refuse(`has a token that is not 1 to ${LONGEST_TOKEN} characters long`)
+  if (token.length === 0 || [...token].length > MAX_TOKEN_LENGTH) {
+    throw refuse(`has a token that is not 1 to ${MAX_TOKEN_LENGTH} characters long`)
   }
   if (!isWellFormed(token)) throw refuse('has a token that is not well-formed text')
-  if (token === column.type.show(value)) throw refuse('has a token equal to its value')
+  if (token === column.type.toText(value)) throw refuse('has a token equal to its value')
   return token
 }
 
@@ -89,20 +89,20 @@ function assertNoneMissing(
 }
 
 /** No vault reaches this row id in its life. A random UUID decrypts to a higher one almost always, so it can be supplied. */
-const HIGHEST_PLAUSIBLE_ROW = 2 ** 40
+const MAX_PLAUSIBLE_ROW = 2 ** 40
 
 /** Throws `unprocessable` for supplied tokens that would be read as pointers of this vault. */
 export function assertNoPointers(
   { ring, layout }: { readonly ring: KeyRing; readonly layout: Layout },
   table: Table,
-  { tokens, indexes }: { readonly tokens: TokenTexts; readonly indexes: readonly RecordIndex[] },
+  { tokens, indexes }: { readonly tokens: TokensByRow; readonly indexes: readonly RecordIndex[] },
 ): void {
   const supplied = tokens.flatMap((texts, row) => [...(texts ?? [])].map(([name, text]) => ({ name, text, index: indexes[row] })))
   if (supplied.length === 0) return
-  const { words: pointers, wellFormed } = ring.undisguise(supplied.map(({ text }) => text))
+  const { words: pointers, wellFormed } = ring.decryptPointers(supplied.map(({ text }) => text))
   for (const [position, { name, index }] of supplied.entries()) {
-    const { space, row } = readPointer(pointers, position)
-    if (wellFormed[position] !== 1 || row > HIGHEST_PLAUSIBLE_ROW || !layout.spaces.has(space)) continue
+    const { objectId, row } = readPointer(pointers, position)
+    if (wellFormed[position] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
     const column = required(table.byName.get(name), 'The column of a supplied token')
     throw refused(table, column, { index, problem: "has a token in the form of this vault's own ids and tokens; use another" })
   }

@@ -7,20 +7,20 @@ import {
   createCellMap,
   endValue,
   mapCells,
-  STAMP_BYTES,
+  TOKEN_CHECK_BYTES,
   valueEnd,
   valueStart,
   writeCellHead,
-  writeRecordStampHead,
+  writeRecordCheckHead,
 } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { slabItem, slabStart } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
-import type { Marks, Ticket } from './marks.ts'
-import { slotOf } from './marks.ts'
 import type { Values } from './parse-record.ts'
 import { openSealed } from './reveal.ts'
+import type { TokenMetadata, TransientRef } from './token-metadata.ts'
+import { slotOf } from './token-metadata.ts'
 
 /** Cells of a transient body. The expiry is sealed too, so that nobody can put it off in the database; the text is a brought token's. */
 const VALUE = 0
@@ -29,44 +29,48 @@ const TEXT = 2
 const ORDINALS = 3
 
 /** The rows of all values of these records that live apart. */
-export function admitTransients(barrier: Barrier, table: Table, records: readonly Values[], marks: Marks): NewRow[] {
-  return table.transient.flatMap((column) => admitColumn(barrier, column, records, marks))
+export function sealTransients(barrier: Barrier, table: Table, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
+  return table.transient.flatMap((column) => sealColumn(barrier, column, records, metadata))
 }
 
-function admitColumn(barrier: Barrier, column: Column, records: readonly Values[], marks: Marks): NewRow[] {
+function sealColumn(barrier: Barrier, column: Column, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
   const out = new ByteWriter(records.length * 64)
   const ends: number[] = []
-  const tickets: Ticket[] = []
+  const transientRefs: TransientRef[] = []
   for (const [row, values] of records.entries()) {
-    const slot = slotOf(marks, row, column)
-    const ticket = marks.tickets[slot]
+    const slot = slotOf(metadata, row, column)
+    const transientRef = metadata.transientRefs[slot]
     const value = values[column.position]
-    if (ticket === undefined || value === undefined || value === null) continue
-    writeRecordStampHead(out)
-    out.u32(marks.high[slot] ?? 0)
-    out.u32(marks.low[slot] ?? 0)
+    if (transientRef === undefined || value === undefined || value === null) continue
+    writeRecordCheckHead(out)
+    out.u32(metadata.high[slot] ?? 0)
+    out.u32(metadata.low[slot] ?? 0)
     writeCell(out, VALUE, () => column.type.write(value, out))
-    writeCell(out, EXPIRY, () => out.i64(ticket.expiresAt))
-    const text = marks.texts[slot]
+    writeCell(out, EXPIRY, () => out.i64(transientRef.expiresAt))
+    const text = metadata.texts[slot]
     if (text !== undefined) writeCell(out, TEXT, () => out.utf8(text))
     ends.push(out.length)
-    tickets.push(ticket)
+    transientRefs.push(transientRef)
   }
   const slab = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
   const bodies = sealBodies(
     barrier.ring,
-    { vault: barrier.vault, space: column.space },
-    tickets.map((ticket) => ticket.row),
+    { vault: barrier.vault, objectId: column.objectId },
+    transientRefs.map((transientRef) => transientRef.row),
     slab,
   )
-  return tickets.map((ticket, index) => ({ id: ticket.row, [BODY]: slabItem(bodies, index), expires_at: ticket.expiresAt }))
+  return transientRefs.map((transientRef, index) => ({
+    id: transientRef.row,
+    [BODY]: slabItem(bodies, index),
+    expires_at: transientRef.expiresAt,
+  }))
 }
 
 function writeCell(out: ByteWriter, ordinal: number, write: () => void): void {
   writeCellHead(out, ordinal, 'none', true)
-  const mark = beginValue(out)
+  const start = beginValue(out)
   write()
-  endValue(out, mark)
+  endValue(out, start)
 }
 
 /** A value that lived apart, as it was found. `value` is undefined where the body did not open. */
@@ -82,20 +86,20 @@ export interface FoundTransient {
 
 /** What rows of one column's transient values hold. */
 export function revealTransients(barrier: Barrier, column: Column, rows: readonly Row[]): FoundTransient[] {
-  const { plaintexts, opened } = openSealed(barrier, column.space, rows)
+  const { plaintexts, opened } = openSealed(barrier, column.objectId, rows)
   const map = createCellMap(ORDINALS)
   return rows.map((_, index) => {
     const end = plaintexts.ends[index] ?? 0
     const isWhole = opened[index] === 1 && mapCells(plaintexts.bytes, slabStart(plaintexts, index), end, map)
-    if (!isWhole || map.recordStamp < 0)
+    if (!isWhole || map.recordCheck < 0)
       return { isWhole: false, value: undefined, expiresAt: 0, high: 0, low: 0, text: undefined }
     const text = valueStart(map, TEXT)
     return {
       isWhole,
       value: column.type.read(plaintexts.bytes, valueStart(map, VALUE), valueEnd(map, VALUE)),
       expiresAt: Number(readI64(plaintexts.bytes, valueStart(map, EXPIRY))),
-      high: readU32(plaintexts.bytes, map.recordStamp),
-      low: readU32(plaintexts.bytes, map.recordStamp + STAMP_BYTES / 2),
+      high: readU32(plaintexts.bytes, map.recordCheck),
+      low: readU32(plaintexts.bytes, map.recordCheck + TOKEN_CHECK_BYTES / 2),
       text: text < 0 ? undefined : readUtf8(plaintexts.bytes, text, valueEnd(map, TEXT)),
     }
   })

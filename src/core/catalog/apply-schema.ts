@@ -6,11 +6,11 @@ import type { Fault } from '../errors.ts'
 import { fault } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { PhysicalTable, Storage } from '../ports/storage.ts'
-import { allotSchema } from '../schema/allotment.ts'
+import { assignIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { layoutSchema } from '../schema/layout.ts'
-import { SIDE_TABLES } from '../schema/side-tables.ts'
+import { SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { keyOfBytes } from '../util/bytes.ts'
 import { fillDigests } from './fill-digests.ts'
 import type { Catalog } from './open-catalog.ts'
@@ -20,7 +20,7 @@ export const CATALOG_CHANGED = new Error('another process changed the catalog')
 
 /** The catalog as it was opened, and the schema the vault is opened with. */
 export interface SchemaChange {
-  readonly catalog: Pick<Catalog, 'allotment' | 'remember'>
+  readonly catalog: Pick<Catalog, 'schema' | 'remember'>
   readonly definition: SchemaDefinition
 }
 
@@ -30,18 +30,18 @@ export interface SchemaChange {
  * needs: of several processes that open at once, one fills them and the others wait for it.
  */
 export async function applySchema(storage: Storage, barrier: Barrier, { catalog, definition }: SchemaChange): Promise<Layout> {
-  const known = catalog.allotment
-  const allotment = allotSchema(definition, known)
-  const layout = layoutSchema(allotment)
+  const known = catalog.schema
+  const catalogSchema = assignIds(definition, known)
+  const layout = layoutSchema(catalogSchema)
   const before = layoutSchema(known)
   // The stored tables are prepared first, as they are: the checks below read them, and nothing is added yet.
   await storage.prepare(physicalTables(before))
   const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
   for (const growth of grown) await assertCanGrow(storage, barrier, growth)
   await storage.prepare(physicalTables(layout))
-  if (JSON.stringify(allotment) === JSON.stringify(known)) return layout
+  if (JSON.stringify(catalogSchema) === JSON.stringify(known)) return layout
   await storage.transaction(async (inner) => {
-    if (!(await catalog.remember(inner, allotment))) throw CATALOG_CHANGED
+    if (!(await catalog.remember(inner, catalogSchema))) throw CATALOG_CHANGED
     for (const growth of grown) {
       if (growth.keepsDigest) await fillDigests(inner, barrier, { ...growth, equalValues: () => sharesValues(growth) })
     }
@@ -50,7 +50,7 @@ export async function applySchema(storage: Storage, barrier: Barrier, { catalog,
 }
 
 function physicalTables(layout: Layout): PhysicalTable[] {
-  return [...[...layout.tables.values()].map((table) => table.physical), ...SIDE_TABLES]
+  return [...[...layout.tables.values()].map((table) => table.physical), ...SYSTEM_TABLES]
 }
 
 /** A column that the schema adds to an existing table, or asks more of than before. */
@@ -79,7 +79,7 @@ function grownColumns(table: Table, before: Table | undefined): GrownColumn[] {
 async function assertCanGrow(storage: Storage, barrier: Barrier, growth: GrownColumn): Promise<void> {
   const { table, column, isNew, keepsDigest, isRequired } = growth
   if (isNew) {
-    const first = column.required ? await storage.find(table.physical.name, { kind: 'every' }, { order: 'up', limit: 1 }) : []
+    const first = column.required ? await storage.find(table.physical.name, { kind: 'all' }, { order: 'asc', limit: 1 }) : []
     if (first.length === 0) return
     throw fault('failed_precondition', {
       table: table.name,

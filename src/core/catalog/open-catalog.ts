@@ -1,10 +1,10 @@
 /** Opens a vault's catalog: whose storage this is, its wrapped keys, and the schema as it was last opened. */
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { KeyEngine, KeyProvider, KeyRing, RootKey } from '../ports/keys.ts'
+import type { KeyProvider, KeyRing, KeyRingFactory, RootKey } from '../ports/keys.ts'
 import type { PhysicalTable, Row, Storage } from '../ports/storage.ts'
-import type { Allotment } from '../schema/allotment.ts'
-import { EMPTY_ALLOTMENT } from '../schema/allotment.ts'
+import type { CatalogSchema } from '../schema/catalog-schema.ts'
+import { EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
 import { openEntry, sealEntry } from '../sealing/catalog-entry.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/slab.ts'
@@ -23,13 +23,13 @@ const CATALOG: PhysicalTable = {
 /** Bytes of a root key. */
 const ROOT_BYTES = 32
 /** Rows a catalog holds at most: far more root keys than a vault will ever rotate through. */
-const MOST_ENTRIES = 100_000
+const MAX_ENTRIES = 100_000
 
 /** What opening takes from outside. */
 export interface CatalogPorts {
   readonly storage: Storage
   readonly keys: KeyProvider
-  readonly engine: KeyEngine
+  readonly keyRingFactory: KeyRingFactory
   readonly entropy: Entropy
 }
 
@@ -38,9 +38,9 @@ export interface Catalog {
   readonly ring: KeyRing
   /** 16-byte digest of the vault's id, for associated data. */
   readonly vault: Uint8Array
-  readonly allotment: Allotment
+  readonly schema: CatalogSchema
   /** Remembers a new allotment; false when another process was quicker, and the catalog must be opened again. */
-  remember(storage: Storage, allotment: Allotment): Promise<boolean>
+  remember(storage: Storage, catalogSchema: CatalogSchema): Promise<boolean>
 }
 
 /** Opens the catalog, founding it in an empty storage. Throws `failed_precondition` when it is another vault's or the key is another; then nothing was written. */
@@ -52,16 +52,16 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
     rows = await readEntries(ports.storage)
   }
   assertOwner(rows, vaultId)
-  const ring = ports.engine.createRing(vaultId, await unwrapRoots(ports.keys, rows, vaultId))
+  const ring = ports.keyRingFactory.createRing(vaultId, await unwrapRoots(ports.keys, rows, vaultId))
   const vault = vaultDigest(ring, vaultId)
   const schema = rows.get('schema')
   if (schema === undefined) throw damaged('it holds no schema')
   return {
     ring,
     vault,
-    allotment: openAllotment(ring, vault, schema),
-    async remember(storage, allotment) {
-      const content = sealAllotment(ring, vault, schema.id, allotment)
+    schema: openCatalogSchema(ring, vault, schema),
+    async remember(storage, catalogSchema) {
+      const content = sealAllotment(ring, vault, schema.id, catalogSchema)
       const [matched] = await storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
       return matched === true
     },
@@ -69,15 +69,15 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
 }
 
 async function readEntries(storage: Storage): Promise<Map<string, Row>> {
-  const rows = await storage.find(CATALOG.name, { kind: 'every' }, { order: 'up', limit: MOST_ENTRIES })
+  const rows = await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: MAX_ENTRIES })
   return new Map(rows.map((row) => [String(row.entry), row]))
 }
 
 /** Writes the first entries of a new vault, all in one insert: of several founders racing, one wins and the others read what it wrote. */
-async function initializeCatalog({ storage, keys, engine, entropy }: CatalogPorts, vaultId: string): Promise<void> {
-  const root: RootKey = { version: 1, secret: entropy.bytes(ROOT_BYTES) }
-  const wrapped = await keys.wrap(root.secret, rootContext(vaultId, root.version))
-  const ring = engine.createRing(vaultId, [root])
+async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: CatalogPorts, vaultId: string): Promise<void> {
+  const root: RootKey = { version: 1, key: entropy.bytes(ROOT_BYTES) }
+  const wrapped = await keys.wrap(root.key, rootContext(vaultId, root.version))
+  const ring = keyRingFactory.createRing(vaultId, [root])
   const [owner = 0, rootRow = 0, schema = 0] = await storage.reserveIds(CATALOG.name, 3)
   const entries = [
     { id: owner, entry: 'vault', key_id: null, content: utf8(vaultId) },
@@ -86,7 +86,7 @@ async function initializeCatalog({ storage, keys, engine, entropy }: CatalogPort
       id: schema,
       entry: 'schema',
       key_id: null,
-      content: sealAllotment(ring, vaultDigest(ring, vaultId), schema, EMPTY_ALLOTMENT),
+      content: sealAllotment(ring, vaultDigest(ring, vaultId), schema, EMPTY_CATALOG_SCHEMA),
     },
   ]
   await storage.insert(CATALOG.name, entries).catch((error: unknown) => {
@@ -112,7 +112,7 @@ async function unwrapRoots(keys: KeyProvider, rows: ReadonlyMap<string, Row>, va
     const { key_id: keyId, content } = row
     if (!Number.isInteger(version) || typeof keyId !== 'string' || !(content instanceof Uint8Array))
       throw damaged('a root key is malformed')
-    roots.push({ version, secret: await keys.unwrap({ keyId, bytes: content }, rootContext(vaultId, version)) })
+    roots.push({ version, key: await keys.unwrap({ keyId, bytes: content }, rootContext(vaultId, version)) })
   }
   if (roots.length === 0) throw damaged('it holds no root key')
   return roots
@@ -128,15 +128,15 @@ function vaultDigest(ring: KeyRing, vaultId: string): Uint8Array {
 }
 
 /** The schema is sealed, not for secrecy but because whoever could edit ordinals could have one column read as another. */
-function sealAllotment(ring: KeyRing, vault: Uint8Array, id: number, allotment: Allotment): Uint8Array {
-  return sealEntry(ring, vault, id, utf8(JSON.stringify(allotment)))
+function sealAllotment(ring: KeyRing, vault: Uint8Array, id: number, catalogSchema: CatalogSchema): Uint8Array {
+  return sealEntry(ring, vault, id, utf8(JSON.stringify(catalogSchema)))
 }
 
-function openAllotment(ring: KeyRing, vault: Uint8Array, row: Row): Allotment {
+function openCatalogSchema(ring: KeyRing, vault: Uint8Array, row: Row): CatalogSchema {
   const sealed = row.content
   const plaintext = sealed instanceof Uint8Array ? openEntry(ring, vault, row.id, sealed) : undefined
   if (plaintext === undefined) throw damaged('its schema cannot be authenticated')
-  return JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Allotment // We sealed it ourselves.
+  return JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as CatalogSchema // We sealed it ourselves.
 }
 
 function utf8(text: string): Uint8Array {

@@ -1,9 +1,9 @@
 /** Checks of untrusted input that several operations share, and the errors they throw. */
-import { BYOT_MODES, type Byot, isByot } from '../barrier/supplied-tokens.ts'
+import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-tokens.ts'
 import type { Fault } from '../errors.ts'
-import { fault, MOST_DETAILS, printableName, type Sentence, say, words } from '../errors.ts'
-import { LONGEST_TOKEN } from '../limits.ts'
-import { ASKED_LEVELS, type AskedLevel, isAskedLevel } from '../redaction/levels.ts'
+import { fault, MAX_DETAILS, printableName, type Sentence, say, words } from '../errors.ts'
+import { MAX_TOKEN_LENGTH } from '../limits.ts'
+import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import type { Limits } from './context.ts'
 
@@ -18,10 +18,10 @@ export function requireTable({ layout }: { readonly layout: Layout }, name: unkn
 /** A non-empty list within the limit of a request, copied without holes. Throws `invalid_request` or `limit_exceeded`; `what` names the member. */
 export function parseList({ limits }: { readonly limits: Limits }, list: unknown, what: string): unknown[] {
   if (!Array.isArray(list) || list.length === 0) throw fault('invalid_request')`Expected a non-empty array of ${words(what)}.`
-  if (list.length > limits.records) {
+  if (list.length > limits.maxRecords) {
     throw fault(
       'limit_exceeded',
-    )`${list.length} ${words(what)} exceed the limit of ${limits.records} per request. Split the request or raise limits.records.`
+    )`${list.length} ${words(what)} exceed the limit of ${limits.maxRecords} per request. Split the request or raise limits.records.`
   }
   return Array.from<unknown>(list)
 }
@@ -35,13 +35,13 @@ export function toTexts(list: readonly unknown[]): string[] {
 }
 
 /** UTF-16 units of a token that is still looked at. */
-const MAX_TOKEN_UNITS = 2 * LONGEST_TOKEN
+const MAX_TOKEN_UNITS = 2 * MAX_TOKEN_LENGTH
 
 /** One token of a request. Throws `invalid_request` for what is no string, `limit_exceeded` for one longer than any token. */
 export function parseTokenText(token: unknown, index: number): string {
   if (typeof token !== 'string') throw fault('invalid_request', { index })`tokens[${index}] must be a string.`
   if (token.length > MAX_TOKEN_UNITS) {
-    throw fault('limit_exceeded', { index })`tokens[${index}] is longer than any token (${LONGEST_TOKEN} characters).`
+    throw fault('limit_exceeded', { index })`tokens[${index}] is longer than any token (${MAX_TOKEN_LENGTH} characters).`
   }
   return token
 }
@@ -65,18 +65,18 @@ export function parseFlag(value: unknown, name: string): boolean {
 }
 
 /** How a request treats supplied tokens; DISABLE where it is absent. Throws `invalid_request`. */
-export function parseByot(value: unknown): Byot {
+export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'
-  if (isByot(mode)) return mode
+  if (isByotMode(mode)) return mode
   throw fault('invalid_request')`byot must be ${words(orList(BYOT_MODES))}.`
 }
 
 /** A redaction, DEFAULT where it is absent. Throws `invalid_request`; `index` is the position of its item in a list. */
-export function parseRedaction(value: unknown, index?: number): AskedLevel {
+export function parseRedaction(value: unknown, index?: number): Redaction {
   const asked = value ?? 'DEFAULT'
-  if (isAskedLevel(asked)) return asked
+  if (isRedaction(asked)) return asked
   const detail = index === undefined ? {} : { index }
-  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(ASKED_LEVELS))}.`
+  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(REDACTIONS))}.`
 }
 
 /** A member in a message: `tokens[3].redaction`, or `redaction`. */
@@ -102,7 +102,7 @@ export function recordsNotFound(table: Table, ids: readonly string[], missing: r
 export function paths(member: string, indexes: readonly number[]): Sentence {
   return words(
     indexes
-      .slice(0, MOST_DETAILS)
+      .slice(0, MAX_DETAILS)
       .map((index) => `${member}[${index}]`)
       .join(', '),
   )

@@ -12,9 +12,9 @@ import type { EventBuilder } from './event-builder.ts'
 /** Limits a host can set. */
 export interface Limits {
   /** Records, ids or tokens in one request. Default 1,000. */
-  readonly records: number
+  readonly maxRecords: number
   /** Records on one page of a read. Default 1,000. */
-  readonly page: number
+  readonly maxPageSize: number
 }
 
 /** One caller's session. */

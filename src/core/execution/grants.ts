@@ -3,7 +3,7 @@ import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import type { Action } from '../policy/actions.ts'
-import { forbidden } from '../policy/refuse-access.ts'
+import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
@@ -17,7 +17,7 @@ type GrantContext = Pick<SessionContext, 'barrier' | 'caller' | 'access'>
 /** The caller's access to a table. Throws `forbidden` when no row of it could grant the action on any column. */
 export function requireAccess(context: GrantContext, table: Table, action: Action): TableAccess {
   const access = context.access.table(table)
-  if (!access.couldMeet({ action, columns: [] })) throw forbidden(context.caller, action, table)
+  if (!access.possiblyMeets({ action, columns: [] })) throw forbidden(context.caller, action, table)
   return access
 }
 
@@ -34,8 +34,8 @@ export interface NamedColumn {
 export function requireColumn(context: GrantContext, access: TableAccess, { name, action }: NamedColumn): Column {
   const { table } = access
   const column = typeof name === 'string' ? table.byName.get(name) : undefined
-  if (column !== undefined && access.couldMay(action, column)) return column
-  if (column !== undefined && access.couldSee(column)) throw forbidden(context.caller, action, table)
+  if (column !== undefined && access.possiblyAllows(action, column)) return column
+  if (column !== undefined && access.possiblyVisible(column)) throw forbidden(context.caller, action, table)
   throw unknownColumn(table.name, name)
 }
 
@@ -55,7 +55,7 @@ export function assertColumnsWritable(
 /** Throws `forbidden` if the caller cannot write a required column. The error does not name it: the caller may not know that it exists. */
 export function assertRequiredWritable(context: GrantContext, access: TableAccess): void {
   const { table } = access
-  if (table.columns.some((column) => column.required && !access.couldMay('CREATE', column)))
+  if (table.columns.some((column) => column.required && !access.possiblyAllows('CREATE', column)))
     throw forbidden(context.caller, 'CREATE', table)
 }
 

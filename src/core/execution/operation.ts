@@ -1,5 +1,5 @@
 /** The contract of operations: each public verb is one value that holds all there is to know of it. */
-import type { EventAction, ResourceType } from '../audit/event.ts'
+import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { RecordedShape } from '../audit/record-shape.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 
@@ -11,7 +11,7 @@ export type Untrusted<Given> = { readonly [Member in keyof Given]?: unknown }
  * returns the result. The event, the span, the transaction and the prefix of errors belong to `perform`.
  */
 export interface Operation<Given, Request, Answer> {
-  readonly action: EventAction
+  readonly action: ActionType
   readonly resourceType: ResourceType
   /** The word its errors begin with: "Insert" in "Insert failed." */
   readonly verb: string

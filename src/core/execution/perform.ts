@@ -26,7 +26,7 @@ export function perform<Given extends object, Request, Answer>(
 ): Promise<Answer> {
   const { tracing } = session
   if (tracing === undefined) return run(session, operation, { given, span: undefined })
-  return tracing.within(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
+  return tracing.startActiveSpan(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
     let failure: string | undefined
     try {
       return await run(session, operation, { given, span })

@@ -6,7 +6,7 @@ export interface Placed {
 }
 
 /** A column by name, in lower case: `name` or `table.name`. The table can be an alias. */
-export interface ColumnName extends Placed {
+export interface ColumnIdentifier extends Placed {
   readonly kind: 'column'
   readonly table: string | undefined
   readonly name: string
@@ -20,7 +20,7 @@ export type Literal =
   | ({ readonly kind: 'null' } & Placed)
 
 /** One operand of an operator. */
-export type Operand = ColumnName | Literal
+export type Operand = ColumnIdentifier | Literal
 
 /** Operators that compare two operands. */
 export type Comparator = '=' | '<' | '>'

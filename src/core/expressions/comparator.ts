@@ -6,7 +6,7 @@ import type { Comparator } from './ast.ts'
 export const MIRRORED = { '=': '=', '<': '>', '>': '<' } as const
 
 /** True if the operator is satisfied by two values whose comparison gave `order`: negative, zero or positive. */
-export function holds(operator: Comparator, order: number): boolean {
+export function satisfies(operator: Comparator, order: number): boolean {
   switch (operator) {
     case '=':
       return order === 0

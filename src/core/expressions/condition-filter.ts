@@ -32,9 +32,9 @@ export function toFilter(condition: Condition, cells: FilterCells): ConditionFil
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 type Constant = Extract<Term, { readonly kind: 'constant' }>
 
-const EVERY_ROW: ConditionFilter = { filter: { kind: 'every' }, isExact: true }
+const EVERY_ROW: ConditionFilter = { filter: { kind: 'all' }, isExact: true }
 const NO_ROW: ConditionFilter = { filter: { kind: 'or', filters: [] }, isExact: true }
-const UNDECIDED: ConditionFilter = { filter: { kind: 'every' }, isExact: false }
+const UNDECIDED: ConditionFilter = { filter: { kind: 'all' }, isExact: false }
 
 /**
  * Finds the rows in which the condition is `wanted`. NOT asks for false instead of negating the filter, because an inexact filter has no
@@ -68,9 +68,9 @@ function every(parts: readonly ConditionFilter[]): ConditionFilter {
   const isExact = parts.every((part) => part.isExact)
   const filters = parts.flatMap(({ filter }) => (filter.kind === 'and' ? filter.filters : [filter]))
   if (filters.some(isNothing)) return NO_ROW
-  const narrowing = filters.filter(({ kind }) => kind !== 'every')
+  const narrowing = filters.filter(({ kind }) => kind !== 'all')
   const [only] = narrowing
-  if (only === undefined) return { filter: { kind: 'every' }, isExact }
+  if (only === undefined) return { filter: { kind: 'all' }, isExact }
   return { filter: narrowing.length === 1 ? only : { kind: 'and', filters: narrowing }, isExact }
 }
 
@@ -78,7 +78,7 @@ function every(parts: readonly ConditionFilter[]): ConditionFilter {
 function some(parts: readonly ConditionFilter[]): ConditionFilter {
   const isExact = parts.every((part) => part.isExact)
   const filters = parts.flatMap(({ filter }) => (filter.kind === 'or' ? filter.filters : [filter]))
-  if (filters.some(({ kind }) => kind === 'every')) return parts.some(isEveryRow) ? EVERY_ROW : UNDECIDED
+  if (filters.some(({ kind }) => kind === 'all')) return parts.some(isEveryRow) ? EVERY_ROW : UNDECIDED
   const merged = mergeEqualities(filters)
   const [only] = merged
   return { filter: merged.length === 1 && only !== undefined ? only : { kind: 'or', filters: merged }, isExact }
@@ -89,7 +89,7 @@ function isNothing(filter: Filter): boolean {
 }
 
 function isEveryRow({ filter, isExact }: ConditionFilter): boolean {
-  return filter.kind === 'every' && isExact
+  return filter.kind === 'all' && isExact
 }
 
 type In = Extract<Filter, { readonly kind: 'in' }>

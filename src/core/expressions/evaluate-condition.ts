@@ -3,9 +3,9 @@ import { unreachable } from '../util/unreachable.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'
 import { typeOf } from './columns-of.ts'
-import { holds } from './comparator.ts'
+import { satisfies } from './comparator.ts'
 import type { ColumnRef, Condition, Term, Truth, ValueOf } from './condition.ts'
-import { createMatcher, PatternFault } from './like.ts'
+import { createMatcher, PatternError } from './like.ts'
 
 /** A condition compiled once and evaluated on many rows. */
 type CompiledCondition = (valueIn: ValueOf) => Truth
@@ -17,7 +17,7 @@ type LikeCondition = Extract<Condition, { readonly kind: 'like' }>
 type Test = (left: unknown, right: unknown) => Truth
 
 /**
- * Compiles a condition. The result allocates nothing per row. It throws `PatternFault` if a LIKE pattern read from a column ends in a lone
+ * Compiles a condition. The result allocates nothing per row. It throws `PatternError` if a LIKE pattern read from a column ends in a lone
  * backslash or is too long.
  */
 export function compileCondition(condition: Condition): CompiledCondition {
@@ -104,7 +104,7 @@ function typeOfTerm(term: Term): AnyColumnType {
 function orderTest(operator: Comparator, compare: (left: unknown, right: unknown) => number | undefined): Test {
   return (left, right) => {
     const order = compare(left, right)
-    return order === undefined ? undefined : holds(operator, order)
+    return order === undefined ? undefined : satisfies(operator, order)
   }
 }
 
@@ -128,7 +128,7 @@ function matcherCache(ignoresCase: boolean): (pattern: string) => (text: string)
     let matches = known.get(pattern)
     if (matches === undefined) {
       if (pattern.length > MAX_STORED_PATTERN_LENGTH)
-        throw new PatternFault(`The pattern has more than ${MAX_STORED_PATTERN_LENGTH} characters. Shorten it.`)
+        throw new PatternError(`The pattern has more than ${MAX_STORED_PATTERN_LENGTH} characters. Shorten it.`)
       matches = createMatcher(pattern, ignoresCase)
       if (known.size >= MAX_CACHED_MATCHERS) known.clear()
       known.set(pattern, matches)

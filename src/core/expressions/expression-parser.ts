@@ -1,11 +1,11 @@
 /** Parses conditions: lexemes to syntax tree. Queries and policy statements use it. */
 import { say } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
-import type { ColumnName, Expression, Literal, Operand, Placed } from './ast.ts'
+import type { ColumnIdentifier, Expression, Literal, Operand, Placed } from './ast.ts'
+import { LanguageError } from './language-error.ts'
 import { foldName } from './lexeme.ts'
 import type { LexemeCursor } from './lexeme-cursor.ts'
-import { CONNECTIVES, type Relation, SIGN_RELATIONS, TIGHTNESS, WORD_RELATIONS } from './operators.ts'
-import { TextFault } from './text-fault.ts'
+import { CONNECTIVES, PRECEDENCE, type Relation, SIGN_RELATIONS, WORD_RELATIONS } from './operators.ts'
 import { unsupported } from './unsupported.ts'
 
 /** A lexeme in double quotes, before its position in the predicate shows whether it is a name or a string. */
@@ -16,7 +16,7 @@ type ParsedOperand = Operand | Quoted
 const OPERAND = 'a column or a value'
 
 /**
- * Parses the longest condition at the cursor, and moves the cursor after it. Throws `TextFault`.
+ * Parses the longest condition at the cursor, and moves the cursor after it. Throws `LanguageError`.
  *
  *     expression = negation { AND negation } { OR negation { AND negation } }
  */
@@ -29,7 +29,7 @@ export function parseExpression(cursor: LexemeCursor): Expression {
  *
  *     column = name [ '.' name ]
  */
-export function parseColumn(cursor: LexemeCursor): ColumnName {
+export function parseColumn(cursor: LexemeCursor): ColumnIdentifier {
   const first = cursor.expectName('a column')
   if (cursor.atSymbol('(')) throw unsupported('A function in this place', first.at)
   // `date '2020-01-01'` and `e'\n'` have a type or a prefix that would change the meaning of the string.
@@ -91,7 +91,7 @@ function takeRelation(cursor: LexemeCursor): Relation | undefined {
   if (cursor.takeWord('is')) return { kind: 'isNull', isNegated: takeNullTest(cursor) }
   if (cursor.takeWord('not')) {
     const relation = WORD_RELATIONS.get(cursor.peek().text)
-    if (relation?.kind !== 'like' || !cursor.takeWord(cursor.peek().text)) throw cursor.fault('LIKE or ILIKE')
+    if (relation?.kind !== 'like' || !cursor.takeWord(cursor.peek().text)) throw cursor.unexpected('LIKE or ILIKE')
     return { ...relation, isNegated: true }
   }
   const relation = (kind === 'word' ? WORD_RELATIONS : SIGN_RELATIONS).get(text)
@@ -104,7 +104,7 @@ function takeNullTest(cursor: LexemeCursor): boolean {
   const isNegated = cursor.takeWord('not')
   const { kind, at } = cursor.peek()
   if (cursor.takeWord('null')) return isNegated
-  throw kind === 'word' ? unsupported('IS with anything but NULL and NOT NULL', at) : cursor.fault('NULL')
+  throw kind === 'word' ? unsupported('IS with anything but NULL and NOT NULL', at) : cursor.unexpected('NULL')
 }
 
 /** Builds the predicate of a left operand and a relation. Parses the right operand, if the relation has one. */
@@ -160,7 +160,7 @@ function parseOperand(cursor: LexemeCursor): ParsedOperand {
     return { kind, text, at }
   }
   if (kind === 'symbol') {
-    if (text !== '-' || following.kind !== 'number') throw cursor.fault(OPERAND)
+    if (text !== '-' || following.kind !== 'number') throw cursor.unexpected(OPERAND)
     cursor.next()
     return { kind: 'number', text: `-${cursor.next().text}`, at }
   }
@@ -174,7 +174,7 @@ function parseOperand(cursor: LexemeCursor): ParsedOperand {
     cursor.next()
     return word
   }
-  if (!cursor.atName()) throw cursor.fault(OPERAND)
+  if (!cursor.atName()) throw cursor.unexpected(OPERAND)
   return parseColumn(cursor)
 }
 
@@ -186,14 +186,14 @@ function wordLiteral(word: string, at: number): Literal | undefined {
 /** Before an operator, double quotes contain a name. */
 function toLeftOperand(operand: ParsedOperand): Operand {
   if (operand.kind !== 'quoted') return operand
-  if (operand.text === '') throw new TextFault('syntax', say`This name is empty.`, operand.at)
+  if (operand.text === '') throw new LanguageError('syntax', say`This name is empty.`, operand.at)
   return { kind: 'column', table: undefined, name: foldName(operand.text), at: operand.at }
 }
 
 /** Only TRUE, FALSE and NULL are conditions by themselves. For other operands the next lexeme can explain the error, as in `a <= 5`. */
 function toCondition(cursor: LexemeCursor, node: ParsedOperand | Expression): Expression {
   if (isCondition(node)) return node
-  const fault = cursor.fault('an operator')
+  const fault = cursor.unexpected('an operator')
   if (fault.kind === 'unsupported') throw fault
   switch (node.kind) {
     case 'boolean':
@@ -212,5 +212,5 @@ function toCondition(cursor: LexemeCursor, node: ParsedOperand | Expression): Ex
 }
 
 function isCondition(node: ParsedOperand | Expression): node is Expression {
-  return node.kind in TIGHTNESS
+  return node.kind in PRECEDENCE
 }

@@ -1,13 +1,13 @@
 /** Reads the lexemes of a text for a parser, and limits the nesting depth. */
 
 import { say } from '../errors.ts'
-import { DEEPEST_NESTING } from '../limits.ts'
+import { MAX_NESTING } from '../limits.ts'
 import { RESERVED_WORDS } from '../schema/names.ts'
 import type { Placed } from './ast.ts'
+import { LanguageError } from './language-error.ts'
 import { foldName, type Lexeme } from './lexeme.ts'
 import { lex } from './lexer.ts'
-import { TextFault } from './text-fault.ts'
-import { unexpected } from './unsupported.ts'
+import { unexpectedLexeme } from './unsupported.ts'
 
 /** A name in lower case and its offset. */
 export interface PlacedName extends Placed {
@@ -21,7 +21,7 @@ export class LexemeCursor {
   #next = 0
   #depth = 0
 
-  /** Throws `TextFault` if the text has invalid lexemes or is above a limit. */
+  /** Throws `LanguageError` if the text has invalid lexemes or is above a limit. */
   constructor(text: string) {
     this.#lexemes = lex(text)
     this.#end = { kind: 'end', text: '', at: text.length }
@@ -81,34 +81,34 @@ export class LexemeCursor {
     return isHere
   }
 
-  /** Moves past this word and returns its offset. Throws `TextFault` for any other lexeme. */
+  /** Moves past this word and returns its offset. Throws `LanguageError` for any other lexeme. */
   expectWord(word: string): number {
-    if (!this.atWord(word)) throw this.fault(word.toUpperCase())
+    if (!this.atWord(word)) throw this.unexpected(word.toUpperCase())
     return this.next().at
   }
 
-  /** Moves past this symbol and returns its offset. Throws `TextFault` for any other lexeme. */
+  /** Moves past this symbol and returns its offset. Throws `LanguageError` for any other lexeme. */
   expectSymbol(symbol: string): number {
-    if (!this.atSymbol(symbol)) throw this.fault(symbol)
+    if (!this.atSymbol(symbol)) throw this.unexpected(symbol)
     return this.next().at
   }
 
-  /** Moves past a name and returns it. Throws `TextFault` for any other lexeme. `expected` follows "Expected ", as in "a table name". */
+  /** Moves past a name and returns it. Throws `LanguageError` for any other lexeme. `expected` follows "Expected ", as in "a table name". */
   expectName(expected: string): PlacedName {
-    if (!this.atName()) throw this.fault(expected)
+    if (!this.atName()) throw this.unexpected(expected)
     const { text, at } = this.next()
-    if (text === '') throw new TextFault('syntax', say`This name is empty.`, at)
+    if (text === '') throw new LanguageError('syntax', say`This name is empty.`, at)
     return { name: foldName(text), at }
   }
 
   /** The error for the current lexeme: an unsupported construct by its name, otherwise what was expected. */
-  fault(expected: string): TextFault {
-    return unexpected(this.peek(), expected)
+  unexpected(expected: string): LanguageError {
+    return unexpectedLexeme(this.peek(), expected)
   }
 
-  /** Runs `work` one nesting level deeper. Throws `TextFault` above the limit, so that no recursive function overflows the stack. */
+  /** Runs `work` one nesting level deeper. Throws `LanguageError` above the limit, so that no recursive function overflows the stack. */
   nested<Result>(at: number, work: () => Result): Result {
-    if (this.#depth === DEEPEST_NESTING) throw new TextFault('limit', say`This nests deeper than ${DEEPEST_NESTING} levels.`, at)
+    if (this.#depth === MAX_NESTING) throw new LanguageError('limit', say`This nests deeper than ${MAX_NESTING} levels.`, at)
     this.#depth++
     const result = work()
     this.#depth--

@@ -1,21 +1,21 @@
 /** Splits queries, policy statements and conditions into lexemes, in linear time. */
 import { say } from '../errors.ts'
-import { LONGEST_QUERY_TEXT, MOST_LEXEMES } from '../limits.ts'
+import { MAX_LEXEMES, MAX_QUERY_LENGTH } from '../limits.ts'
+import { LanguageError } from './language-error.ts'
 import { foldName, type Lexeme, type LexemeKind } from './lexeme.ts'
-import { TextFault } from './text-fault.ts'
 
-/** Returns the lexemes of a text, ended by `end`, without blanks and comments. Throws `TextFault`. */
+/** Returns the lexemes of a text, ended by `end`, without blanks and comments. Throws `LanguageError`. */
 export function lex(text: string): readonly Lexeme[] {
-  if (text.length > LONGEST_QUERY_TEXT)
-    throw new TextFault('limit', say`The text is longer than ${LONGEST_QUERY_TEXT} characters.`, 0)
+  if (text.length > MAX_QUERY_LENGTH)
+    throw new LanguageError('limit', say`The text is longer than ${MAX_QUERY_LENGTH} characters.`, 0)
   const cursor = new TextCursor(text)
   const lexemes: Lexeme[] = []
   for (;;) {
     const lexeme = cursor.next()
     lexemes.push(lexeme)
     if (lexeme.kind === 'end') return lexemes
-    if (lexemes.length > MOST_LEXEMES) {
-      throw new TextFault('limit', say`The text has more than ${MOST_LEXEMES} words, values and signs.`, lexeme.at)
+    if (lexemes.length > MAX_LEXEMES) {
+      throw new LanguageError('limit', say`The text has more than ${MAX_LEXEMES} words, values and signs.`, lexeme.at)
     }
   }
 }
@@ -53,7 +53,7 @@ class TextCursor {
     const number = this.#take(NUMBER)
     if (number !== undefined) return this.#number(number, at)
     const symbol = this.#take(PUNCTUATION) ?? this.#operator()
-    if (symbol === undefined) throw new TextFault('syntax', say`Unexpected character.`, at)
+    if (symbol === undefined) throw new LanguageError('syntax', say`Unexpected character.`, at)
     return { kind: 'symbol', text: symbol, at }
   }
 
@@ -77,7 +77,7 @@ class TextCursor {
     COMMENT_EDGE.lastIndex = this.#at
     for (let open = 0; ; ) {
       const edge = COMMENT_EDGE.exec(this.#text)?.[0]
-      if (edge === undefined) throw new TextFault('syntax', say`This comment is not closed. Close it with */.`, this.#at)
+      if (edge === undefined) throw new LanguageError('syntax', say`This comment is not closed. Close it with */.`, this.#at)
       open += edge === '/*' ? 1 : -1
       if (open === 0) break
     }
@@ -89,13 +89,13 @@ class TextCursor {
     const at = this.#at
     let close = this.#text.indexOf(quote, at + 1)
     while (close >= 0 && this.#text[close + 1] === quote) close = this.#text.indexOf(quote, close + 2)
-    if (close < 0) throw new TextFault('syntax', say`This quote is not closed.`, at)
+    if (close < 0) throw new LanguageError('syntax', say`This quote is not closed.`, at)
     this.#at = close + 1
     return { kind, text: this.#text.slice(at + 1, close).replaceAll(quote + quote, quote), at }
   }
 
   #number(text: string, at: number): Lexeme {
-    if (NUMBER_CONTINUES.test(this.#text[this.#at] ?? '')) throw new TextFault('syntax', say`Invalid number.`, at)
+    if (NUMBER_CONTINUES.test(this.#text[this.#at] ?? '')) throw new LanguageError('syntax', say`Invalid number.`, at)
     return { kind: 'number', text, at }
   }
 

@@ -1,11 +1,11 @@
 /** Matches strings with the patterns of LIKE and ILIKE, code point by code point. */
-import { LONGEST_PATTERN_PIECE } from '../limits.ts'
+import { MAX_PATTERN_PIECE_LENGTH } from '../limits.ts'
 import { at as item, required } from '../util/at.ts'
 
 /** A pattern that cannot be used for matching. */
-export class PatternFault extends Error {}
+export class PatternError extends Error {}
 
-/** True if a pattern ends in a backslash that escapes nothing. Matching with it can throw `PatternFault`. */
+/** True if a pattern ends in a backslash that escapes nothing. Matching with it can throw `PatternError`. */
 export function endsInLoneEscape(pattern: string): boolean {
   const backslashes = /\\*$/.exec(pattern)?.[0].length ?? 0
   return backslashes % 2 === 1
@@ -23,7 +23,7 @@ type Fold = (codePoint: number) => number
  * Returns a function that tests whether a whole string matches `pattern`. `%` is any text, `_` is any one code point, and a backslash
  * escapes the next character. ILIKE folds case per code point, independent of language. Time is linear in the string, times 1/32 of the
  * longest segment between two `%`.
- * Throws `PatternFault` if such a segment has more than 1,024 code points. The returned function throws it for a lone backslash at the end,
+ * Throws `PatternError` if such a segment has more than 1,024 code points. The returned function throws it for a lone backslash at the end,
  * but only if a string matches up to it, as in PostgreSQL.
  */
 export function createMatcher(pattern: string, ignoresCase: boolean): (text: string) => boolean {
@@ -32,7 +32,7 @@ export function createMatcher(pattern: string, ignoresCase: boolean): (text: str
   const comesToEscape = createSegmentMatcher(segmentsOf(`${pattern.slice(0, -1)}_%`, fold), fold)
   return (text) => {
     if (!comesToEscape(text)) return false
-    throw new PatternFault('The pattern ends in a backslash that escapes nothing. Write two for a backslash.')
+    throw new PatternError('The pattern ends in a backslash that escapes nothing. Write two for a backslash.')
   }
 }
 
@@ -78,8 +78,8 @@ function createSegmentMatcher(segments: readonly Segment[], fold: Fold): (text: 
 
 /** Longer segments would cost time and memory that only an attack needs. */
 function assertShort(segments: readonly Segment[]): void {
-  if (segments.every((segment) => segment.length <= LONGEST_PATTERN_PIECE)) return
-  throw new PatternFault(`The pattern has more than ${LONGEST_PATTERN_PIECE} characters between two %. Shorten it.`)
+  if (segments.every((segment) => segment.length <= MAX_PATTERN_PIECE_LENGTH)) return
+  throw new PatternError(`The pattern has more than ${MAX_PATTERN_PIECE_LENGTH} characters between two %. Shorten it.`)
 }
 
 /** Matches a segment at offset `from`. Returns the offset of its end, or undefined if it does not match. */

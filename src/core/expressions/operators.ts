@@ -5,7 +5,7 @@ import type { Comparator, Expression } from './ast.ts'
 export const CONNECTIVES = ['or', 'and'] as const
 
 /** Precedence of each kind of condition. A condition inside one of higher precedence needs parentheses. */
-export const TIGHTNESS: Readonly<Record<Expression['kind'], number>> = {
+export const PRECEDENCE: Readonly<Record<Expression['kind'], number>> = {
   or: 1,
   and: 2,
   not: 3,

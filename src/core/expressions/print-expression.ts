@@ -2,8 +2,8 @@
 
 import { RESERVED_WORDS } from '../schema/names.ts'
 import { unreachable } from '../util/unreachable.ts'
-import type { ColumnName, Expression, Operand } from './ast.ts'
-import { TIGHTNESS } from './operators.ts'
+import type { ColumnIdentifier, Expression, Operand } from './ast.ts'
+import { PRECEDENCE } from './operators.ts'
 
 /** Prints a condition in standard SQL with the fewest parentheses. */
 export function printExpression(expression: Expression): string {
@@ -31,7 +31,7 @@ export function printName(name: string): string {
 }
 
 /** Prints a column, with its table if it has one. */
-export function printColumn({ table, name }: ColumnName): string {
+export function printColumn({ table, name }: ColumnIdentifier): string {
   return table === undefined ? printName(name) : `${printName(table)}.${printName(name)}`
 }
 
@@ -79,7 +79,7 @@ function printNegation(negation: Extract<Expression, { readonly kind: 'not' }>):
 
 /** Prints an operand of a condition, in parentheses if its precedence is lower. */
 function within(outer: Expression, inner: Expression): string {
-  return TIGHTNESS[inner.kind] < TIGHTNESS[outer.kind] ? `(${printExpression(inner)})` : printExpression(inner)
+  return PRECEDENCE[inner.kind] < PRECEDENCE[outer.kind] ? `(${printExpression(inner)})` : printExpression(inner)
 }
 
 function printBoolean(value: boolean): string {

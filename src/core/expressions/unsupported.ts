@@ -2,8 +2,8 @@
  * SQL constructs outside the subset, by the lexeme that shows them. An error names the construct from this list, never text of the query.
  */
 import { say, words } from '../errors.ts'
+import { LanguageError } from './language-error.ts'
 import type { Lexeme } from './lexeme.ts'
-import { TextFault } from './text-fault.ts'
 
 const CONSTRUCTS: ReadonlyMap<string, string> = new Map([
   ...['all', 'any', 'array', 'between', 'case', 'cast', 'collate', 'distinct', 'escape', 'except', 'exists', 'fetch'].map(
@@ -41,22 +41,22 @@ const STATEMENTS: ReadonlySet<string> = new Set(
 )
 
 /** The error for an unsupported construct. `construct` begins a sentence: "ORDER BY", "A subquery". */
-export function unsupported(construct: string, at: number): TextFault {
-  return new TextFault('unsupported', say`${words(construct)} is not supported.`, at)
+export function unsupported(construct: string, at: number): LanguageError {
+  return new LanguageError('unsupported', say`${words(construct)} is not supported.`, at)
 }
 
 /** The error for an unexpected lexeme: the unsupported construct it shows, otherwise what was expected. */
-export function unexpected(lexeme: Lexeme, expected: string): TextFault {
+export function unexpectedLexeme(lexeme: Lexeme, expected: string): LanguageError {
   const construct = constructAt(lexeme)
   return construct === undefined
-    ? new TextFault('syntax', say`Expected ${words(expected)}.`, lexeme.at)
+    ? new LanguageError('syntax', say`Expected ${words(expected)}.`, lexeme.at)
     : unsupported(construct, lexeme.at)
 }
 
 /** The error for a text that does not begin with SELECT. */
-export function unexpectedStatement(lexeme: Lexeme): TextFault {
+export function unexpectedStatement(lexeme: Lexeme): LanguageError {
   if (lexeme.kind === 'symbol' && lexeme.text === '(') return unsupported('A query in parentheses', lexeme.at)
-  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new TextFault('syntax', say`Expected SELECT.`, lexeme.at)
+  if (lexeme.kind !== 'word' || !STATEMENTS.has(lexeme.text)) return new LanguageError('syntax', say`Expected SELECT.`, lexeme.at)
   return unsupported(`${lexeme.text.toUpperCase()} at the beginning of a statement`, lexeme.at)
 }
 

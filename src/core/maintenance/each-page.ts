@@ -19,7 +19,7 @@ export interface PageWalk extends Partial<Pick<Page, 'order' | 'after' | 'column
 export async function* eachPage(
   storage: Pick<StorageReads, 'find'>,
   table: string,
-  { filter = { kind: 'every' }, size = PAGE_SIZE, order = 'up', after, columns, scheduler }: PageWalk = {},
+  { filter = { kind: 'all' }, size = PAGE_SIZE, order = 'asc', after, columns, scheduler }: PageWalk = {},
 ): AsyncGenerator<readonly Row[]> {
   for (let from = after; ; ) {
     const start = from === undefined ? {} : { after: from }
@@ -33,7 +33,7 @@ export async function* eachPage(
     if (last === undefined) return
     yield rows
     if (rows.length < size) return
-    await scheduler?.turn()
+    await scheduler?.yield()
     from = last.id
   }
 }

@@ -22,6 +22,6 @@ export async function runPass(pass: MaintenancePass, { scheduler, onProgress }: 
     total += rows
     onProgress?.(total)
     if (isLast) return total
-    await scheduler.turn()
+    await scheduler.yield()
   }
 }

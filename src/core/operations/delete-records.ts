@@ -1,11 +1,11 @@
 /** Delete: the named records, all or none, or every record of a table that the caller can delete. */
-import { readIds } from '../barrier/record-ids.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { Need, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteEveryRow, deleteRows, STALE } from '../records/record-store.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
@@ -22,7 +22,7 @@ const SLICE = 1000
 const MAX_ATTEMPTS = 1000
 
 /** A record is deleted whole, so every column of it must be granted. */
-function needOf(table: Table): Need {
+function needOf(table: Table): RequiredGrant {
   return { action: 'DELETE', columns: table.columns }
 }
 
@@ -84,7 +84,7 @@ export const deleteRecords: Operation<DeleteInput, Request, { ids: string[] }> =
   },
   async execute(context, { table, ids }) {
     const access = requireAccess(context, table, 'DELETE')
-    const positions = readIds(context.barrier.ring, table, ids)
+    const positions = decodeRecordIds(context.barrier.ring, table, ids)
     const rows = [...new Set(positions.filter((position) => position !== undefined))]
     await context.unit.change(async ({ storage }) => {
       const visible = await lockVisibleRows(storage, context, { access, rows })
@@ -102,8 +102,8 @@ async function deleteVisible(storage: Storage, { barrier }: OperationContext, ac
   const { table } = access
   const needs = [needOf(table)]
   for (let after = 0; ; ) {
-    const page = { order: 'up', after, limit: SLICE } as const
-    const found = await findVisible(storage, barrier, { access, needs, filter: { kind: 'every' }, page })
+    const page = { order: 'asc', after, limit: SLICE } as const
+    const found = await findVisible(storage, barrier, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, table, await lockRows(storage, barrier, { access, rows }))
     const last = rows.at(-1)

@@ -11,11 +11,11 @@ import {
   TOKEN_NOT_FOUND,
 } from '../execution/check-input.ts'
 import type { Operation } from '../execution/operation.ts'
-import { forbidden } from '../policy/refuse-access.ts'
-import type { Need } from '../policy/table-access.ts'
+import { forbidden } from '../policy/forbidden.ts'
+import type { RequiredGrant } from '../policy/table-access.ts'
 import { resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
-import { ASKED_LEVELS } from '../redaction/levels.ts'
+import type { Redaction } from '../redaction/levels.ts'
+import { REDACTIONS } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
@@ -24,7 +24,7 @@ import type { ColumnTypeName } from '../values/column-type.ts'
 export interface DetokenizeParameter {
   readonly token: string
   /** The lower of this and the level granted is returned. Default DEFAULT: the column's own. */
-  readonly redaction?: AskedLevel
+  readonly redaction?: Redaction
 }
 
 /** Options of detokenize. */
@@ -57,14 +57,14 @@ export const detokenize: Operation<DetokenizeInput, Request, { records: Detokeni
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Detokenize',
-  recorded: { records: { token: 'value', redaction: ASKED_LEVELS }, continueOnError: 'flag' },
+  recorded: { records: { token: 'value', redaction: REDACTIONS }, continueOnError: 'flag' },
   parse({ records, options = {} }, context) {
     assertOptions<DetokenizeOptions>(options, ['continueOnError'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
     return { continueOnError, parameters: parseList(context, records, 'tokens').map(parseParameter) }
   },
   async execute(context, { parameters, continueOnError }) {
-    if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
+    if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const texts = parameters.map(({ token }) => token)
     const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
@@ -78,7 +78,7 @@ export const detokenize: Operation<DetokenizeInput, Request, { records: Detokeni
 }
 
 /** Detokenizing shows the value, so both grants are required. */
-function needsOf(column: Column): Need[] {
+function needsOf(column: Column): RequiredGrant[] {
   return [
     { action: 'DETOKENIZATION', columns: [column] },
     { action: 'READ', columns: [column] },

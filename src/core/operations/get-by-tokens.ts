@@ -1,22 +1,22 @@
 /** Get by tokens: for each token the record that its value belongs to, at the redaction asked for. */
-import { mintIds } from '../barrier/record-ids.ts'
+import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { revealRows } from '../barrier/reveal.ts'
 import { VaultError } from '../errors.ts'
 import { assertOptions, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { forbidden } from '../policy/refuse-access.ts'
-import type { Need } from '../policy/table-access.ts'
+import { forbidden } from '../policy/forbidden.ts'
+import type { RequiredGrant } from '../policy/table-access.ts'
 import { resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
-import { ASKED_LEVELS, type AskedLevel } from '../redaction/levels.ts'
+import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
 /** Options of a read by tokens. */
 export interface GetByTokensOptions {
   /** The lower of this and the level granted is returned. Default DEFAULT: each column's own. */
-  readonly redaction?: AskedLevel
+  readonly redaction?: Redaction
 }
 
 /** The record of one token. A token without a record has an error and no fields. */
@@ -36,7 +36,7 @@ export interface GetByTokensInput {
 
 interface Request {
   readonly texts: readonly string[]
-  readonly asked: AskedLevel
+  readonly asked: Redaction
 }
 
 /** One item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record: detokenize alone returns them. */
@@ -44,7 +44,7 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
   verb: 'Get by tokens',
-  recorded: { tokens: 'value', redaction: ASKED_LEVELS },
+  recorded: { tokens: 'value', redaction: REDACTIONS },
   parse({ tokens, options = {} }, context) {
     assertOptions<GetByTokensOptions>(options, ['redaction'])
     return {
@@ -53,7 +53,7 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
     }
   },
   async execute(context, { texts, asked }) {
-    if (!context.access.couldAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
+    if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
     return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), asked })) }
@@ -61,7 +61,7 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
 }
 
 /** The record is shown as any read shows it, so at least one of its columns must be readable. */
-function needsOf(column: Column): Need[] {
+function needsOf(column: Column): RequiredGrant[] {
   return [
     { action: 'DETOKENIZATION', columns: [column] },
     { action: 'READ', columns: [] },
@@ -71,7 +71,7 @@ function needsOf(column: Column): Need[] {
 function toRecord(
   { barrier }: Pick<OperationContext, 'barrier'>,
   found: VisibleResolution,
-  { token, asked }: { readonly token: string; readonly asked: AskedLevel },
+  { token, asked }: { readonly token: string; readonly asked: Redaction },
 ): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, error: found.message }
   const notFound = { token, fields: {}, error: TOKEN_NOT_FOUND }
@@ -80,6 +80,6 @@ function toRecord(
   const views = access.views(table.readable, asked)
   if (views.length === 0) return notFound
   const fields = at(revealRows(barrier, table, [row], views), 0)
-  const id = at(mintIds(barrier.ring, table, [row.id]), 0)
+  const id = at(encodeRecordIds(barrier.ring, table, [row.id]), 0)
   return { token, id, table: table.name, fields }
 }

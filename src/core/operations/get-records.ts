@@ -2,7 +2,7 @@
 import { digestPresent } from '../barrier/digest-values.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import { cellDetail, unknownColumn } from '../barrier/parse-record.ts'
-import { mintIds, readIds } from '../barrier/record-ids.ts'
+import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { fault, words } from '../errors.ts'
 import {
@@ -17,23 +17,23 @@ import {
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { DEFAULT_PAGE } from '../limits.ts'
-import type { Need, TableAccess } from '../policy/table-access.ts'
+import { DEFAULT_PAGE_SIZE } from '../limits.ts'
+import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
-import { type FoundRows, type ShownRecord, showRecords } from '../records/show-records.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
-import { ASKED_LEVELS } from '../redaction/levels.ts'
+import { type FoundRows, showRecords, type UntypedRecord } from '../records/show-records.ts'
+import type { Redaction } from '../redaction/levels.ts'
+import { REDACTIONS } from '../redaction/levels.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import type { VisibleRow, VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
-import { ValueFault } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 
 /** How records are shown. Source: specification, "Records". */
-export interface ShowOptions {
+export interface ReadOptions {
   /** The lower of this and the level granted is returned. Default DEFAULT: each column's own. */
-  readonly redaction?: AskedLevel
+  readonly redaction?: Redaction
   /** Return tokens in place of values. Not with a redaction other than DEFAULT. */
   readonly tokenization?: boolean
   /** Columns to return. Default: all that the caller can read. */
@@ -41,7 +41,7 @@ export interface ShowOptions {
 }
 
 /** Which records: by `ids`; or by `columnName` and `columnValues`; or neither, page by page. */
-export interface GetOptions extends ShowOptions {
+export interface GetOptions extends ReadOptions {
   readonly ids?: readonly string[]
   /** A unique, searchable or indexed column to look up. */
   readonly columnName?: string
@@ -54,12 +54,12 @@ export interface GetOptions extends ShowOptions {
   readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE'
 }
 
-const SHOW_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
-const GET_OPTIONS = [...SHOW_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
+const READ_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
+const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
 /** What events keep of the options of both operations. */
-const RECORDED_SHOW = { table: 'name', redaction: ASKED_LEVELS, tokenization: 'flag', fields: 'columns' } as const
+const RECORDED_SHOW = { table: 'name', redaction: REDACTIONS, tokenization: 'flag', fields: 'columns' } as const
 
 /** Input of a read of several records. */
 export interface GetInput {
@@ -71,13 +71,13 @@ export interface GetInput {
 export interface GetOneInput {
   readonly table: string
   readonly id: string
-  readonly options?: ShowOptions
+  readonly options?: ReadOptions
 }
 
 /** What is asked, before any grant is known. */
 interface Request {
   readonly table: Table
-  readonly asked: AskedLevel
+  readonly asked: Redaction
   readonly asTokens: boolean
   readonly fields: readonly unknown[] | undefined
   readonly which: Which
@@ -93,7 +93,7 @@ interface Lookup {
 }
 
 /** Records in the order of their ids as asked, or of insertion. Throws `not_found` when an id names no record. */
-export const get: Operation<GetInput, Request, { records: ShownRecord[] }> = {
+export const get: Operation<GetInput, Request, { records: UntypedRecord[] }> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
@@ -114,19 +114,19 @@ export const get: Operation<GetInput, Request, { records: ShownRecord[] }> = {
 }
 
 /** One record by its id. Throws `not_found`. */
-export const getOne: Operation<GetOneInput, Request, ShownRecord> = {
+export const getOne: Operation<GetOneInput, Request, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
-    assertOptions<ShowOptions>(options, SHOW_OPTIONS)
+    assertOptions<ReadOptions>(options, READ_OPTIONS)
     return { ...parseShow(table, options, context), which: { ids: toTexts([id]) } }
   },
   execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
 }
 
-function parseShow(name: unknown, options: ShowOptions, context: ParsingContext): Omit<Request, 'which'> {
+function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<Request, 'which'> {
   const table = requireTable(context, name)
   context.event.setTable(table)
   const asked = parseRedaction(options.redaction)
@@ -152,7 +152,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   return { page, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
 }
 
-async function readRecords(context: OperationContext, request: Request): Promise<ShownRecord[]> {
+async function readRecords(context: OperationContext, request: Request): Promise<UntypedRecord[]> {
   const { table, which, asked, asTokens } = request
   const access = requireAccess(context, table, 'READ')
   const columns = columnsToShow(access, request)
@@ -170,19 +170,19 @@ function columnsToShow(access: TableAccess, { table, fields, asTokens }: Request
   if (fields === undefined) return shown
   const named = [...new Set(fields)].map((name) => {
     const column = typeof name === 'string' ? table.byName.get(name) : undefined
-    if (column === undefined || !access.couldSee(column)) throw unknownColumn(table.name, name)
+    if (column === undefined || !access.possiblyVisible(column)) throw unknownColumn(table.name, name)
     return column
   })
   return named.filter((column) => shown.includes(column))
 }
 
 /** A row is visible when at least one of its columns can be read. */
-const VISIBLE: Need = { action: 'READ', columns: [] }
+const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 
 /** The rows of these ids, in order. Throws `not_found` for rows that are not visible, as for those that do not exist. */
 async function rowsById({ unit, barrier }: OperationContext, access: TableAccess, ids: readonly string[]): Promise<FoundRows> {
   const { table } = access
-  const positions = readIds(barrier.ring, table, ids)
+  const positions = decodeRecordIds(barrier.ring, table, ids)
   const known = positions.filter((row) => row !== undefined)
   const found = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
   const accesses = evaluateAccess(barrier, access, found)
@@ -207,13 +207,13 @@ async function rowsOnPage(
   const { needs, ...wanted } = lookup === undefined ? EVERY_ROW : rowsHolding(context, access, lookup)
   const rows = await findVisible(unit.storage, barrier, { ...wanted, access, needs: [...needs, VISIBLE], page })
   const ids = rows.map(({ row }) => row.id)
-  return { rows, ids: mintIds(barrier.ring, access.table, ids) }
+  return { rows, ids: encodeRecordIds(barrier.ring, access.table, ids) }
 }
 
 /** Which rows of a page are wanted. */
 type WantedRows = Omit<VisibleRows, 'page' | 'access'>
 
-const EVERY_ROW: WantedRows = { needs: [], filter: { kind: 'every' } }
+const EVERY_ROW: WantedRows = { needs: [], filter: { kind: 'all' } }
 
 /** The rows whose column holds one of the values. */
 function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
@@ -252,7 +252,7 @@ function parseLookupValue(
   try {
     return typeof value === 'string' ? column.type.fromText(value) : column.type.parse(value)
   } catch (error) {
-    if (!(error instanceof ValueFault)) throw error
+    if (!(error instanceof ValueError)) throw error
     const detail = cellDetail(table, column, index)
     throw fault(
       'unprocessable',
@@ -272,9 +272,9 @@ function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
   const orderBy = options.orderBy ?? 'ASCENDING'
   if (!ORDERS.includes(orderBy)) throw fault('invalid_request')`orderBy must be ASCENDING, DESCENDING or NONE.`
   return {
-    order: orderBy === 'DESCENDING' ? 'down' : 'up',
-    skip: parseInteger(options.offset ?? 0, 'offset', [0, Number.MAX_SAFE_INTEGER]),
-    limit: parseInteger(options.limit ?? DEFAULT_PAGE, 'limit', [1, limits.page]),
+    order: orderBy === 'DESCENDING' ? 'desc' : 'asc',
+    offset: parseInteger(options.offset ?? 0, 'offset', [0, Number.MAX_SAFE_INTEGER]),
+    limit: parseInteger(options.limit ?? DEFAULT_PAGE_SIZE, 'limit', [1, limits.maxPageSize]),
   }
 }
 

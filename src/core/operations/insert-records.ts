@@ -1,13 +1,13 @@
 /** Insert: new records, all or none, or an upsert by a unique column; returns their ids and tokens. */
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
-import type { TokenTexts } from '../barrier/marks.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertComplete, cellDetail, parseFields } from '../barrier/parse-record.ts'
-import type { Byot } from '../barrier/supplied-tokens.ts'
+import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
+import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
 import { assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
@@ -21,7 +21,7 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { forbidden } from '../policy/refuse-access.ts'
+import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell } from '../ports/storage.ts'
 import { mintInputOf, storeNew } from '../records/record-store.ts'
@@ -46,7 +46,7 @@ export interface InsertOptions {
   /** Require every record to name the same columns. Not with upsert. */
   readonly homogeneous?: boolean
   /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
-  readonly byot?: Byot
+  readonly byot?: ByotMode
 }
 
 /** Input of an insert. */
@@ -62,7 +62,7 @@ interface Request {
   readonly records: readonly unknown[]
   readonly tokenization: boolean
   readonly homogeneous: boolean
-  readonly mode: Byot
+  readonly mode: ByotMode
   readonly upsert: string | undefined
 }
 
@@ -70,7 +70,7 @@ interface Request {
 interface ParsedRecords {
   readonly access: TableAccess
   readonly values: readonly Values[]
-  readonly supplied: TokenTexts
+  readonly supplied: TokensByRow
   readonly tokenization: boolean
 }
 
@@ -119,7 +119,7 @@ function upsertColumn(
   if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
   const { table } = access
   const column = requireColumn(context, access, { name, action: 'CREATE' })
-  if (!access.couldMeet({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
+  if (!access.possiblyMeets({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
   if (column.unique) return column
   const detail = { table: table.name, column: column.name }
   throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`

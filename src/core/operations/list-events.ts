@@ -1,7 +1,7 @@
 /** List events: a page of audit events that match a filter, the newest first unless sorted otherwise. */
 import { decodeEvent } from '../audit/encode-event.ts'
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
-import type { AfterEvent, EventQuery, EventQueryInput } from '../audit/event-query.ts'
+import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
 import { createEventTest, type RecordRow } from '../audit/filter-events.ts'
 import { toNanoseconds } from '../audit/instant.ts'
 import { toAuditEvent } from '../audit/list-event.ts'
@@ -10,11 +10,11 @@ import { parseEventQuery } from '../audit/parse-event-query.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { OpenedEntry } from '../audit-log/event-store.ts'
 import { eachWindow, eventsAt } from '../audit-log/read-trail.ts'
-import { mintIds, readChangeIds, readIds } from '../barrier/record-ids.ts'
+import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { forbidden } from '../policy/refuse-access.ts'
+import { forbidden } from '../policy/forbidden.ts'
 
 /** Events that one listing reads. */
 const MAX_EVENTS = 1_000_000
@@ -27,7 +27,7 @@ export interface ListEventsInput {
 /** A page of events. `nextOps` continues after it; absent on the last page, and where offset or sorting was asked for. */
 export interface EventList {
   readonly events: readonly AuditEvent[]
-  readonly nextOps?: AfterEvent
+  readonly nextOps?: AuditAfterOptions
 }
 
 /** The page asked for. Throws `forbidden` without AUDIT, else `invalid_request` naming the member at fault. */
@@ -38,11 +38,11 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   recorded: { query: 'omitted' },
   parse: ({ query }) => parseEventQuery(query),
   async execute(context, query) {
-    if (!context.access.mayAudit) throw forbidden(context.caller, 'AUDIT')
+    if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)
     const idsOf = (name: string, rows: readonly number[]): readonly string[] => {
       const table = context.layout.tables.get(name)
-      return table === undefined ? [] : mintIds(context.barrier.ring, table, rows)
+      return table === undefined ? [] : encodeRecordIds(context.barrier.ring, table, rows)
     }
     const listed = events.map((event) => toAuditEvent(event, idsOf))
     return next === undefined ? { events: listed } : { events: listed, nextOps: next }
@@ -68,7 +68,7 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
 async function* candidates(trail: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly OpenedEntry[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
-    const [row] = readChangeIds(trail.barrier.ring, [changeID])
+    const [row] = decodeChangeIds(trail.barrier.ring, [changeID])
     if (row !== undefined) yield await eventsAt(trail, [row])
     return
   }
@@ -89,7 +89,7 @@ function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry
 /** The row of a record id, in whichever table. */
 function rowOf({ barrier, layout }: OperationContext, id: string): RecordRow | undefined {
   for (const table of layout.tables.values()) {
-    const [row] = readIds(barrier.ring, table, [id])
+    const [row] = decodeRecordIds(barrier.ring, table, [id])
     if (row !== undefined) return { table: table.name, row }
   }
   return undefined

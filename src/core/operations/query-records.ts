@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
-import { MEMORY_BUDGET, ROW_BUDGET, TIME_BUDGET_MS } from '../limits.ts'
+import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
 import { answerQuery, type QueryRecord, type QueryRequest, type QueryText } from '../queries/answer-query.ts'
-import type { Budget, Stop } from '../queries/pace.ts'
+import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
 
 /** Options of a query. */
 export interface QueryOptions {
@@ -13,7 +13,7 @@ export interface QueryOptions {
   /** An `AbortSignal`: once it is aborted the query ends with `cancelled`. */
   readonly signal?: Stop
   /** What the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
-  readonly budget?: Partial<Budget>
+  readonly budget?: Partial<QueryBudget>
 }
 
 /** Input of a query. */
@@ -36,7 +36,7 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   recorded: { query: 'value' },
   parse({ query: text, options = {} }) {
     assertQueryOptions(options)
-    const budget = { maxRows: ROW_BUDGET, timeoutMs: TIME_BUDGET_MS, maxBytes: MEMORY_BUDGET, ...options.budget }
+    const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
     return { ...parseQueryText(text, options), budget, signal: options.signal }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {

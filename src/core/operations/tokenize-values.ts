@@ -8,12 +8,12 @@ import { parseList, paths, requireTable } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { forbidden } from '../policy/refuse-access.ts'
+import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
-import { ValueFault } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 
 /** A value, as text, and where it is looked for: in a column, or in a column group. */
 export type TokenizeParameter =
@@ -102,10 +102,11 @@ function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[
       .filter((column) => column.group !== undefined && column.group === group)
       .map((column) => ({ access: context.access.table(table), column })),
   )
-  const allowed = all.filter(({ access, column }) => access.couldMay('TOKENIZATION', column))
+  const allowed = all.filter(({ access, column }) => access.possiblyAllows('TOKENIZATION', column))
   if (allowed.length > 0) return allowed
-  const hasNoGrant = all.length > 0 && all.every(({ access }) => !access.holdsAny)
-  if (hasNoGrant || all.some(({ access, column }) => access.couldSee(column))) throw forbidden(context.caller, 'TOKENIZATION')
+  const hasNoGrant = all.length > 0 && all.every(({ access }) => !access.hasAnyGrant)
+  if (hasNoGrant || all.some(({ access, column }) => access.possiblyVisible(column)))
+    throw forbidden(context.caller, 'TOKENIZATION')
   throw fault('invalid_request')`Column group ${printableName(group)} does not exist. Specify a group of the schema.`
 }
 
@@ -113,7 +114,7 @@ function parseValue({ access: { table }, column }: TokenColumn, text: string, in
   try {
     return column.type.fromText(text)
   } catch (error) {
-    if (!(error instanceof ValueFault)) throw error
+    if (!(error instanceof ValueError)) throw error
     const detail = cellDetail(table, column, index)
     throw fault(
       'unprocessable',

@@ -3,8 +3,8 @@ import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { parseFields } from '../barrier/parse-record.ts'
-import { readIds } from '../barrier/record-ids.ts'
-import type { Byot } from '../barrier/supplied-tokens.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
+import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
 import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
@@ -28,7 +28,7 @@ export interface UpdateOptions {
   /** Return the tokens of the columns that were given a value. Default false. */
   readonly tokenization?: boolean
   /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
-  readonly byot?: Byot
+  readonly byot?: ByotMode
 }
 
 /** Input of an update. */
@@ -51,7 +51,7 @@ interface Request {
   readonly fields: unknown
   readonly tokens: unknown
   readonly tokenization: boolean
-  readonly mode: Byot
+  readonly mode: ByotMode
 }
 
 /** What is written over the record. */
@@ -106,7 +106,7 @@ function changeRecord(
 ): Promise<{ readonly written: Written; readonly wasVisible: WasVisible }> {
   const { table } = access
   const { unit, barrier } = context
-  const [position] = readIds(barrier.ring, table, [id])
+  const [position] = decodeRecordIds(barrier.ring, table, [id])
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === STALE,

@@ -1,7 +1,7 @@
 /** The caller that an application authenticates, and the caller's request. Both are checked before any operation. */
 import { z } from 'zod'
 import { printableName, VaultError } from '../errors.ts'
-import { LONGEST_CLIENT_TRACE } from '../limits.ts'
+import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 
 /** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
 export interface Caller {
@@ -53,7 +53,7 @@ const requestShape = z.strictObject({
     .optional(),
   traceparent: text.optional(),
   sessionID: text.optional(),
-  clientTraceID: z.string().max(LONGEST_CLIENT_TRACE).optional(),
+  clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
   ipAddress: z.string().max(64).optional(),
   origin: text.optional(),
   authMode: z.enum(['IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS']).optional(),

@@ -6,9 +6,9 @@ import type { ActionSet } from './actions.ts'
 import { actionSet } from './actions.ts'
 import { BUILT_IN_ROLES } from './built-in-roles.ts'
 import { parseStatement } from './parse-statement.ts'
-import { refusePolicy, roleForError } from './refuse-policy.ts'
+import { policyError, printableRole } from './policy-error.ts'
 import type { Rule, RuleCondition } from './rule.ts'
-import { MOST_CONDITIONAL_RULES } from './rule.ts'
+import { MAX_CONDITIONAL_RULES } from './rule.ts'
 import { ruleConditionOf } from './rule-condition.ts'
 import type { PolicyDefinition, Statement, Target } from './statement.ts'
 
@@ -62,7 +62,7 @@ function assertRoleName(name: string): void {
 
 function compileRole(layout: Layout, role: string, statements: unknown): Role {
   if (!Array.isArray(statements)) {
-    throw new VaultError('invalid_request', `Invalid policy: role ${roleForError(role)} must be an array of statements.`)
+    throw new VaultError('invalid_request', `Invalid policy: role ${printableRole(role)} must be an array of statements.`)
   }
   const rules = new Map<Table, Rule[]>()
   statements.forEach((input: unknown, index) => {
@@ -75,11 +75,11 @@ function compileRole(layout: Layout, role: string, statements: unknown): Role {
 
 /** Splits a statement into one rule per table. */
 function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Table, Rule])[] {
-  const { place, text, effect, level } = statement
+  const { location, text, effect, level } = statement
   const covered = coverage(layout, statement.targets)
   const when = conditionOf(layout, statement)
   return [...covered].map(([table, covers]) => {
-    const rule = { origin: { role: place.role, position: place.position, text }, effect, covers, level, when }
+    const rule = { origin: { role: location.role, position: location.position, text }, effect, covers, level, when }
     return [table, { ...rule, actions: actionsOn(statement) }] as const
   })
 }
@@ -103,11 +103,11 @@ function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table
   return covered
 }
 
-function tableAt(layout: Layout, { table, place, at }: Target): Table {
+function tableAt(layout: Layout, { table, location, at }: Target): Table {
   const name = required(table, 'The table of a target')
   const found = layout.tables.get(name)
   if (found !== undefined) return found
-  throw refusePolicy(place, say`Table ${name} does not exist. Expected a table of the schema, or *.`, at)
+  throw policyError(location, say`Table ${name} does not exist. Expected a table of the schema, or *.`, at)
 }
 
 function positionsAt(table: Table, target: Target): readonly number[] {
@@ -115,7 +115,7 @@ function positionsAt(table: Table, target: Target): readonly number[] {
   const column = table.byName.get(target.column)
   if (column !== undefined) return [column.position]
   const sentence = say`Column ${target.column} of table ${table.name} does not exist. Expected a column of it, or *.`
-  throw refusePolicy(target.place, sentence, target.at)
+  throw policyError(target.location, sentence, target.at)
 }
 
 function conditionOf(layout: Layout, { where, targets }: Statement): RuleCondition | undefined {
@@ -129,8 +129,8 @@ function assertFewConditions(layout: Layout, roles: ReadonlyMap<string, Role>): 
   for (const table of layout.tables.values()) {
     const rules = [...roles.values()].flatMap((role) => role.rules.get(table) ?? [])
     const count = rules.filter((rule) => rule.when !== undefined).length
-    if (count <= MOST_CONDITIONAL_RULES) continue
-    const sentence = `table "${table.name}" has ${count} statements with WHERE over all roles; the limit is ${MOST_CONDITIONAL_RULES}. Combine some with OR.`
+    if (count <= MAX_CONDITIONAL_RULES) continue
+    const sentence = `table "${table.name}" has ${count} statements with WHERE over all roles; the limit is ${MAX_CONDITIONAL_RULES}. Combine some with OR.`
     throw new VaultError('limit_exceeded', `Invalid policy: ${sentence}`, { table: table.name })
   }
 }

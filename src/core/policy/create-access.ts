@@ -12,9 +12,9 @@ export interface Access {
   /** The caller's access to a table of the policy's own layout. */
   table(table: Table): TableAccess
   /** True if the caller can read the audit trail. */
-  readonly mayAudit: boolean
+  readonly allowsAudit: boolean
   /** True if some row of some table can grant the action. If false, every operation that needs it throws `forbidden`. */
-  couldAnywhere(action: Action): boolean
+  possiblyAllowsAnywhere(action: Action): boolean
 }
 
 /** Maximum number of cached accesses per policy. Above it, the cache is cleared. */
@@ -51,15 +51,15 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
     }
     return access
   }
-  const couldAnywhere = (action: Action) =>
-    [...policy.layout.tables.values()].some((table) => accessTo(table).couldMeet({ action, columns: [] }))
+  const possiblyAllowsAnywhere = (action: Action) =>
+    [...policy.layout.tables.values()].some((table) => accessTo(table).possiblyMeets({ action, columns: [] }))
   return {
     table: accessTo,
     // AUDIT is only granted ON * and without WHERE, so every table gives the same result.
-    get mayAudit() {
-      return couldAnywhere('AUDIT')
+    get allowsAudit() {
+      return possiblyAllowsAnywhere('AUDIT')
     },
-    couldAnywhere,
+    possiblyAllowsAnywhere,
   }
 }
 

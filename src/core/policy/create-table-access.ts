@@ -9,9 +9,9 @@ import { ACTIONS, bitOf } from './actions.ts'
 import type { Caller } from './caller.ts'
 import { createRowAccess } from './row-access.ts'
 import type { Rule } from './rule.ts'
-import { levelBy, speaksOf } from './rule.ts'
+import { appliesTo, levelBy } from './rule.ts'
 import type { Effect } from './statement.ts'
-import type { Need, RowAccess, TableAccess } from './table-access.ts'
+import type { RequiredGrant, RowAccess, TableAccess } from './table-access.ts'
 
 const READ = bitOf('READ')
 const SEARCH = bitOf('SEARCH')
@@ -47,16 +47,16 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
   const judgedBy = conditions.flatMap((condition) => columnsOf(condition)).flatMap(({ column }) => column ?? [])
   return {
     table,
-    holdsAny: ACTIONS.some((action) => action !== 'AUDIT' && best.meets({ action, columns: [] })),
+    hasAnyGrant: ACTIONS.some((action) => action !== 'AUDIT' && best.meets({ action, columns: [] })),
     conditions,
-    judgedBy: [...new Set(judgedBy)],
-    couldMay: best.may,
-    couldSee: (column) => best.level(column) !== undefined,
+    conditionColumns: [...new Set(judgedBy)],
+    possiblyAllows: best.allows,
+    possiblyVisible: (column) => best.level(column) !== undefined,
     highestLevel: best.level,
-    couldMeet: best.meets,
+    possiblyMeets: best.meets,
     alwaysMeets: worst.meets,
     forRow: sometimes.length === 0 ? () => best : createRowEvaluation(bound),
-    necessary: (need) => {
+    pushdownCondition: (need) => {
       if (worst.meets(need)) return ALWAYS
       return best.meets(need) ? conditionFor(bound, need) : NEVER
     },
@@ -64,7 +64,7 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
 }
 
 /** True if a rule applies in a row with this truth. Unknown does not grant, and it denies. */
-export function countsFor(effect: Effect, truth: Truth): boolean {
+export function appliesFor(effect: Effect, truth: Truth): boolean {
   return effect === 'ALLOW' ? truth === true : truth !== false
 }
 
@@ -81,12 +81,12 @@ function bindRules(table: Table, rules: readonly Rule[], context: Caller['contex
     }
     let bound = known.get(rule.when.key)
     if (bound === undefined) {
-      bound = { condition: rule.when.settle(context), index: conditions.length }
+      bound = { condition: rule.when.bind(context), index: conditions.length }
       known.set(rule.when.key, bound)
       if (bound.condition.kind !== 'truth') conditions.push(bound.condition)
     }
     if (bound.condition.kind !== 'truth') sometimes.push({ rule, index: bound.index })
-    else if (countsFor(rule.effect, bound.condition.truth)) always.push(rule)
+    else if (appliesFor(rule.effect, bound.condition.truth)) always.push(rule)
   }
   return { table, always, sometimes, conditions }
 }
@@ -101,7 +101,7 @@ function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAcc
   return (truths) => {
     let bits = 0
     sometimes.forEach(({ rule, index }, bit) => {
-      if (countsFor(rule.effect, truths[index])) bits |= 1 << bit
+      if (appliesFor(rule.effect, truths[index])) bits |= 1 << bit
     })
     let access = accesses.get(bits)
     if (access === undefined) {
@@ -115,7 +115,7 @@ function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAcc
 }
 
 /** A condition that is true exactly in the rows that meet the need. It mirrors `createRowAccess`; a property test keeps them equal. */
-function conditionFor(rules: BoundRules, { action, columns }: Need): Condition {
+function conditionFor(rules: BoundRules, { action, columns }: RequiredGrant): Condition {
   if (columns.length === 0)
     return anyOf(distinctColumns(rules, rules.table.columns).map((column) => granted(rules, action, column)))
   return allOf(distinctColumns(rules, columns).map((column) => granted(rules, action, column)))
@@ -137,7 +137,7 @@ function granted(rules: BoundRules, action: Action, column: Column): Condition {
   const direct = allowed(rules, bitOf(action), column)
   if (action !== 'SEARCH') return direct
   const shown = anyOf(
-    conditionsOf(rules, 'ALLOW', (rule) => speaksOf(rule, READ, column) && levelBy(rule, column) === 'PLAIN_TEXT'),
+    conditionsOf(rules, 'ALLOW', (rule) => appliesTo(rule, READ, column) && levelBy(rule, column) === 'PLAIN_TEXT'),
   )
   const byReading = allOf([shown, ...denials(rules, READ | SEARCH, column)])
   const byWriting = column.unique ? [allowed(rules, CREATE, column), allowed(rules, UPDATE, column)] : []
@@ -145,13 +145,13 @@ function granted(rules: BoundRules, action: Action, column: Column): Condition {
 }
 
 function allowed(rules: BoundRules, action: ActionSet, column: Column): Condition {
-  const grants = anyOf(conditionsOf(rules, 'ALLOW', (rule) => speaksOf(rule, action, column)))
+  const grants = anyOf(conditionsOf(rules, 'ALLOW', (rule) => appliesTo(rule, action, column)))
   return allOf([grants, ...denials(rules, action, column)])
 }
 
 /** The negated condition of each DENY of one of these actions: true where the DENY is known not to apply. */
 function denials(rules: BoundRules, actions: ActionSet, column: Column): Condition[] {
-  return conditionsOf(rules, 'DENY', (rule) => speaksOf(rule, actions, column)).map(negate)
+  return conditionsOf(rules, 'DENY', (rule) => appliesTo(rule, actions, column)).map(negate)
 }
 
 /** The conditions of the matching rules of one effect, without duplicates. */

@@ -2,21 +2,21 @@
 import { type Fault, fault, words } from '../errors.ts'
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
-import type { Level } from '../redaction/levels.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { ValueFault } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 import type { Action, ActionSet } from './actions.ts'
 import { ACTIONS, actionSet, bitOf, isAction } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { rulesFor } from './create-access.ts'
-import { countsFor } from './create-table-access.ts'
+import { appliesFor } from './create-table-access.ts'
 import { createRowAccess } from './row-access.ts'
 import type { Rule } from './rule.ts'
-import { speaksOf } from './rule.ts'
+import { appliesTo } from './rule.ts'
 
 /** The access to explain. */
-export interface Question {
+export interface ExplainRequest {
   readonly action: Action
   readonly table: Table
   /** An example record with values as for an insert; absent columns are null. With it, no decision is CONDITIONAL. It is not stored. */
@@ -36,9 +36,9 @@ export interface ColumnExplanation {
   /** CONDITIONAL if it depends on the row. */
   readonly decision: 'ALLOWED' | 'DENIED' | 'CONDITIONAL'
   /** The level that READ shows at least in every row; undefined if some row hides the column. */
-  readonly level: Level | undefined
+  readonly level: RedactionLevel | undefined
   /** The highest level that READ shows in any row; undefined if every row hides the column. */
-  readonly highestLevel: Level | undefined
+  readonly highestLevel: RedactionLevel | undefined
   /** Every statement of the caller's roles that is relevant to the decision, whether it applies or not. */
   readonly statements: readonly StatementExplanation[]
 }
@@ -58,8 +58,8 @@ export interface StatementExplanation {
  * Explains the access. Reads no stored data. Throws `invalid_request` for an unknown action or column, and `unprocessable` for a value that
  * is invalid for its column.
  */
-export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>, question: Question): Explanation {
-  const { action, table, record } = question
+export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>, request: ExplainRequest): Explanation {
+  const { action, table, record } = request
   if (!isAction(action)) throw unknownAction(action)
   const example = record === undefined ? undefined : valuesOf(table, record)
   const rules = rulesFor(policy, [...new Set(caller.roles)], table)
@@ -69,10 +69,10 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
   const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')])
   const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')])
   const columns = table.columns.map((column): ColumnExplanation => {
-    const relevant = evaluated.filter(({ rule }) => speaksOf(rule, actionsImplying(action, column), column))
+    const relevant = evaluated.filter(({ rule }) => appliesTo(rule, actionsImplying(action, column), column))
     return {
       column: column.name,
-      decision: worst.may(action, column) ? 'ALLOWED' : best.may(action, column) ? 'CONDITIONAL' : 'DENIED',
+      decision: worst.allows(action, column) ? 'ALLOWED' : best.allows(action, column) ? 'CONDITIONAL' : 'DENIED',
       level: worst.level(column),
       highestLevel: best.level(column),
       statements: relevant.map(({ rule, applies }) => ({ ...rule.origin, applies })),
@@ -93,10 +93,10 @@ function applicability(
   example: ValueOf | undefined,
 ): StatementExplanation['applies'] {
   if (rule.when === undefined) return 'ALWAYS'
-  const condition = rule.when.settle(caller.context)
-  if (condition.kind === 'truth') return countsFor(rule.effect, condition.truth) ? 'ALWAYS' : 'NEVER'
+  const condition = rule.when.bind(caller.context)
+  if (condition.kind === 'truth') return appliesFor(rule.effect, condition.truth) ? 'ALWAYS' : 'NEVER'
   if (example === undefined) return 'SOMETIMES'
-  return countsFor(rule.effect, compileCondition(condition)(example)) ? 'ALWAYS' : 'NEVER'
+  return appliesFor(rule.effect, compileCondition(condition)(example)) ? 'ALWAYS' : 'NEVER'
 }
 
 /** The example's values as a row would contain them. */
@@ -120,7 +120,7 @@ function valueIn(table: Table, column: Column, input: unknown): unknown {
   try {
     return column.type.parse(input)
   } catch (error) {
-    if (!(error instanceof ValueFault)) throw error
+    if (!(error instanceof ValueError)) throw error
     const details = { table: table.name, column: column.name }
     throw fault('unprocessable', details)`Column ${column.name} of table ${table.name} in record ${words(error.message)}.`
   }

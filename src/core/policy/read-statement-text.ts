@@ -2,8 +2,8 @@
 import { say, words } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import { LexemeCursor } from '../expressions/lexeme-cursor.ts'
-import { TextFault } from '../expressions/text-fault.ts'
 
 const AFTER_CONDITION = 'AND, OR or the end'
 
@@ -29,7 +29,7 @@ export interface ReadStatement {
 }
 
 /**
- * Parses a statement. Throws `TextFault`.
+ * Parses a statement. Throws `LanguageError`.
  *
  *     statement = effect word { ',' word } ON target { ',' target } [ WITH REDACTION '=' word ] [ WHERE expression ] [ ';' ]
  */
@@ -49,7 +49,7 @@ export function readStatementText(text: string): ReadStatement {
   )
 }
 
-/** Parses a text that is one condition. Throws `TextFault`. */
+/** Parses a text that is one condition. Throws `LanguageError`. */
 export function readConditionText(text: string): Expression {
   const cursor = new LexemeCursor(text)
   const expression = parseExpression(cursor)
@@ -107,6 +107,6 @@ function expectSymbol(cursor: LexemeCursor, symbol: string): void {
 }
 
 /** The error for an unexpected lexeme. Statements have their own words, so it is never reported as an unsupported SQL construct. */
-function expected(cursor: LexemeCursor, what: string): TextFault {
-  return new TextFault('syntax', say`Expected ${words(what)}.`, cursor.peek().at)
+function expected(cursor: LexemeCursor, what: string): LanguageError {
+  return new LanguageError('syntax', say`Expected ${words(what)}.`, cursor.peek().at)
 }

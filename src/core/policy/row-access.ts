@@ -1,12 +1,12 @@
 /** Combines rules into the grants of a row: DENY wins, the highest level applies, and what no rule allows is denied. */
-import type { AskedLevel, Level } from '../redaction/levels.ts'
+import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
 import { lowerLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import type { ActionSet } from './actions.ts'
 import { actionSet, bitOf } from './actions.ts'
 import type { Rule } from './rule.ts'
-import { levelBy, speaksOf } from './rule.ts'
-import type { Need, RowAccess } from './table-access.ts'
+import { appliesTo, levelBy } from './rule.ts'
+import type { RequiredGrant, RowAccess } from './table-access.ts'
 
 const READ = actionSet('READ')
 const SEARCH = actionSet('SEARCH')
@@ -15,7 +15,7 @@ const WRITE = actionSet('CREATE', 'UPDATE')
 /** The grants on one column. */
 interface Grant {
   readonly actions: ActionSet
-  readonly level: Level | undefined
+  readonly level: RedactionLevel | undefined
 }
 
 /** The access to a row in which exactly these rules apply. */
@@ -26,8 +26,8 @@ export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess
   return {
     level: levelOf,
     views,
-    may: (action, column) => allows(grants[column.position], bitOf(action)),
-    meets: ({ action, columns }: Need) => {
+    allows: (action, column) => allows(grants[column.position], bitOf(action)),
+    meets: ({ action, columns }: RequiredGrant) => {
       const wanted = bitOf(action)
       if (columns.length === 0) return grants.some((grant) => allows(grant, wanted))
       return columns.every((column) => allows(grants[column.position], wanted))
@@ -43,7 +43,7 @@ function allows(grant: Grant | undefined, wanted: ActionSet): boolean {
 function grantOn(column: Column, rules: readonly Rule[]): Grant {
   let allowed: ActionSet = 0
   let denied: ActionSet = 0
-  let level: Level | undefined
+  let level: RedactionLevel | undefined
   for (const rule of rules) {
     if (rule.covers[column.position] !== true) continue
     if (rule.effect === 'DENY') {
@@ -51,7 +51,7 @@ function grantOn(column: Column, rules: readonly Rule[]): Grant {
       continue
     }
     allowed |= rule.actions
-    if (speaksOf(rule, READ, column)) level = higherLevel(level, levelBy(rule, column))
+    if (appliesTo(rule, READ, column)) level = higherLevel(level, levelBy(rule, column))
   }
   const shown = (denied & READ) === 0 ? level : undefined
   return { actions: (allowed & ~denied) | impliedSearch(column, { allowed, denied, shown }), level: shown }
@@ -63,21 +63,25 @@ function grantOn(column: Column, rules: readonly Rule[]): Grant {
  */
 function impliedSearch(
   column: Column,
-  { allowed, denied, shown }: { readonly allowed: ActionSet; readonly denied: ActionSet; readonly shown: Level | undefined },
+  {
+    allowed,
+    denied,
+    shown,
+  }: { readonly allowed: ActionSet; readonly denied: ActionSet; readonly shown: RedactionLevel | undefined },
 ): ActionSet {
   const byReading = shown === 'PLAIN_TEXT' && (denied & SEARCH) === 0
   const byWriting = column.unique && (allowed & ~denied & WRITE) !== 0
   return byReading || byWriting ? SEARCH : 0
 }
 
-function higherLevel(left: Level | undefined, right: Level): Level {
+function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel): RedactionLevel {
   return left === undefined || lowerLevel(left, right) === left ? right : left
 }
 
 /** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
-function createViews(table: Table, levelOf: (column: Column) => Level | undefined): RowAccess['views'] {
-  const singles = new Map<AskedLevel, readonly (ColumnView | undefined)[]>()
-  const last = new Map<AskedLevel, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
+function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): RowAccess['views'] {
+  const singles = new Map<Redaction, readonly (ColumnView | undefined)[]>()
+  const last = new Map<Redaction, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
   return (columns, asked) => {
     const known = last.get(asked)
     if (known?.columns === columns) return known.views
@@ -96,7 +100,7 @@ function createViews(table: Table, levelOf: (column: Column) => Level | undefine
   }
 }
 
-function viewOf(column: Column, asked: AskedLevel, allowed: Level | undefined): ColumnView | undefined {
+function viewOf(column: Column, asked: Redaction, allowed: RedactionLevel | undefined): ColumnView | undefined {
   if (allowed === undefined) return undefined
   return { column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }
 }

@@ -1,15 +1,15 @@
 /** The WHERE of a statement: checked once against its table, and bound to a caller's context when access is created. */
 import { say } from '../errors.ts'
-import type { ColumnName, Expression, Operand } from '../expressions/ast.ts'
+import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import { foldName } from '../expressions/lexeme.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
-import type { ContextValue } from '../expressions/side.ts'
-import { TextFault } from '../expressions/text-fault.ts'
+import type { ContextValue } from '../expressions/resolve-operand.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Caller } from './caller.ts'
-import { refuseText } from './refuse-policy.ts'
+import { refuseText } from './policy-error.ts'
 import type { RuleCondition } from './rule.ts'
 import type { Where } from './statement.ts'
 
@@ -17,8 +17,8 @@ import type { Where } from './statement.ts'
  * Checks the condition. Throws the code of the error's kind: `invalid_request` for unknown names, `unprocessable` for types that do not
  * match.
  */
-export function ruleConditionOf(table: Table, { place, text, expression }: Where): RuleCondition {
-  const column = (name: ColumnName) => columnIn(table, name)
+export function ruleConditionOf(table: Table, { location, text, expression }: Where): RuleCondition {
+  const column = (name: ColumnIdentifier) => columnIn(table, name)
   try {
     let usesContext = false
     const context = () => {
@@ -27,14 +27,14 @@ export function ruleConditionOf(table: Table, { place, text, expression }: Where
     }
     const withoutContext = resolveExpression(expression, { column, context })
     assertOwnPatterns(expression)
-    if (!usesContext) return { key: text, usesContext, settle: () => withoutContext }
+    if (!usesContext) return { key: text, usesContext, bind: () => withoutContext }
     return {
       key: text,
       usesContext,
-      settle: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
+      bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
     }
   } catch (error) {
-    if (error instanceof TextFault) throw refuseText(place, error)
+    if (error instanceof LanguageError) throw refuseText(location, error)
     throw error
   }
 }
@@ -48,13 +48,13 @@ function contextByName(attributes: Caller['context']): (name: string) => Context
   }
 }
 
-function columnIn(table: Table, { table: qualifier, name, at }: ColumnName): ColumnRef {
+function columnIn(table: Table, { table: qualifier, name, at }: ColumnIdentifier): ColumnRef {
   if (qualifier !== undefined && qualifier !== table.name) {
-    throw new TextFault('name', say`The condition is about table ${table.name}. Expected a column of it, or ctx.<name>.`, at)
+    throw new LanguageError('name', say`The condition is about table ${table.name}. Expected a column of it, or ctx.<name>.`, at)
   }
   const column = table.byName.get(name)
   if (column !== undefined) return { source: 0, column }
-  throw new TextFault('name', say`Column ${name} of table ${table.name} does not exist. Expected a column of it.`, at)
+  throw new LanguageError('name', say`Column ${name} of table ${table.name} does not exist. Expected a column of it.`, at)
 }
 
 /** A pattern read from a row can be invalid. The row's access would then be undefined, so such patterns are rejected. */
@@ -82,5 +82,9 @@ function assertOwnPatterns(expression: Expression): void {
 
 function assertOwnPattern(pattern: Operand): void {
   if (pattern.kind !== 'column' || pattern.table === 'ctx') return
-  throw new TextFault('rule', say`A LIKE pattern in a policy cannot be a column. Expected a string, or ctx.<name>.`, pattern.at)
+  throw new LanguageError(
+    'rule',
+    say`A LIKE pattern in a policy cannot be a column. Expected a string, or ctx.<name>.`,
+    pattern.at,
+  )
 }

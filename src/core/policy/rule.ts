@@ -1,13 +1,13 @@
 /** The part of a checked statement that concerns one table. Access is computed from these rules. */
 import type { Condition } from '../expressions/condition.ts'
-import type { AskedLevel, Level } from '../redaction/levels.ts'
+import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 import type { ActionSet } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Effect } from './statement.ts'
 
 /** The statement that a rule comes from. */
-export interface Origin {
+export interface StatementOrigin {
   readonly role: string
   /** Number of the statement in its role, from 1. */
   readonly position: number
@@ -17,12 +17,12 @@ export interface Origin {
 
 /** What one statement says about one table. */
 export interface Rule {
-  readonly origin: Origin
+  readonly origin: StatementOrigin
   readonly effect: Effect
   readonly actions: ActionSet
   /** True at the position of each column that the rule covers. */
   readonly covers: readonly boolean[]
-  readonly level: AskedLevel
+  readonly level: Redaction
   /** Undefined for a rule that applies to every row. */
   readonly when: RuleCondition | undefined
 }
@@ -34,18 +34,18 @@ export interface RuleCondition {
   /** True if the condition uses the caller's context. */
   readonly usesContext: boolean
   /** Returns the condition with the values of a caller's context. */
-  settle(context: Caller['context']): Condition
+  bind(context: Caller['context']): Condition
 }
 
 /** True if the rule covers one of these actions on this column. */
-export function speaksOf(rule: Rule, actions: ActionSet, column: Column): boolean {
+export function appliesTo(rule: Rule, actions: ActionSet, column: Column): boolean {
   return (rule.actions & actions) !== 0 && rule.covers[column.position] === true
 }
 
 /** The level that a rule allowing READ shows of a column. */
-export function levelBy(rule: Rule, column: Column): Level {
+export function levelBy(rule: Rule, column: Column): RedactionLevel {
   return rule.level === 'DEFAULT' ? column.level : rule.level
 }
 
 /** Maximum number of conditional rules per table over all roles: each takes one bit of a 32-bit integer. */
-export const MOST_CONDITIONAL_RULES = 30
+export const MAX_CONDITIONAL_RULES = 30

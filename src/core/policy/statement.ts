@@ -1,6 +1,6 @@
 /** Policy statements: the types that authors write, and the parsed form. */
 import type { Expression, Placed } from '../expressions/ast.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
+import type { Redaction } from '../redaction/levels.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { ColumnName, TableName } from '../schema/infer.ts'
 import type { Action } from './actions.ts'
@@ -25,7 +25,7 @@ interface Common<T extends string> {
 export interface AllowStatement<T extends string = string> extends Common<T> {
   readonly effect: 'ALLOW'
   /** Highest level that READ shows. Default `DEFAULT`: each column's own. Only with the action READ or ALL. */
-  readonly redaction?: AskedLevel
+  readonly redaction?: Redaction
 }
 
 /** A statement that denies actions. Denying READ hides a column. */
@@ -43,16 +43,16 @@ export type StatementDefinition<T extends string = string> = AllowStatement<T> |
 export type PolicyDefinition = Readonly<Record<string, readonly (string | StatementDefinition)[]>>
 
 /** Every valid target of a statement for this schema. */
-export type PlaceIn<S extends SchemaDefinition> =
+export type TargetIn<S extends SchemaDefinition> =
   string extends TableName<S> ? string : '*' | { [T in TableName<S>]: `${T}.*` | `${T}.${ColumnName<S[T]>}` }[TableName<S>]
 
 /** A policy whose statement objects can only name tables and columns of the schema. */
 export type PolicyFor<S extends SchemaDefinition> = Readonly<
-  Record<string, readonly (string | StatementDefinition<PlaceIn<S>>)[]>
+  Record<string, readonly (string | StatementDefinition<TargetIn<S>>)[]>
 >
 
 /** The location of a statement or of one of its members, for errors. */
-export interface Place {
+export interface StatementLocation {
   readonly role: string
   /** Number of the statement in its role, from 1. */
   readonly position: number
@@ -64,27 +64,27 @@ export interface Place {
 
 /** A parsed target: everything if `table` is undefined, the whole table if `column` is undefined. */
 export interface Target extends Placed {
-  readonly place: Place
+  readonly location: StatementLocation
   readonly table: string | undefined
   readonly column: string | undefined
 }
 
 /** A parsed statement. Its names are not resolved yet. */
 export interface Statement {
-  readonly place: Place
+  readonly location: StatementLocation
   /** The statement in one line, as `explain` prints it. */
   readonly text: string
   readonly effect: Effect
   /** ALL is expanded. */
   readonly actions: readonly Action[]
   readonly targets: readonly Target[]
-  readonly level: AskedLevel
+  readonly level: Redaction
   readonly where: Where | undefined
 }
 
 /** The parsed condition of a statement. */
 export interface Where {
-  readonly place: Place
+  readonly location: StatementLocation
   /** The text of the condition. */
   readonly text: string
   readonly expression: Expression

@@ -1,11 +1,11 @@
 /** One caller's access to one table. It is decided from the policy alone where possible, otherwise row by row. */
 import type { Condition } from '../expressions/condition.ts'
-import type { AskedLevel, Level } from '../redaction/levels.ts'
+import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import type { Action } from './actions.ts'
 
 /** A grant that a request requires of a row: an action on each of these columns or, without columns, on at least one. */
-export interface Need {
+export interface RequiredGrant {
   readonly action: Action
   readonly columns: readonly Column[]
 }
@@ -13,15 +13,15 @@ export interface Need {
 /** The grants of a row, or of every row if no condition decides. */
 export interface RowAccess {
   /** Highest level READ shows of this column; undefined if it is hidden. */
-  level(column: Column): Level | undefined
+  level(column: Column): RedactionLevel | undefined
   /** The views of those columns that READ shows, at the lower of the requested and the granted level. */
-  views(columns: readonly Column[], asked: AskedLevel): readonly ColumnView[]
+  views(columns: readonly Column[], asked: Redaction): readonly ColumnView[]
   /**
    * True if the action is granted on the column. READ at PLAIN_TEXT also grants SEARCH, and so does CREATE or UPDATE on a unique column.
    */
-  may(action: Action, column: Column): boolean
+  allows(action: Action, column: Column): boolean
   /** True if the row has all required grants. */
-  meets(need: Need): boolean
+  meets(need: RequiredGrant): boolean
 }
 
 /**
@@ -31,22 +31,22 @@ export interface RowAccess {
 export interface TableAccess {
   readonly table: Table
   /** True if some statement grants an action other than AUDIT here. If false, every operation on the table throws `forbidden`. */
-  readonly holdsAny: boolean
+  readonly hasAnyGrant: boolean
   readonly conditions: readonly Condition[]
   /** Columns of the conditions; empty if no row needs to be evaluated. */
-  readonly judgedBy: readonly Column[]
+  readonly conditionColumns: readonly Column[]
   /** True if some row can grant the action on this column. If false, the column is treated as unknown for that action. */
-  couldMay(action: Action, column: Column): boolean
+  possiblyAllows(action: Action, column: Column): boolean
   /** True if some row can show this column by READ, at any level. */
-  couldSee(column: Column): boolean
+  possiblyVisible(column: Column): boolean
   /** The highest level that some row can show of this column; undefined if every row hides it. */
-  highestLevel(column: Column): Level | undefined
+  highestLevel(column: Column): RedactionLevel | undefined
   /** True if some row can have the required grants. */
-  couldMeet(need: Need): boolean
+  possiblyMeets(need: RequiredGrant): boolean
   /** True if every row has the required grants, whatever its values. */
-  alwaysMeets(need: Need): boolean
+  alwaysMeets(need: RequiredGrant): boolean
   /** The grants of a row, given the truth of each condition in it. Equal truths return the same object. */
   forRow(truths: readonly (boolean | undefined)[]): RowAccess
   /** A condition that is true exactly in the rows with the required grants. Storage evaluates it before `forRow`. */
-  necessary(need: Need): Condition
+  pushdownCondition(need: RequiredGrant): Condition
 }

@@ -2,7 +2,7 @@
 import type { Slab } from '../util/slab.ts'
 
 /** Length of the associated data of each sealed body, in bytes. */
-export const CONTEXT_BYTES = 32
+export const AAD_BYTES = 32
 /** Length of a digest in bytes. */
 export const DIGEST_BYTES = 16
 /** Number of 32-bit words of a decrypted pointer. Layout in bits: object id 16 | row 48 | token check 58, right-aligned in 64. */
@@ -17,7 +17,7 @@ export interface Opened {
 }
 
 /** The result of decrypting a list of pointers. */
-export interface Undisguised {
+export interface DecryptedPointers {
   /** POINTER_WORDS words for each text, in order; zeros for a text that is not well-formed. */
   readonly words: Uint32Array
   /** One byte for each text, in order: 1 if it is a version 4 UUID, else 0. */
@@ -31,7 +31,7 @@ export interface Rank {
   /** The size of the domain, at least 10^6. */
   readonly domain: bigint
   /** Text for the tweak. Each tweak text gives another permutation of the domain. Default: empty text. */
-  readonly context?: string
+  readonly tweakText?: string
 }
 
 /**
@@ -54,16 +54,16 @@ export interface KeyRing {
   /** Returns DIGEST_BYTES for each input, by AES-256-CMAC with the digest key of a scope. The key never rotates. */
   digest(scope: string, inputs: Slab): Uint8Array
   /** Encrypts pointers of POINTER_WORDS words each. Returns one UUID (version 4, lower case) for each. FF1, radix 2, length 122. */
-  disguise(words: Uint32Array): string[]
+  encryptPointers(words: Uint32Array): string[]
   /** Decrypts pointers: the inverse. Accepts any text and marks those that are not well-formed. */
-  undisguise(texts: readonly string[]): Undisguised
+  decryptPointers(texts: readonly string[]): DecryptedPointers
   /**
    * Encrypts each number within its domain with the cipher key of a scope. FF1, radix 10, with as many digits as the largest number of
    * the domain has, and cycle walking. The key never rotates. Throws `internal` for a domain below 10^6.
    */
-  encipher(scope: string, ranks: readonly Rank[]): bigint[]
+  encryptRanks(scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
-  decipher(scope: string, ranks: readonly Rank[]): bigint[]
+  decryptRanks(scope: string, ranks: readonly Rank[]): bigint[]
 }
 
 /** One root key of a vault. All other keys are derived from root keys. */
@@ -71,17 +71,17 @@ export interface RootKey {
   /** From 1 to 65535. */
   readonly version: number
   /** 32 random bytes. */
-  readonly secret: Uint8Array
+  readonly key: Uint8Array
 }
 
 /** Creates key rings. */
-export interface KeyEngine {
+export interface KeyRingFactory {
   /** Returns a key ring with at least one root key. The tweak of pointers and all derived keys depend on the vault id. */
   createRing(vaultId: string, roots: readonly RootKey[]): KeyRing
 }
 
 /** A wrapped root key. */
-export interface WrappedSecret {
+export interface WrappedKey {
   /** Name of the key-encryption key. `unwrap` selects the key by it. */
   readonly keyId: string
   /** The wrapped bytes, in a format of the provider. */
@@ -94,7 +94,7 @@ export interface WrappedSecret {
  */
 export interface KeyProvider {
   /** Wraps a root key of 32 bytes with the current key-encryption key. `associatedData` is authenticated, but not stored. */
-  wrap(key: Uint8Array, associatedData: Uint8Array): Promise<WrappedSecret>
+  wrap(key: Uint8Array, associatedData: Uint8Array): Promise<WrappedKey>
   /** Returns the root key. Throws `failed_precondition` if the provider does not have the key, or if bytes or `associatedData` differ. */
-  unwrap(wrapped: WrappedSecret, associatedData: Uint8Array): Promise<Uint8Array>
+  unwrap(wrapped: WrappedKey, associatedData: Uint8Array): Promise<Uint8Array>
 }

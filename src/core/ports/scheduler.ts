@@ -1,5 +1,5 @@
 /** Gives the event loop time for other work during long computations. */
 export interface Scheduler {
   /** Resolves in a later turn of the event loop, after pending input and output was handled. A microtask is not enough. */
-  turn(): Promise<void>
+  yield(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /** The storage port: physical tables of cells in a database engine. The port does not know vaults. Source: docs/storage-port.md. */
 
 /** Highest row id: a pointer has 48 bits for it. */
-export const HIGHEST_ROW_ID = 2 ** 48 - 1
+export const MAX_ROW_ID = 2 ** 48 - 1
 
 /** The content of one stored cell. Integers are returned as a number if |n| < 2^53, else as a bigint. Both are accepted. */
 export type Cell = string | number | bigint | Uint8Array | null
@@ -57,7 +57,7 @@ export interface Patch {
  * true. Values have the type of their column. `in` an empty list is false, even for null. `isNull` is never unknown.
  */
 export type Filter =
-  | { readonly kind: 'every' }
+  | { readonly kind: 'all' }
   | { readonly kind: 'and'; readonly filters: readonly Filter[] }
   | { readonly kind: 'or'; readonly filters: readonly Filter[] }
   | { readonly kind: 'not'; readonly filter: Filter }
@@ -73,11 +73,11 @@ export type Filter =
 /** A part of the rows that match a filter. */
 export interface Page {
   /** Order by id: rising or falling. */
-  readonly order: 'up' | 'down'
+  readonly order: 'asc' | 'desc'
   /** Only rows after this id, in the direction of `order`. */
   readonly after?: number
   /** Number of rows to skip first. Default 0. */
-  readonly skip?: number
+  readonly offset?: number
   /** Maximum number of rows. */
   readonly limit: number
   /** Returns only these columns, `id` and `version`. Default: all columns. */
@@ -85,14 +85,14 @@ export interface Page {
 }
 
 /** An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. */
-export interface Measure {
+export interface Aggregate {
   readonly kind: 'count' | 'sum' | 'avg' | 'min' | 'max'
   /** Required, except for `count`, which then counts rows. */
   readonly column?: string
 }
 
 /** The rows to delete: by id, or all that match a filter. */
-export type Doomed = { readonly ids: readonly number[] } | { readonly filter: Filter }
+export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filter: Filter }
 
 /**
  * One storage engine. All methods are required. They take and return lists, and an empty list gives an empty list. Tables and columns
@@ -130,9 +130,9 @@ export interface Storage {
    */
   update(table: string, patches: readonly Patch[]): Promise<readonly boolean[]>
   /** Deletes rows. Returns the ids of the deleted rows, in rising order. */
-  delete(table: string, doomed: Doomed): Promise<readonly number[]>
+  delete(table: string, target: DeleteTarget): Promise<readonly number[]>
   /** Returns one cell per aggregate, in order. Sums of integers are exact. Without rows, `count` is 0 and the others are null. */
-  measure(table: string, filter: Filter, measures: readonly Measure[]): Promise<readonly Cell[]>
+  aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): Promise<readonly Cell[]>
   /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
@@ -142,12 +142,12 @@ export interface Storage {
 }
 
 /** The methods of a storage that change no stored row. */
-export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'measure'>
+export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'aggregate'>
 
 /** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {
   /** Whether transactions of this engine wait for each other, as with the one writer of SQLite, or run concurrently. */
-  readonly transactions: 'one at a time' | 'side by side'
+  readonly transactions: 'serial' | 'concurrent'
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
   /** Closes the connections and files that this handle opened. */

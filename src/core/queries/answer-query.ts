@@ -1,13 +1,13 @@
 /** Answers a SELECT: parse, resolve, plan, run, show. Everything that can be refused is refused before any row is read. */
-import { mintIds } from '../barrier/record-ids.ts'
+import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { showValue } from '../barrier/reveal.ts'
 import { fault, words } from '../errors.ts'
-import { PatternFault } from '../expressions/like.ts'
-import { TextFault } from '../expressions/text-fault.ts'
+import { LanguageError } from '../expressions/language-error.ts'
+import { PatternError } from '../expressions/like.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import type { Level } from '../redaction/levels.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import { lowerLevel } from '../redaction/levels.ts'
 import { redact } from '../redaction/redact.ts'
 import { filterCells } from '../row-access/find-visible.ts'
@@ -17,15 +17,15 @@ import { parseSelect } from '../sql/parse-select.ts'
 import type { Plan } from '../sql/plan.ts'
 import { planQuery } from '../sql/plan.ts'
 import type { Outputs, ValueOutput } from '../sql/query.ts'
-import { explainingFaults, queryFault } from '../sql/query-fault.ts'
+import { toQueryError, withQueryErrors } from '../sql/query-error.ts'
 import { resolveSelect } from '../sql/resolve-select.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
 import { at } from '../util/at.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import type { HeldRow, ReadHeld, Tuple } from './held-row.ts'
-import type { Budget, Stop } from './pace.ts'
-import { createPace } from './pace.ts'
-import type { Result } from './run-plan.ts'
+import type { QueryBudget, Stop } from './budget-meter.ts'
+import { createBudgetMeter } from './budget-meter.ts'
+import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
+import type { PlanResult } from './run-plan.ts'
 import { runPlan } from './run-plan.ts'
 import type { ScanContext } from './scan-rows.ts'
 
@@ -49,7 +49,7 @@ export interface QueryText {
 
 /** A query, the budget it can use, and the signal that cancels it. */
 export interface QueryRequest extends QueryText {
-  readonly budget: Budget
+  readonly budget: QueryBudget
   readonly signal: Stop | undefined
 }
 
@@ -68,8 +68,8 @@ export interface QueryAnswer {
 /** The records of a query, 25 at most, and the rows behind them. Throws what docs/sql.md lists. */
 export async function answerQuery(context: QueryContext, request: QueryRequest): Promise<QueryAnswer> {
   const plan = planOf(context, request)
-  const pace = createPace(context, request.budget, request.signal)
-  const result = await withQueryErrors(request.text, () => runPlan(context, plan, pace))
+  const meter = createBudgetMeter(context, request.budget, request.signal)
+  const result = await withRunErrors(request.text, () => runPlan(context, plan, meter))
   return { records: show(context, plan, result), found: foundBy(plan, result) }
 }
 
@@ -79,7 +79,7 @@ export function explainQuery(context: PlanContext, query: QueryText): QueryPlan 
 }
 
 function planOf({ barrier, layout, access }: PlanContext, { text, idName }: QueryText): Plan {
-  return explainingFaults(text, () => {
+  return withQueryErrors(text, () => {
     const accessTo = (table: Table) => access.table(table)
     const query = resolveSelect(parseSelect(text), { text, layout, idName, accessTo })
     return planQuery(query, (table) => filterCells(barrier, table))
@@ -87,29 +87,29 @@ function planOf({ barrier, layout, access }: PlanContext, { text, idName }: Quer
 }
 
 /** Runs work; errors that only values reveal are located in the text like those of the text itself. */
-async function withQueryErrors<T>(text: string, work: () => Promise<T>): Promise<T> {
+async function withRunErrors<T>(text: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof TextFault) throw queryFault(text, error)
-    if (error instanceof PatternFault)
+    if (error instanceof LanguageError) throw toQueryError(text, error)
+    if (error instanceof PatternError)
       throw fault('unprocessable')`A LIKE pattern read from a column is invalid. ${words(error.message)}`
     throw error
   }
 }
 
-function show({ barrier }: ScanContext, { query }: Plan, result: Result): QueryRecord[] {
+function show({ barrier }: ScanContext, { query }: Plan, result: PlanResult): QueryRecord[] {
   if (result.kind === 'totals') {
-    return result.answers === undefined ? [] : [{ fields: totalFields(query.outputs, result.answers) }]
+    return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values) }]
   }
   const { tuples, read } = result
   const values = query.outputs.kind === 'rows' ? query.outputs.values : []
   const ids = query.sources.map(({ table }, index) => {
     const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
-    const minted = mintIds(barrier.ring, table, rows)
+    const minted = encodeRecordIds(barrier.ring, table, rows)
     return new Map(rows.map((row, position) => [row, at(minted, position)]))
   })
-  const idOf = ({ id }: HeldRow, source: number) => ids[source]?.get(id) ?? ''
+  const idOf = ({ id }: BufferedRow, source: number) => ids[source]?.get(id) ?? ''
   // `fromEntries` makes own members whatever their names are.
   return tuples.map((tuple) => ({
     fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
@@ -122,22 +122,22 @@ function totalFields(outputs: Outputs, answers: readonly JsonValue[]): Fields {
 }
 
 interface RowReader {
-  readonly read: ReadHeld
-  idOf(row: HeldRow, source: number): string
+  readonly read: ReadBuffered
+  idOf(row: BufferedRow, source: number): string
 }
 
 /** A value at the lower of the level asked for and the one its row grants; null for a cell that the row hides. */
-function shown({ ref, asked }: ValueOutput, tuple: Tuple, { read, idOf }: RowReader): JsonValue {
+function shown({ ref, redaction }: ValueOutput, tuple: Tuple, { read, idOf }: RowReader): JsonValue {
   const row = tuple[ref.source]
   if (row === undefined) return null
   const { column } = ref
-  if (column === undefined) return redact(asked === 'DEFAULT' ? 'PLAIN_TEXT' : asked, idOf(row, ref.source))
-  const allowed: Level | undefined = row.grants.level(column)
+  if (column === undefined) return redact(redaction === 'DEFAULT' ? 'PLAIN_TEXT' : redaction, idOf(row, ref.source))
+  const allowed: RedactionLevel | undefined = row.grants.level(column)
   if (allowed === undefined) return null
-  return showValue({ column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }, read(row, ref))
+  return showValue({ column, level: lowerLevel(redaction === 'DEFAULT' ? column.level : redaction, allowed) }, read(row, ref))
 }
 
-function foundBy({ query }: Plan, result: Result): QueryAnswer['found'] {
+function foundBy({ query }: Plan, result: PlanResult): QueryAnswer['found'] {
   if (result.kind === 'totals') return []
   return query.sources.map(({ table }, index) => ({ table, rows: rowsOf(result.tuples, index) }))
 }

@@ -2,10 +2,10 @@
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
-import type { Joining, Partners } from './find-partners.ts'
-import { createPartners } from './find-partners.ts'
-import type { HeldRow, Tuple } from './held-row.ts'
-import { createNumberSet } from './partner-index.ts'
+import type { BufferedRow, Tuple } from './buffered-row.ts'
+import { createNumberSet } from './join-index.ts'
+import type { JoinInput, JoinSide } from './join-side.ts'
+import { createJoinSide } from './join-side.ts'
 import type { ScanContext } from './scan-rows.ts'
 
 /** Approximate number of tuples yielded at a time. */
@@ -17,9 +17,9 @@ const STRIDE_SIZE = 64
 export async function* joinRows(
   context: ScanContext,
   left: AsyncIterable<readonly Tuple[]>,
-  joining: Joining,
+  joining: JoinInput,
 ): AsyncGenerator<Tuple[]> {
-  const joinSide = createPartners(context, joining)
+  const joinSide = createJoinSide(context, joining)
   const pairing = createPairing(joining)
   yield* rowsOfLeft(left, { joinSide, pairing, joining })
   if (keepsRight(joining.step)) yield* rowsOfRight({ joinSide, pairing, joining })
@@ -27,24 +27,24 @@ export async function* joinRows(
 }
 
 interface JoinState {
-  readonly joining: Joining
-  readonly joinSide: Partners
+  readonly joining: JoinInput
+  readonly joinSide: JoinSide
   readonly pairing: Pairing
 }
 
 /** Yields every tuple of the left side with its matching rows. */
 async function* rowsOfLeft(
   left: AsyncIterable<readonly Tuple[]>,
-  { joining: { pace }, joinSide, pairing }: JoinState,
+  { joining: { meter }, joinSide, pairing }: JoinState,
 ): AsyncGenerator<Tuple[]> {
   for await (const tuples of left) {
-    const candidatesOf = await joinSide.of(tuples)
+    const candidatesOf = await joinSide.candidatesFor(tuples)
     for (const tuple of tuples) {
       pairing.begin(tuple)
       for (const some of stridesOf(candidatesOf(tuple))) {
         pairing.addMatches(some)
         if (pairing.count() >= BATCH_SIZE) yield pairing.take()
-        if (pace.isDue()) await pace.turn()
+        if (meter.shouldYield()) await meter.yield()
       }
       pairing.end()
     }
@@ -54,11 +54,11 @@ async function* rowsOfLeft(
 }
 
 /** Yields the rows of the joined table that no tuple matched. */
-async function* rowsOfRight({ joining: { pace }, joinSide, pairing }: JoinState): AsyncGenerator<Tuple[]> {
-  for (const some of stridesOf(await joinSide.all())) {
+async function* rowsOfRight({ joining: { meter }, joinSide, pairing }: JoinState): AsyncGenerator<Tuple[]> {
+  for (const some of stridesOf(await joinSide.allRows())) {
     pairing.addUnmatched(some)
     if (pairing.count() >= BATCH_SIZE) yield pairing.take()
-    if (pace.isDue()) await pace.turn()
+    if (meter.shouldYield()) await meter.yield()
   }
 }
 
@@ -66,24 +66,24 @@ async function* rowsOfRight({ joining: { pace }, joinSide, pairing }: JoinState)
 interface Pairing {
   begin(tuple: Tuple): void
   /** Adds the tuple once for each candidate that matches it. */
-  addMatches(candidates: readonly HeldRow[]): void
+  addMatches(candidates: readonly BufferedRow[]): void
   /** Adds the tuple without a row if nothing matched and the join keeps it. */
   end(): void
   /** Adds the rows of the joined table that no tuple matched. */
-  addUnmatched(rows: readonly HeldRow[]): void
+  addUnmatched(rows: readonly BufferedRow[]): void
   count(): number
   take(): Tuple[]
 }
 
-function createPairing({ step, read }: Joining): Pairing {
+function createPairing({ step, read }: JoinInput): Pairing {
   const joined = step.right.source.index
   const matches = compileCondition(step.on)
-  const passes = compileCondition(step.after)
+  const passes = compileCondition(step.postJoin)
   const matched = createNumberSet()
   const noRows: Tuple = new Array<undefined>(joined).fill(undefined)
   const out: Tuple[] = []
   let tuple: Tuple = noRows
-  let row: HeldRow | undefined
+  let row: BufferedRow | undefined
   let hasMatch = false
   const cellOf: ValueOf = (ref) => read(ref.source === joined ? row : tuple[ref.source], ref)
   const keep = () => {
@@ -124,7 +124,7 @@ function keepsRight({ kind }: StepPlan): boolean {
 }
 
 /** Splits the candidates into strides. A short list, as most are, is not copied. */
-function* stridesOf(candidates: readonly HeldRow[]): Generator<readonly HeldRow[]> {
+function* stridesOf(candidates: readonly BufferedRow[]): Generator<readonly BufferedRow[]> {
   if (candidates.length > 0 && candidates.length <= STRIDE_SIZE) yield candidates
   else for (let at = 0; at < candidates.length; at += STRIDE_SIZE) yield candidates.slice(at, at + STRIDE_SIZE)
 }

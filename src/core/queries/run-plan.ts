@@ -1,57 +1,57 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
-import { answerOfCell, createAccumulator } from '../sql/aggregate.ts'
+import { createAccumulator, resultOfCell } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
 import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import type { HeldRow, ReadHeld, Tuple } from './held-row.ts'
-import { createReader } from './held-row.ts'
+import type { BudgetMeter } from './budget-meter.ts'
+import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
+import { createReader } from './buffered-row.ts'
 import { joinRows } from './join-rows.ts'
-import type { Pace } from './pace.ts'
+import { createResidualFilter } from './residual-filter.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { scanRows } from './scan-rows.ts'
-import { createSift } from './sift-rows.ts'
 
 /**
- * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `answers` is undefined if LIMIT or OFFSET
+ * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `values` is undefined if LIMIT or OFFSET
  * leaves out the one record of aggregates.
  */
-export type Result =
-  | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadHeld }
-  | { readonly kind: 'totals'; readonly answers: readonly JsonValue[] | undefined }
+export type PlanResult =
+  | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadBuffered }
+  | { readonly kind: 'totals'; readonly values: readonly JsonValue[] | undefined }
 
 /** Runs a plan within its budget. Throws a `range` error if an aggregate overflows a double. */
-export async function runPlan(context: ScanContext, plan: Plan, pace: Pace): Promise<Result> {
+export async function runPlan(context: ScanContext, plan: Plan, meter: BudgetMeter): Promise<PlanResult> {
   const { outputs } = plan.query
   const read = createReader(plan)
-  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await resultRows(context, plan, { pace, read }), read }
+  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await resultRows(context, plan, { meter, read }), read }
   // Aggregates are one record: any OFFSET skips it, and LIMIT 0 leaves it out.
-  if (plan.query.limit === 0 || plan.query.offset > 0) return { kind: 'totals', answers: undefined }
-  return { kind: 'totals', answers: await totals(context, plan, { pace, read, aggregates: outputs.aggregates }) }
+  if (plan.query.limit === 0 || plan.query.offset > 0) return { kind: 'totals', values: undefined }
+  return { kind: 'totals', values: await totals(context, plan, { meter, read, aggregates: outputs.aggregates }) }
 }
 
 interface Running {
-  readonly pace: Pace
-  readonly read: ReadHeld
+  readonly meter: BudgetMeter
+  readonly read: ReadBuffered
   /** Number of rows after which no more are needed. */
-  readonly most?: number
+  readonly limit?: number
 }
 
 async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
-  const { query, first, way } = plan
+  const { query, first, strategy } = plan
   const { limit, offset } = query
   if (limit === 0) return []
-  if (way.kind === 'page') {
-    const { sift, columns } = createSift(context.barrier, first)
-    const page = { order: 'up', skip: offset, limit, columns } as const
+  if (strategy.kind === 'page') {
+    const { apply, columns } = createResidualFilter(context.barrier, first)
+    const page = { order: 'asc', offset, limit, columns } as const
     const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
-    return sift(rows, limit).map((row) => [row])
+    return apply(rows, limit).map((row) => [row])
   }
   const found: Tuple[] = []
   let toSkip = offset
-  for await (const tuples of stream(context, plan, { ...running, most: offset + limit })) {
+  for await (const tuples of stream(context, plan, { ...running, limit: offset + limit })) {
     const skipped = Math.min(toSkip, tuples.length)
     toSkip -= skipped
     found.push(...tuples.slice(skipped, skipped + limit - found.length))
@@ -65,11 +65,11 @@ async function totals(
   plan: Plan,
   { aggregates, ...running }: Running & { readonly aggregates: readonly AggregateOutput[] },
 ): Promise<JsonValue[]> {
-  const { first, way } = plan
-  switch (way.kind) {
+  const { first, strategy } = plan
+  switch (strategy.kind) {
     case 'aggregate': {
-      const cells = await context.storage.measure(first.source.table.physical.name, first.filter, way.aggregates)
-      return aggregates.map((output, index) => answerOfCell(output, at(cells, index)))
+      const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
+      return aggregates.map((output, index) => resultOfCell(output, at(cells, index)))
     }
     case 'totals':
       return await totalsOf(stream(context, plan, running), aggregates, running.read)
@@ -77,14 +77,14 @@ async function totals(
     case 'rows':
       throw new VaultError('internal', 'Totals have a plan for rows. This is a defect; please report it.')
     default:
-      return unreachable(way)
+      return unreachable(strategy)
   }
 }
 
 async function totalsOf(
   tuples: AsyncIterable<readonly Tuple[]>,
   aggregates: readonly AggregateOutput[],
-  read: ReadHeld,
+  read: ReadBuffered,
 ): Promise<JsonValue[]> {
   const parts = aggregates.map((output) => ({ ref: output.ref, accumulator: createAccumulator(output) }))
   for await (const batch of tuples) {
@@ -92,20 +92,20 @@ async function totalsOf(
       for (const { ref, accumulator } of parts) accumulator.add(ref === undefined ? true : read(tuple[ref.source], ref))
     }
   }
-  return parts.map(({ accumulator }) => accumulator.answer())
+  return parts.map(({ accumulator }) => accumulator.result())
 }
 
 /** Yields the rows of FROM, joined step by step. */
-function stream(context: ScanContext, plan: Plan, { pace, read, most }: Running): AsyncIterable<readonly Tuple[]> {
+function stream(context: ScanContext, plan: Plan, { meter, read, limit: max }: Running): AsyncIterable<readonly Tuple[]> {
   const { first, steps } = plan
-  const isAlone = steps.length === 0 && most !== undefined
-  const rows = scanRows(context, { plan: first, pace, ...(isAlone ? { most } : {}) })
+  const isAlone = steps.length === 0 && max !== undefined
+  const rows = scanRows(context, { plan: first, meter, ...(isAlone ? { limit: max } : {}) })
   return steps.reduce<AsyncIterable<readonly Tuple[]>>(
-    (left, step: StepPlan) => joinRows(context, left, { step, pace, read }),
+    (left, step: StepPlan) => joinRows(context, left, { step, meter, read }),
     asTuples(rows),
   )
 }
 
-async function* asTuples(batches: AsyncIterable<readonly HeldRow[]>): AsyncGenerator<readonly Tuple[]> {
+async function* asTuples(batches: AsyncIterable<readonly BufferedRow[]>): AsyncGenerator<readonly Tuple[]> {
   for await (const batch of batches) yield batch.map((row) => [row])
 }

@@ -3,10 +3,10 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import { at } from '../util/at.ts'
-import type { HeldRow } from './held-row.ts'
-import type { Pace } from './pace.ts'
-import type { Sift } from './sift-rows.ts'
-import { createSift } from './sift-rows.ts'
+import type { BudgetMeter } from './budget-meter.ts'
+import type { BufferedRow } from './buffered-row.ts'
+import type { ResidualFilter } from './residual-filter.ts'
+import { createResidualFilter } from './residual-filter.ts'
 
 /** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
@@ -28,31 +28,31 @@ export interface ScanContext {
 /** One scan of a table. */
 export interface Scan {
   readonly plan: SourcePlan
-  readonly pace: Pace
+  readonly meter: BudgetMeter
   /** A filter that storage evaluates in addition to the plan's own. */
-  readonly also?: Filter
+  readonly extraFilter?: Filter
   /** Number of rows after which no more are needed. */
-  readonly most?: number
+  readonly limit?: number
 }
 
 /** Yields the visible rows of one source in order of insertion, in batches. A batch is never empty. */
 export async function* scanRows(
   { storage, barrier }: ScanContext,
-  { plan, pace, also, most = Number.POSITIVE_INFINITY }: Scan,
-): AsyncGenerator<HeldRow[]> {
-  const sift = createSift(barrier, plan)
+  { plan, meter, extraFilter, limit: max = Number.POSITIVE_INFINITY }: Scan,
+): AsyncGenerator<BufferedRow[]> {
+  const sift = createResidualFilter(barrier, plan)
   const { columns } = sift
-  const filter = both(plan.filter, also)
-  const state: ScanState = { wanted: most, size: FIRST_SLICE_SIZE }
-  let page: Page = { order: 'up', limit: FIRST_PAGE_SIZE, columns }
+  const filter = both(plan.filter, extraFilter)
+  const state: ScanState = { wanted: max, size: FIRST_SLICE_SIZE }
+  let page: Page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns }
   while (state.wanted > 0) {
     const rows = await storage.find(plan.source.table.physical.name, filter, page)
     // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
-    if (!plan.isJudged) pace.read(rows.length)
-    yield* filterSlices(rows, state, { sift, plan, pace, isFirst: page.after === undefined })
+    if (!plan.isConditional) meter.addRowsRead(rows.length)
+    yield* filterSlices(rows, state, { sift, plan, meter, isFirst: page.after === undefined })
     const last = rows.at(-1)
     if (last === undefined || rows.length < page.limit) return
-    page = { order: 'up', limit: nextLimit(rows), after: last.id, columns }
+    page = { order: 'asc', limit: nextLimit(rows), after: last.id, columns }
   }
 }
 
@@ -63,9 +63,9 @@ interface ScanState {
 }
 
 interface Slicing {
-  readonly sift: Sift
+  readonly sift: ResidualFilter
   readonly plan: SourcePlan
-  readonly pace: Pace
+  readonly meter: BudgetMeter
   readonly isFirst: boolean
 }
 
@@ -73,26 +73,26 @@ interface Slicing {
 async function* filterSlices(
   rows: readonly Row[],
   state: ScanState,
-  { sift, plan, pace, isFirst }: Slicing,
-): AsyncGenerator<HeldRow[]> {
+  { sift, plan, meter, isFirst }: Slicing,
+): AsyncGenerator<BufferedRow[]> {
   let end = 0
   for (let start = 0; start < rows.length; start = end) {
     end = endOfSlice(rows, start, state.size)
-    const buffered = sift.sift(rows.slice(start, end), state.wanted)
-    if (plan.isJudged) pace.read(buffered.length)
-    const isDue = pace.isDue()
+    const buffered = sift.apply(rows.slice(start, end), state.wanted)
+    if (plan.isConditional) meter.addRowsRead(buffered.length)
+    const isDue = meter.shouldYield()
     state.size = nextSize(state.size, isDue)
     state.wanted -= buffered.length
     if (buffered.length > 0) yield buffered
     if (state.wanted <= 0) return
     // Many queries end with their first page. Those need not yield.
-    if (isDue || !isFirst) await pace.turn()
+    if (isDue || !isFirst) await meter.yield()
   }
 }
 
 function both(filter: Filter, also: Filter | undefined): Filter {
   if (also === undefined) return filter
-  return filter.kind === 'every' ? also : { kind: 'and', filters: [also, filter] }
+  return filter.kind === 'all' ? also : { kind: 'and', filters: [also, filter] }
 }
 
 /** Slices grow while they take little time. */

@@ -1,13 +1,13 @@
 /** Draws tokens in their formats, none of them in use, for the values that are to have one and were not supplied with one. */
 import { comparedText } from '../barrier/digest-values.ts'
-import type { TokenTexts } from '../barrier/marks.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
+import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault, words } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { drawRanks } from '../tokens/draw-ranks.ts'
-import { TokenFault, type TokenShape } from '../tokens/token-format.ts'
+import { TokenFormatError, type TokenRange } from '../tokens/token-format.ts'
 import { at } from '../util/at.ts'
 import { resolveDerived } from './resolve-tokens.ts'
 import { findTokens } from './token-store.ts'
@@ -23,7 +23,7 @@ const SLICE = 1_000
 interface Drawing {
   readonly row: number
   readonly column: Column
-  readonly shape: TokenShape
+  readonly shape: TokenRange
   text: string
 }
 
@@ -42,7 +42,7 @@ export async function drawTokens(
   storage: StorageReads,
   context: ReadingContext,
   { table, records, supplied, indexes }: WriteRequest,
-): Promise<TokenTexts> {
+): Promise<TokensByRow> {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
   if (formatted.length === 0) return supplied
   const all: Drawing[] = []
@@ -66,19 +66,19 @@ function shapeOf(
   table: Table,
   column: Column,
   { value, index }: { readonly value: unknown; readonly index: RecordIndex },
-): TokenShape | undefined {
+): TokenRange | undefined {
   try {
-    if (column.token?.keeps === 'text') return column.format?.shapeOf(column.type.show(value))
+    if (column.token?.keeps === 'text') return column.format?.rangeOf(column.type.toText(value))
     column.token?.assertValue(column.format, comparedText(column, value))
     return undefined
   } catch (error) {
-    if (!(error instanceof TokenFault)) throw error
+    if (!(error instanceof TokenFormatError)) throw error
     const detail = cellDetail(table, column, index)
     throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} ${words(error.message)}${inRecord(index)}.`
   }
 }
 
-function textsOf(supplied: TokenTexts): string[] {
+function textsOf(supplied: TokensByRow): string[] {
   return supplied.flatMap((tokens) => [...(tokens?.values() ?? [])])
 }
 

@@ -1,16 +1,17 @@
 /** Writes records together with their stored tokens and transient values, all in one transaction. */
-import type { Admitted, Amended } from '../barrier/admit.ts'
-import { admitRows, amendRows } from '../barrier/admit.ts'
+
 import { explainConflict } from '../barrier/explain-conflict.ts'
-import type { MarkSources, Marks, TokenTexts } from '../barrier/marks.ts'
-import { countTransients, slotOf } from '../barrier/marks.ts'
-import type { Marked } from '../barrier/mint-tokens.ts'
+import type { MintInput } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
+import type { ResealedRows, SealedRows } from '../barrier/seal-rows.ts'
+import { resealRows, sealRows } from '../barrier/seal-rows.ts'
+import type { TokenMetadata, TokenSources, TokensByRow } from '../barrier/token-metadata.ts'
+import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { isVaultError } from '../errors.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { TOKENS, TRANSIENTS } from '../schema/side-tables.ts'
+import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { retry } from '../util/retry.ts'
 import { assertTokensFree, tokenTaken } from './assert-token-free.ts'
@@ -30,7 +31,7 @@ export const STALE = new Error('a row changed between reading and writing it')
 /** Records as they were written: their rows, and what their tokens are made of. */
 export interface Written {
   readonly ids: readonly number[]
-  readonly marks: Marks
+  readonly metadata: TokenMetadata
   readonly nowMs: number
   /** A 1 for each slot whose token was kept; absent where all are new. */
   readonly kept?: Uint8Array
@@ -40,14 +41,14 @@ export interface Written {
 export type WasVisible = (row: number, column: Column) => boolean
 
 /** What the tokens of written records are made of. A kept token reveals a value that was there before, so it is shown only where that value was visible. */
-export function mintInputOf(written: Written, records: readonly Values[], wasVisible: WasVisible): Marked {
-  const { ids, marks, nowMs, kept } = written
+export function mintInputOf(written: Written, records: readonly Values[], wasVisible: WasVisible): MintInput {
+  const { ids, metadata, nowMs, kept } = written
   return {
     ids,
-    marks,
+    metadata,
     nowMs,
     valueOf: (row, column) => records[row]?.[column.position],
-    hides: (row, column) => kept?.[slotOf(marks, row, column)] === 1 && !wasVisible(row, column),
+    hides: (row, column) => kept?.[slotOf(metadata, row, column)] === 1 && !wasVisible(row, column),
   }
 }
 
@@ -55,15 +56,15 @@ export function mintInputOf(written: Written, records: readonly Values[], wasVis
 export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   return writeWithTokens(request, async () => {
-    const sources = await prepareMarks(unit.storage, context, request)
+    const sources = await prepareTokens(unit.storage, context, request)
     const ids = await unit.storage.reserveIds(table.physical.name, records.length)
-    const admitted = admitRows(context.barrier, table, { ids, records, sources })
-    const tokens = tokensToStore(table, ids, admitted.marks)
+    const sealed = sealRows(context.barrier, table, { ids, records, sources })
+    const tokens = tokensToStore(table, ids, sealed.metadata)
     return {
       tokens,
       async write() {
-        await insertAdmitted(unit, context, { table, admitted, tokens })
-        return { ids, marks: admitted.marks, nowMs: sources.nowMs }
+        await insertSealed(unit, context, { table, admitted: sealed, tokens })
+        return { ids, metadata: sealed.metadata, nowMs: sources.nowMs }
       },
     }
   })
@@ -78,14 +79,14 @@ export function storeChanges(
   const { table, records } = request
   const ids = rows.map((row) => row.id)
   return writeWithTokens(request, async () => {
-    const sources = await prepareMarks(unit.storage, context, request)
-    const amended = amendRows(context.barrier, table, { rows, records, sources })
-    const tokens = tokensToStore(table, ids, withoutKept(amended))
+    const sources = await prepareTokens(unit.storage, context, request)
+    const resealed = resealRows(context.barrier, table, { rows, records, sources })
+    const tokens = tokensToStore(table, ids, withoutKept(resealed))
     return {
       tokens,
       async write() {
-        await updateAmended(unit, context, { table, amended, tokens })
-        return { ids, marks: amended.marks, nowMs: sources.nowMs, kept: amended.kept }
+        await updateResealed(unit, context, { table, amended: resealed, tokens })
+        return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
       },
     }
   })
@@ -116,46 +117,50 @@ function writeWithTokens(request: WriteRequest, prepare: () => Promise<PreparedW
 }
 
 /** What the tokens of these records are made of: supplied texts, drawn ones, ids for transient values, and the time. */
-async function prepareMarks(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<MarkSources> {
+async function prepareTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
   const { table, records, supplied } = request
   await assertTokensFree(storage, context, request)
   const texts = await drawTokens(storage, context, request)
   const transientIds = await reserveTransients(storage, countTransients(table, records))
-  return { texts, brought: supplied, transientIds, nowMs: nowMs(context) }
+  return { texts, supplied, transientIds, nowMs: nowMs(context) }
 }
 
-async function insertAdmitted(
+async function insertSealed(
   unit: UnitOfWork,
   context: WritingContext,
   {
     table,
-    admitted,
+    admitted: sealed,
     tokens,
-  }: { readonly table: Table; readonly admitted: Admitted<NewRow>; readonly tokens: readonly NewToken[] },
+  }: { readonly table: Table; readonly admitted: SealedRows<NewRow>; readonly tokens: readonly NewToken[] },
 ): Promise<void> {
   const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
   context.event.setWrittenRows(
     table,
-    admitted.rows.map(({ id }) => id),
+    sealed.rows.map(({ id }) => id),
   )
   await unit.insert([
-    { table: table.physical.name, rows: admitted.rows },
-    { table: TRANSIENTS.name, rows: admitted.transients },
+    { table: table.physical.name, rows: sealed.rows },
+    { table: TRANSIENTS.name, rows: sealed.transients },
     { table: TOKENS.name, rows: stored },
   ])
 }
 
-async function updateAmended(
+async function updateResealed(
   unit: UnitOfWork,
   context: WritingContext,
-  { table, amended, tokens }: { readonly table: Table; readonly amended: Amended; readonly tokens: readonly NewToken[] },
+  {
+    table,
+    amended: resealed,
+    tokens,
+  }: { readonly table: Table; readonly amended: ResealedRows; readonly tokens: readonly NewToken[] },
 ): Promise<void> {
-  const ids = amended.rows.map((patch) => patch.id)
+  const ids = resealed.rows.map((patch) => patch.id)
   const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
   await unit.change(async ({ storage }) => {
-    if ((await storage.update(table.physical.name, amended.rows)).includes(false)) throw STALE
-    await dropReplaced(storage, table, { ids, amended })
-    await insertTransients(storage, amended.transients)
+    if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
+    await dropReplaced(storage, table, { ids, amended: resealed })
+    await insertTransients(storage, resealed.transients)
     await insertTokens(storage, stored)
     context.event.setWrittenRows(table, ids)
   })
@@ -181,31 +186,31 @@ function isDrawnTokenTaken(error: unknown, tokens: readonly NewToken[], request:
 function suppliedAt(
   index: number | undefined,
   tokens: readonly NewToken[],
-  { table, supplied }: { readonly table: Table; readonly supplied: TokenTexts },
+  { table, supplied }: { readonly table: Table; readonly supplied: TokensByRow },
 ): { readonly column: string; readonly row: number } | undefined {
   const token = index === undefined ? undefined : tokens[index]
-  const column = table.tokenized.find(({ space }) => space === token?.space)
+  const column = table.tokenized.find(({ objectId }) => objectId === token?.space)
   if (token === undefined || column === undefined) return undefined
   return supplied[token.place]?.get(column.name) === token.text ? { column: column.name, row: token.place } : undefined
 }
 
 /** The marks whose texts are new: the kept text of a stable column is stored already. */
-function withoutKept({ marks, kept }: Amended): Marks {
-  return { ...marks, texts: marks.texts.map((text, slot) => (kept[slot] === 1 ? undefined : text)) }
+function withoutKept({ metadata, kept }: ResealedRows): TokenMetadata {
+  return { ...metadata, texts: metadata.texts.map((text, slot) => (kept[slot] === 1 ? undefined : text)) }
 }
 
 /** Drops the stored tokens and transient values of replaced cells. */
 async function dropReplaced(
   storage: Storage,
   table: Table,
-  { ids, amended: { replaced } }: { readonly ids: readonly number[]; readonly amended: Amended },
+  { ids, amended: { replaced } }: { readonly ids: readonly number[]; readonly amended: ResealedRows },
 ): Promise<void> {
   for (const column of table.tokenized) {
     const rows = ids.flatMap((id, row) => {
       const slot = slotOf(replaced, row, column)
-      return replaced.texts[slot] === undefined ? [] : [replaced.tickets[slot]?.row ?? id]
+      return replaced.texts[slot] === undefined ? [] : [replaced.transientRefs[slot]?.row ?? id]
     })
-    if (rows.length > 0) await dropTokens(storage, [column.space], rows)
+    if (rows.length > 0) await dropTokens(storage, [column.objectId], rows)
   }
   await dropTransients(storage, replaced)
 }
@@ -222,12 +227,12 @@ const SLICE = 10_000
 
 /** Deletes every row of a table and the stored tokens of the rows that were deleted, not of those inserted meanwhile. */
 export async function deleteEveryRow(storage: Storage, table: Table): Promise<void> {
-  const gone = await storage.delete(table.physical.name, { filter: { kind: 'every' } })
-  const spaces = recordSpaces(table)
-  for (let start = 0; start < gone.length; start += SLICE) await dropTokens(storage, spaces, gone.slice(start, start + SLICE))
+  const gone = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
+  const objectIds = recordSpaces(table)
+  for (let start = 0; start < gone.length; start += SLICE) await dropTokens(storage, objectIds, gone.slice(start, start + SLICE))
 }
 
 /** The columns whose tokens stand for cells of the record itself. */
 function recordSpaces(table: Table): number[] {
-  return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.space]))
+  return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
 }

@@ -12,7 +12,7 @@ import { readPointer } from '../sealing/pointer.ts'
 import { at } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/unreachable.ts'
-import { ValueFault } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 import { findTokens } from './token-store.ts'
 import { getTransients } from './transient-store.ts'
 
@@ -119,11 +119,11 @@ function ambiguous(index: number): Fault {
 const NO_ROW = 0
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
-  const { words, wellFormed } = barrier.ring.undisguise(texts)
-  const [anyColumn] = layout.tokenSpaces.values()
+  const { words, wellFormed } = barrier.ring.decryptPointers(texts)
+  const [anyColumn] = layout.tokenColumns.values()
   return texts.flatMap((_, index): TokenCandidate[] => {
-    const { space, row, checkHigh, checkLow } = readPointer(words, index)
-    const found = wellFormed[index] === 1 ? layout.tokenSpaces.get(space) : undefined
+    const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
+    const found = wellFormed[index] === 1 ? layout.tokenColumns.get(objectId) : undefined
     if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'stamp', high: checkHigh, low: checkLow } }]
     // Reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
     return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'stamp', high: 0, low: 0 } }]
@@ -143,7 +143,7 @@ async function derivedCandidates(
 ): Promise<TokenCandidate[]> {
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)
-  for (const { table, column } of context.layout.tokenSpaces.values()) {
+  for (const { table, column } of context.layout.tokenColumns.values()) {
     if (column.token?.keeps !== 'nothing') continue
     const recovered = recoverDigests(context, column, texts)
     const possible = open.flatMap(({ index }, k) => (recovered[k] === undefined ? [] : [{ index, digest: recovered[k] }]))
@@ -159,7 +159,7 @@ async function derivedCandidates(
 
 /** The digest of the value that each text would stand for in this column; undefined where it cannot be a token of it. */
 function recoverDigests({ barrier }: ReadingContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
-  const traces = column.token?.trace({ ring: barrier.ring, scope: column.scope, format: column.format }, texts) ?? []
+  const traces = column.token?.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts) ?? []
   return traces.map((trace) => {
     if (trace === undefined || trace.kind === 'digest') return trace?.digest
     const value = valueOfText(column, trace.shown)
@@ -171,7 +171,7 @@ function valueOfText(column: Column, text: string): unknown {
   try {
     return column.type.fromText(text)
   } catch (error) {
-    if (error instanceof ValueFault) return undefined
+    if (error instanceof ValueError) return undefined
     throw error
   }
 }
@@ -185,7 +185,7 @@ async function storedCandidates(
   const locations = await findTokens(storage, barrier.ring, texts)
   return open.flatMap(({ index, text }, k) => {
     const location = locations[k]
-    const found = location === undefined ? undefined : layout.tokenSpaces.get(location.space)
+    const found = location === undefined ? undefined : layout.tokenColumns.get(location.space)
     if (location === undefined || found === undefined) return []
     return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
   })

@@ -1,18 +1,19 @@
 /** Shows rows as records: values at the level of each row's access, or tokens in their place. */
-import { createMarks, slotOf } from '../barrier/marks.ts'
-import type { Marked, Tokens } from '../barrier/mint-tokens.ts'
+
+import type { MintInput, Tokens } from '../barrier/mint-tokens.ts'
 import { mintTokens } from '../barrier/mint-tokens.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
+import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { Row } from '../ports/storage.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
+import type { Redaction } from '../redaction/levels.ts'
 import type { VisibleRow } from '../row-access/find-visible.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
 /** One record as a read returns it: fields, or tokens where the token view was asked for. */
-export interface ShownRecord {
+export interface UntypedRecord {
   readonly id: string
   readonly fields: Fields
   readonly tokens?: Tokens
@@ -22,7 +23,7 @@ export interface ShownRecord {
 export interface Show {
   readonly table: Table
   readonly columns: readonly Column[]
-  readonly asked: AskedLevel
+  readonly asked: Redaction
   readonly asTokens: boolean
 }
 
@@ -33,8 +34,8 @@ export interface FoundRows {
 }
 
 /** The record of each row, in order. Neighbors that share their access are opened together. */
-export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, show: Show): ShownRecord[] {
-  const shown: ShownRecord[] = []
+export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
+  const shown: UntypedRecord[] = []
   for (let start = 0; start < rows.length; ) {
     const { access } = at(rows, start)
     let end = start + 1
@@ -56,11 +57,11 @@ interface Alike {
   readonly views: readonly ColumnView[]
 }
 
-function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: Alike): Omit<ShownRecord, 'id'>[] {
+function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: Alike): Omit<UntypedRecord, 'id'>[] {
   return revealRows(barrier, table, group, views).map((fields) => ({ fields }))
 }
 
-function tokenViews(context: ReadingContext, table: Table, { group, views }: Alike): Omit<ShownRecord, 'id'>[] {
+function tokenViews(context: ReadingContext, table: Table, { group, views }: Alike): Omit<UntypedRecord, 'id'>[] {
   const columns = views.map((view) => view.column)
   const tokens = mintTokens(context.barrier.ring, columns, mintInputOfRows(context, table, { group, columns }))
   return tokens.map((one) => ({ fields: { ...one }, tokens: one }))
@@ -71,13 +72,18 @@ function mintInputOfRows(
   context: ReadingContext,
   table: Table,
   { group, columns }: { readonly group: readonly Row[]; readonly columns: readonly Column[] },
-): Marked {
-  const marks = createMarks(table, group.length)
+): MintInput {
+  const metadata = createTokenMetadata(table, group.length)
   const cursor = openRows(context.barrier, table, group)
   const values = group.map((_, row) => {
     cursor.to(row)
-    for (const column of columns) cursor.mark(column, marks, slotOf(marks, row, column))
+    for (const column of columns) cursor.readMetadata(column, metadata, slotOf(metadata, row, column))
     return new Map(columns.map((column) => [column, column.token?.keeps === 'nothing' ? cursor.value(column) : null]))
   })
-  return { ids: group.map((row) => row.id), marks, valueOf: (row, column) => at(values, row).get(column), nowMs: nowMs(context) }
+  return {
+    ids: group.map((row) => row.id),
+    metadata,
+    valueOf: (row, column) => at(values, row).get(column),
+    nowMs: nowMs(context),
+  }
 }

@@ -1,12 +1,12 @@
 /** Stored tokens: the cell that each text stands for, found by digest, never by scanning. */
 import { keyOfCell } from '../barrier/lookup.ts'
-import type { Marks } from '../barrier/marks.ts'
-import { slotOf } from '../barrier/marks.ts'
+import type { TokenMetadata } from '../barrier/token-metadata.ts'
+import { slotOf } from '../barrier/token-metadata.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { TOKENS } from '../schema/side-tables.ts'
+import { TOKENS } from '../schema/system-tables.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
 
@@ -26,14 +26,14 @@ export interface NewToken extends TokenLocation {
 }
 
 /** The tokens among these marks that must be stored. */
-export function tokensToStore(table: Table, ids: readonly number[], marks: Marks): NewToken[] {
+export function tokensToStore(table: Table, ids: readonly number[], metadata: TokenMetadata): NewToken[] {
   const tokens: NewToken[] = []
   for (let place = 0; place < ids.length; place++) {
     for (const column of table.tokenized) {
-      const slot = slotOf(marks, place, column)
-      const text = marks.texts[slot]
+      const slot = slotOf(metadata, place, column)
+      const text = metadata.texts[slot]
       if (text === undefined) continue
-      tokens.push({ text, space: column.space, row: marks.tickets[slot]?.row ?? at(ids, place), place })
+      tokens.push({ text, space: column.objectId, row: metadata.transientRefs[slot]?.row ?? at(ids, place), place })
     }
   }
   return tokens
@@ -47,7 +47,12 @@ export async function tokenRows(storage: StorageReads, ring: KeyRing, tokens: re
     ring,
     tokens.map(({ text }) => text),
   )
-  return tokens.map(({ space, row }, index) => ({ id: at(ids, index), digest: at(digests, index), space, row_id: row }))
+  return tokens.map(({ space: objectId, row }, index) => ({
+    id: at(ids, index),
+    digest: at(digests, index),
+    object_id: objectId,
+    row_id: row,
+  }))
 }
 
 /** Stores tokens. Throws `conflict` on the table of tokens, with the index in the list, when one is in use. */
@@ -56,14 +61,14 @@ export async function insertTokens(storage: Storage, rows: readonly NewRow[]): P
 }
 
 /** Drops the tokens of these columns' cells in these rows. */
-export async function dropTokens(storage: Storage, spaces: readonly number[], rows: readonly number[]): Promise<void> {
-  if (spaces.length === 0 || rows.length === 0) return
+export async function dropTokens(storage: Storage, objectIds: readonly number[], rows: readonly number[]): Promise<void> {
+  if (objectIds.length === 0 || rows.length === 0) return
   await storage.delete(TOKENS.name, {
     filter: {
       kind: 'and',
       filters: [
         { kind: 'in', column: 'row_id', values: rows },
-        { kind: 'in', column: 'space', values: spaces },
+        { kind: 'in', column: 'object_id', values: objectIds },
       ],
     },
   })
@@ -79,9 +84,9 @@ export async function findTokens(
   const rows = await storage.find(
     TOKENS.name,
     { kind: 'in', column: 'digest', values: digests },
-    { order: 'up', limit: texts.length },
+    { order: 'asc', limit: texts.length },
   )
-  const locations = new Map(rows.map((row) => [keyOfCell(row.digest), { space: Number(row.space), row: Number(row.row_id) }]))
+  const locations = new Map(rows.map((row) => [keyOfCell(row.digest), { space: Number(row.object_id), row: Number(row.row_id) }]))
   return digests.map((digest) => locations.get(keyOfCell(digest)))
 }
 

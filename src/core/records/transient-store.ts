@@ -1,9 +1,9 @@
 /** Transient values, in rows of their own: stored, read, dropped, and purged after they expire. */
-import type { Marks } from '../barrier/marks.ts'
+import type { TokenMetadata } from '../barrier/token-metadata.ts'
 import type { MaintenancePass } from '../maintenance/run-pass.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
-import { TRANSIENTS } from '../schema/side-tables.ts'
+import { TRANSIENTS } from '../schema/system-tables.ts'
 import { dropTokens } from './token-store.ts'
 
 /** Rows that one step of the purge deletes. */
@@ -25,22 +25,24 @@ export async function getTransients(storage: StorageReads, ids: readonly number[
 }
 
 /** Drops the values of cells that were replaced. */
-export async function dropTransients(storage: Storage, replaced: Marks): Promise<void> {
-  const ids = replaced.tickets.flatMap((ticket) => (ticket === undefined ? [] : [ticket.row]))
+export async function dropTransients(storage: Storage, replaced: TokenMetadata): Promise<void> {
+  const ids = replaced.transientRefs.flatMap((transientRef) => (transientRef === undefined ? [] : [transientRef.row]))
   if (ids.length > 0) await storage.delete(TRANSIENTS.name, { ids })
 }
 
 /** The pass that deletes expired values and the tokens that were supplied for them; each slice is one transaction. */
 export function purgePass(storage: Storage, context: Pick<ReadingContext, 'clock' | 'layout'>): MaintenancePass {
-  const spaces = [...context.layout.tokenSpaces].flatMap(([space, { column }]) => (column.token?.expires === true ? [space] : []))
+  const objectIds = [...context.layout.tokenColumns].flatMap(([objectId, { column }]) =>
+    column.token?.expires === true ? [objectId] : [],
+  )
   const filter = { kind: 'compare', column: 'expires_at', operator: '<', value: nowMs(context) + 1 } as const
   return {
     async slice() {
       const rows = await storage.transaction(async (inner) => {
-        const expired = await inner.find(TRANSIENTS.name, filter, { order: 'up', limit: SLICE, columns: [] })
+        const expired = await inner.find(TRANSIENTS.name, filter, { order: 'asc', limit: SLICE, columns: [] })
         const ids = expired.map(({ id }) => id)
         if (ids.length > 0) await inner.delete(TRANSIENTS.name, { ids })
-        await dropTokens(inner, spaces, ids)
+        await dropTokens(inner, objectIds, ids)
         return ids.length
       })
       return { rows, isLast: rows < SLICE }

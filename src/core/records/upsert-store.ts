@@ -87,7 +87,7 @@ async function findByKey(
   const lookup = required(key.lookup, 'The look-up column of an upsert')
   const cells = records.map((record) => record.cell)
   const filter = { kind: 'in', column: lookup, values: cells } as const
-  const rows = await storage.find(table.physical.name, filter, { order: 'up', limit: records.length })
+  const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: records.length })
   const held = columnValues(barrier, table, key, rows)
   const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
   return records.map(({ cell, values }) => {

@@ -1,7 +1,7 @@
 /** Resolves tokens for one caller: a token that the caller cannot resolve stands for nothing. */
 import { VaultError } from '../errors.ts'
 import type { Access } from '../policy/create-access.ts'
-import type { Need, RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
@@ -17,7 +17,7 @@ export type VisibleResolution = (Resolved & { readonly access: RowAccess }) | Va
 /** Tokens to resolve, and what the caller must be granted on the column of each, in its row. */
 export interface TokensToResolve {
   readonly texts: readonly string[]
-  needsOf(column: Column): readonly Need[]
+  needsOf(column: Column): readonly RequiredGrant[]
 }
 
 /** What resolving for a caller uses. */
@@ -96,5 +96,5 @@ function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
 function isErrorVisible({ layout, access }: Pick<CallerContext, 'layout' | 'access'>, error: VaultError): boolean {
   const name = error.details[0]?.table
   const table = name === undefined ? undefined : layout.tables.get(name)
-  return table === undefined || access.table(table).couldMeet({ action: 'DETOKENIZATION', columns: [] })
+  return table === undefined || access.table(table).possiblyMeets({ action: 'DETOKENIZATION', columns: [] })
 }

@@ -1,7 +1,7 @@
 /** Masks: their definitions as plain JSON, what each reveals, and the function that compiles them. */
 import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
-import { compileReplacement, MaskFault } from './replacement.ts'
+import { compileReplacement, MaskError } from './replacement.ts'
 
 /** A mask as a schema defines it. */
 export type MaskDefinition =
@@ -69,7 +69,7 @@ export function compileMask(definition: MaskDefinition): (text: string) => strin
 }
 
 function checkedCount(count: number): number {
-  if (!Number.isInteger(count) || count < 1 || count > MAX_KEPT) throw new MaskFault(`a mask keeps 1 to ${MAX_KEPT} characters`)
+  if (!Number.isInteger(count) || count < 1 || count > MAX_KEPT) throw new MaskError(`a mask keeps 1 to ${MAX_KEPT} characters`)
   return count
 }
 

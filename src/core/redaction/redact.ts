@@ -1,12 +1,12 @@
 /** Applies a redaction level to the text of a value. */
 import { unreachable } from '../util/unreachable.ts'
-import type { Level } from './levels.ts'
+import type { RedactionLevel } from './levels.ts'
 
 /** The result at REDACTED, for every column type. Source: specification, "Redaction". */
 export const REDACTED_TEXT = '*REDACTED*'
 
 /** Returns the text at a level. MASKED without a mask gives the same as REDACTED. */
-export function redact(level: Level, text: string, mask?: ((text: string) => string) | undefined): string {
+export function redact(level: RedactionLevel, text: string, mask?: ((text: string) => string) | undefined): string {
   switch (level) {
     case 'PLAIN_TEXT':
       return text

@@ -4,7 +4,7 @@ import { RE2JS } from 're2js'
 import { REDACTED_TEXT } from './redact.ts'
 
 /** Thrown for an invalid mask definition. The message is a clause that follows the name of the column; it quotes nothing. */
-export class MaskFault extends Error {}
+export class MaskError extends Error {}
 
 /** A piece of a replacement: literal text, or the number of a group. */
 type Piece = string | number
@@ -47,7 +47,7 @@ function compilePattern(find: string): Pattern {
   try {
     return RE2JS.compile(find)
   } catch {
-    throw new MaskFault('find is not an RE2 regular expression')
+    throw new MaskError('find is not an RE2 regular expression')
   }
 }
 
@@ -69,6 +69,6 @@ function parsePieces(replace: string, pattern: Pattern): readonly Piece[] {
 function groupNumber(name: string, pattern: Pattern): number {
   const names = pattern.namedGroups()
   const group = /^[0-9]{1,4}$/.test(name) ? Number(name) : Object.hasOwn(names, name) ? names[name] : undefined
-  if (group === undefined || group > pattern.groupCount()) throw new MaskFault('replace names a group that find does not have')
+  if (group === undefined || group > pattern.groupCount()) throw new MaskError('replace names a group that find does not have')
   return group
 }

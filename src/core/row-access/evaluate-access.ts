@@ -23,7 +23,7 @@ export function compiledConditions({ conditions }: Pick<TableAccess, 'conditions
 /** The access to each row, in order. Throws `data_loss` where a row that a condition reads fails authentication. */
 export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowAccess[] {
   if (access.conditions.length === 0) return new Array<RowAccess>(rows.length).fill(access.forRow([]))
-  const cursor = openColumns(barrier, access.table, rows, access.judgedBy)
+  const cursor = openColumns(barrier, access.table, rows, access.conditionColumns)
   return rows.map((_, index) => {
     cursor.to(index)
     return evaluateValues(access, (column) => cursor.value(column))

@@ -27,7 +27,7 @@ export async function findByDigest(
     const asked = [...pending].slice(0, size)
     const limit = asked.length + SPARE
     const filter = { kind: 'in', column: column.digest, values: asked.map(([, digest]) => digest) } as const
-    const rows = await storage.find(table.physical.name, filter, { order: 'up', limit })
+    const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit })
     for (const row of rows) {
       const key = keyOfCell(row[column.digest])
       if (!first.has(key)) first.set(key, row)

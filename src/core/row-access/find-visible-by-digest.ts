@@ -1,6 +1,6 @@
 /** Finds the first record visible to a caller that holds each of some values, by digest. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { Need, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
 import { findByDigest } from './find-by-digest.ts'
@@ -10,7 +10,7 @@ import { findVisible } from './find-visible.ts'
 export interface VisibleByDigest {
   readonly access: TableAccess
   readonly column: Column
-  readonly needs: readonly Need[]
+  readonly needs: readonly RequiredGrant[]
   readonly digests: readonly Uint8Array[]
   /** Which rows under the digest at this index truly hold its value. Without it the caller compares the opened values. */
   proves?(index: number, rows: readonly Row[]): readonly boolean[]
@@ -22,7 +22,7 @@ export async function findVisibleByDigest(
   barrier: Barrier,
   { access, column, needs, digests, proves }: VisibleByDigest,
 ): Promise<(Row | undefined)[]> {
-  if (column.digest === undefined || !needs.every((need) => access.couldMeet(need))) return digests.map(() => undefined)
+  if (column.digest === undefined || !needs.every((need) => access.possiblyMeets(need))) return digests.map(() => undefined)
   if (needs.every((need) => access.alwaysMeets(need))) {
     return findByDigest(storage, { table: access.table, column }, digests)
   }
@@ -30,7 +30,7 @@ export async function findVisibleByDigest(
   for (const [index, digest] of digests.entries()) {
     const filter = { kind: 'compare', column: column.digest, operator: '=', value: digest } as const
     const keeps = proves === undefined ? {} : { keeps: (found: readonly Row[]) => proves(index, found) }
-    const [first] = await findVisible(storage, barrier, { access, needs, filter, page: { order: 'up', limit: 1 }, ...keeps })
+    const [first] = await findVisible(storage, barrier, { access, needs, filter, page: { order: 'asc', limit: 1 }, ...keeps })
     rows.push(first?.row)
   }
   return rows

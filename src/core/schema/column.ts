@@ -1,10 +1,10 @@
 /** Column definitions as plain JSON, and typed builders for them. */
-import type { Level } from '../redaction/levels.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import type { MaskDefinition } from '../redaction/masks.ts'
 import type { TokenFormatDefinition } from '../tokens/token-formats.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
-import type { Normaliser } from '../values/normalisers.ts'
+import type { Normalizer } from '../values/normalizers.ts'
 
 /** A token kind with its options. A kind without required options can be given by name. */
 export type TokenDefinition =
@@ -52,7 +52,7 @@ export interface CommonOptions {
   /** Whether an encrypted column stores a digest of each value, for lookups by equality. Default false. Add it later in the same way as `unique`. */
   readonly searchable?: boolean
   /** The level for `DEFAULT`. Default REDACTED. */
-  readonly redaction?: Level
+  readonly redaction?: RedactionLevel
   /** The mask for the level MASKED. Default: MASKED is the same as REDACTED. */
   readonly mask?: MaskDefinition
   /** The token kind. Default: the column has no tokens. */
@@ -70,7 +70,7 @@ export interface StringOptions extends CommonOptions {
   /** The only values allowed. */
   readonly oneOf?: readonly string[]
   /** Normalizers, applied in order for uniqueness and lookup. The stored value is not changed. */
-  readonly normalise?: readonly Normaliser[]
+  readonly normalize?: readonly Normalizer[]
 }
 
 /** Options of an INTEGER column. */

@@ -1,18 +1,18 @@
 /** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
 import { z } from 'zod'
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { LONGEST_TTL_MINUTES } from '../limits.ts'
+import { MAX_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
-import { MaskFault } from '../redaction/replacement.ts'
-import { TokenFault } from '../tokens/token-format.ts'
+import { MaskError } from '../redaction/replacement.ts'
+import { TokenFormatError } from '../tokens/token-format.ts'
 import { compileFormat, tokenFormatShape } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { columnTypes } from '../values/column-types.ts'
-import { normalisers } from '../values/normalisers.ts'
+import { normalizers } from '../values/normalizers.ts'
 import { compileRules } from '../values/value-rules.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 import { tokenOf } from './column.ts'
-import { nameFault } from './names.ts'
+import { nameProblem } from './names.ts'
 
 /** A checked schema. `tables` is its definition as plain JSON. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -29,7 +29,7 @@ const tokenShape = z.union([
   z.enum(['random', 'deterministic', 'transient']),
   z.strictObject({ kind: z.literal('random'), stable: z.boolean().optional() }),
   z.strictObject({ kind: z.literal('deterministic') }),
-  z.strictObject({ kind: z.literal('transient'), ttlMinutes: z.int().min(1).max(LONGEST_TTL_MINUTES).optional() }),
+  z.strictObject({ kind: z.literal('transient'), ttlMinutes: z.int().min(1).max(MAX_TTL_MINUTES).optional() }),
   z.strictObject({ kind: z.literal('formatPreserving'), format: tokenFormatShape, stable: z.boolean().optional() }),
   z.strictObject({ kind: z.literal('deterministicFormatPreserving'), format: tokenFormatShape }),
 ])
@@ -50,8 +50,8 @@ const textual = {
   pattern: z.string().min(1).max(1000).optional(),
   maxLength: z.int().min(1).optional(),
   oneOf: z.array(z.string()).min(1).max(1000).readonly().optional(),
-  normalise: z
-    .array(z.enum(keysOf(normalisers)))
+  normalize: z
+    .array(z.enum(keysOf(normalizers)))
     .readonly()
     .optional(),
 }
@@ -78,7 +78,7 @@ export function defineSchema<const S extends SchemaDefinition>(tables: S): Schem
 }
 
 function assertTable(name: string, table: TableDefinition): void {
-  const problem = nameFault(name)
+  const problem = nameProblem(name)
   if (problem !== undefined) throw invalid(say`the name of table ${name} ${words(problem)}.`, name)
   if (!isPlainObject(table) || Object.keys(table).length === 0)
     throw invalid(say`table ${name} must be an object with at least one column.`, name)
@@ -87,7 +87,7 @@ function assertTable(name: string, table: TableDefinition): void {
 
 function assertColumn(table: string, name: string, definition: ColumnDefinition): void {
   const where = say`column ${name} of table ${table}`
-  const problem = nameFault(name)
+  const problem = nameProblem(name)
   if (problem !== undefined) throw invalid(say`the name of ${where} ${words(problem)}.`, table, name)
   const parsed = columnShape.safeParse(definition)
   if (!parsed.success) throw invalid(say`${where}${words(issueText(parsed.error.issues[0]))}.`, table, name)
@@ -100,7 +100,7 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   } catch (error) {
     // The messages of these errors are clauses and quote no value.
     const clause = error instanceof Error ? error.message : 'has an invalid mask or pattern'
-    throw invalid(say`${where}${words(error instanceof MaskFault ? ', option "mask": ' : ' ')}${words(clause)}.`, table, name)
+    throw invalid(say`${where}${words(error instanceof MaskError ? ', option "mask": ' : ' ')}${words(clause)}.`, table, name)
   }
 }
 
@@ -114,8 +114,8 @@ function issueText(issue: z.core.$ZodIssue | undefined): string {
 function assertToken(definition: ColumnDefinition): void {
   const { kind, format } = tokenOf(definition)
   if (kind === undefined || format === undefined) return
-  const problem = tokenKinds[kind].formatFault(compileFormat(format))
-  if (problem !== undefined) throw new TokenFault(problem)
+  const problem = tokenKinds[kind].formatProblem(compileFormat(format))
+  if (problem !== undefined) throw new TokenFormatError(problem)
 }
 
 /** What must be equal in all columns of a column group, by its name in an error. */
@@ -123,7 +123,7 @@ const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => u
   type: (definition) => definition.type,
   'token kind': (definition) => tokenOf(definition).kind,
   'token format': (definition) => tokenOf(definition).format,
-  normalise: (definition) => (definition.type === 'STRING' ? (definition.normalise ?? []) : []),
+  normalize: (definition) => (definition.type === 'STRING' ? (definition.normalize ?? []) : []),
   mask: (definition) => definition.mask,
 }
 
@@ -150,8 +150,8 @@ function optionClash(definition: ColumnDefinition): string | undefined {
   const plain = definition.encrypted === false
   if (plain && definition.searchable === true) return 'searchable is for encrypted columns; set index: true on a plain column'
   if (!plain && definition.index === true) return 'index is for plain columns; set searchable: true on an encrypted column'
-  if (plain && 'normalise' in definition && definition.normalise !== undefined) {
-    return 'normalise is for encrypted columns; remove it or encrypt the column'
+  if (plain && 'normalize' in definition && definition.normalize !== undefined) {
+    return 'normalize is for encrypted columns; remove it or encrypt the column'
   }
   if (
     plain &&
@@ -161,7 +161,7 @@ function optionClash(definition: ColumnDefinition): string | undefined {
     return 'plain JSON and ARRAY columns cannot be indexed; encrypt the column and make it unique or searchable'
   }
   const { kind } = tokenOf(definition)
-  const groupProblem = definition.columnGroup === undefined ? undefined : nameFault(definition.columnGroup)
+  const groupProblem = definition.columnGroup === undefined ? undefined : nameProblem(definition.columnGroup)
   if (groupProblem !== undefined) return `the name of its columnGroup ${groupProblem}`
   if (kind !== undefined && tokenKinds[kind].hasFormat && definition.type !== 'STRING' && definition.type !== 'DATE') {
     return 'tokens with a format are for STRING and DATE columns'

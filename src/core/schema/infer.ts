@@ -34,12 +34,12 @@ interface OutputTypes {
 }
 
 /** A value to write to a column. */
-export type Given<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
+export type InputValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
   ? Allowed
   : InputTypes[C['type']]
 
 /** A value that a read returns: the value, text if it is masked or redacted, or null. */
-export type Answered<C extends ColumnDefinition> = OutputTypes[C['type']] | string | null
+export type OutputValue<C extends ColumnDefinition> = OutputTypes[C['type']] | string | null
 
 type RequiredColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly required: true } ? K : never
@@ -82,19 +82,19 @@ export type LookupColumn<T extends TableDefinition> = {
 }[ColumnName<T>]
 
 /** The fields of a record to insert. Required columns must have a value, others can be null or absent. */
-export type NewFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]: Given<T[K]> } & {
-  readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: Given<T[K]> | null
+export type InsertFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]: InputValue<T[K]> } & {
+  readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
 }
 
 /** The fields of an update: any columns. Required columns cannot be null. */
-export type ChangedFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]?: Given<T[K]> } & {
-  readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: Given<T[K]> | null
+export type UpdateFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]?: InputValue<T[K]> } & {
+  readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
 }
 
 /** The fields that a read returns: the requested ones, or all that the caller can read. */
-export type AnsweredFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
-  ? { readonly [K in Name & ColumnName<T>]: Answered<T[K]> }
-  : { readonly [K in ColumnName<T>]?: Answered<T[K]> }
+export type OutputFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
+  ? { readonly [K in Name & ColumnName<T>]: OutputValue<T[K]> }
+  : { readonly [K in ColumnName<T>]?: OutputValue<T[K]> }
 
 /** Tokens by column, of the tokenized columns that have a value. */
 export type TokensOf<T extends TableDefinition> = { readonly [K in TokenizedColumn<T>]?: string }

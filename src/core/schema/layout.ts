@@ -1,7 +1,7 @@
 /** Creates the layout of a vault from its schema: compiled columns, and the physical table of each table. */
 import { DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
-import type { Level } from '../redaction/levels.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import { compileMask } from '../redaction/masks.ts'
 import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
@@ -9,10 +9,10 @@ import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import { columnTypes } from '../values/column-types.ts'
-import type { Normaliser } from '../values/normalisers.ts'
+import type { Normalizer } from '../values/normalizers.ts'
 import type { ValueRule } from '../values/value-rules.ts'
 import { compileRules } from '../values/value-rules.ts'
-import type { Allotment, AllottedColumn, AllottedTable } from './allotment.ts'
+import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
 import { tokenOf } from './column.ts'
 
 /** One compiled column. */
@@ -23,12 +23,12 @@ export interface Column {
   /** Number of the column in sealed bodies, from 0. */
   readonly ordinal: number
   /** Number of the column in pointers. */
-  readonly space: number
+  readonly objectId: number
   readonly type: AnyColumnType
   readonly required: boolean
   readonly unique: boolean
   /** The level for `DEFAULT`. */
-  readonly level: Level
+  readonly level: RedactionLevel
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
   readonly token: TokenKind | undefined
@@ -40,8 +40,8 @@ export interface Column {
   readonly isStable: boolean
   /** Index in `Table.tokenized`; -1 if the column has no tokens. */
   readonly tokenPosition: number
-  readonly normalise: readonly Normaliser[]
-  readonly check: ValueRule | undefined
+  readonly normalize: readonly Normalizer[]
+  readonly validate: ValueRule | undefined
   /** The column group; undefined if the column has none. */
   readonly group: string | undefined
   /** The digest scope, which selects the digest key. Columns with equal scopes have comparable digests. */
@@ -57,14 +57,14 @@ export interface Column {
 /** One column with the level at which one caller reads it. Decided before anything is read. */
 export interface ColumnView {
   readonly column: Column
-  readonly level: Level
+  readonly level: RedactionLevel
 }
 
 /** One compiled table. */
 export interface Table {
   readonly name: string
   /** Number of the table in pointers and in associated data. */
-  readonly space: number
+  readonly objectId: number
   readonly columns: readonly Column[]
   readonly byName: ReadonlyMap<string, Column>
   /** Columns by the names of their physical columns. */
@@ -88,9 +88,9 @@ export interface Table {
 export interface Layout {
   readonly tables: ReadonlyMap<string, Table>
   /** All object ids of tables and columns. */
-  readonly spaces: ReadonlySet<number>
+  readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
-  readonly tokenSpaces: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
+  readonly tokenColumns: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
   /** All names of tables, columns and column groups. */
   readonly names: ReadonlySet<string>
 }
@@ -102,30 +102,30 @@ export const BODY = 'body'
 const NAME_PART_LENGTH = 48
 
 /** Returns the layout of a schema with its object ids and ordinals. */
-export function layoutSchema({ tables: definitions }: Allotment): Layout {
+export function layoutSchema({ tables: definitions }: CatalogSchema): Layout {
   const tables = new Map<string, Table>()
-  const tokenSpaces = new Map<number, { table: Table; column: Column }>()
+  const tokenColumns = new Map<number, { table: Table; column: Column }>()
   for (const [name, definition] of Object.entries(definitions)) {
     const table = layoutTable(name, definition)
     tables.set(name, table)
-    for (const column of table.tokenized) tokenSpaces.set(column.space, { table, column })
+    for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
-  const all = [...tables.values()].flatMap((table) => [table.space, ...table.columns.map((column) => column.space)])
+  const all = [...tables.values()].flatMap((table) => [table.objectId, ...table.columns.map((column) => column.objectId)])
   const names = [...tables.values()].flatMap((table) => [
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, tokenSpaces, spaces: new Set(all), names: new Set(names) }
+  return { tables, tokenColumns, objectIds: new Set(all), names: new Set(names) }
 }
 
-function layoutTable(name: string, definition: AllottedTable): Table {
+function layoutTable(name: string, definition: CatalogTable): Table {
   let tokens = 0
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
     layoutColumn(column, one, { position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
-  const physical = layoutPhysical(`records_${definition.space}_${name.slice(0, NAME_PART_LENGTH)}`, columns, definition)
+  const physical = layoutPhysical(`records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`, columns, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
     if (column.plain !== undefined) byPhysical.set(column.plain, column)
@@ -133,7 +133,7 @@ function layoutTable(name: string, definition: AllottedTable): Table {
   }
   return {
     name,
-    space: definition.space,
+    objectId: definition.objectId,
     columns,
     byName: new Map(columns.map((column) => [column.name, column])),
     byPhysical,
@@ -149,12 +149,12 @@ function layoutTable(name: string, definition: AllottedTable): Table {
 
 function layoutColumn(
   name: string,
-  { space, ordinal, definition }: AllottedColumn,
+  { objectId, ordinal, definition }: CatalogColumn,
   positions: { readonly position: number; readonly tokenPosition: number },
 ): Column {
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
-  const part = `${space}_${name.slice(0, NAME_PART_LENGTH)}`
+  const part = `${objectId}_${name.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
   const { kind, format, ttlMinutes, stable } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
@@ -164,7 +164,7 @@ function layoutColumn(
     name,
     ...positions,
     ordinal,
-    space,
+    objectId,
     type: columnTypes[definition.type],
     required: definition.required === true,
     unique,
@@ -174,17 +174,17 @@ function layoutColumn(
     format: format === undefined ? undefined : compileFormat(format),
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
-    normalise: definition.type === 'STRING' ? (definition.normalise ?? []) : [],
-    check: compileRules(definition),
+    normalize: definition.type === 'STRING' ? (definition.normalize ?? []) : [],
+    validate: compileRules(definition),
     group: definition.columnGroup,
-    scope: definition.columnGroup === undefined ? `column/${space}` : `group/${definition.columnGroup}`,
+    scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
     digest,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
   }
 }
 
-function layoutPhysical(name: string, columns: readonly Column[], table: AllottedTable): PhysicalTable {
+function layoutPhysical(name: string, columns: readonly Column[], table: CatalogTable): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {

@@ -1,5 +1,5 @@
 /** Rules for the names of tables, columns and column groups. */
-import { LONGEST_NAME } from '../limits.ts'
+import { MAX_NAME_LENGTH } from '../limits.ts'
 
 /** Reserved words of the query language, in lower case. No name can be one of them. */
 export const RESERVED_WORDS: ReadonlySet<string> = new Set(
@@ -15,9 +15,9 @@ const OTHER_RESERVED = new Set(['constructor', 'prototype', 'svc_id'])
 const SHAPE = /^[a-z][a-z0-9_]*$/
 
 /** Returns why a name is not allowed, as a clause that follows the name; undefined if it is allowed. */
-export function nameFault(name: string): string | undefined {
+export function nameProblem(name: string): string | undefined {
   if (!SHAPE.test(name)) return 'must be lower-case letters, digits and _, beginning with a letter'
-  if (name.length > LONGEST_NAME) return `must have at most ${LONGEST_NAME} characters`
+  if (name.length > MAX_NAME_LENGTH) return `must have at most ${MAX_NAME_LENGTH} characters`
   if (RESERVED_WORDS.has(name)) return 'is a reserved word of the query language'
   if (OTHER_RESERVED.has(name)) return 'is reserved'
   return undefined

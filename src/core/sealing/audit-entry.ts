@@ -3,41 +3,41 @@ import type { KeyRing, Opened } from '../ports/keys.ts'
 import { at } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
-import { writeContexts } from './context.ts'
+import { writeAssociatedData } from './associated-data.ts'
 import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 
 /** Purpose of the keys that seal the audit trail. */
 const PURPOSE = 'audit'
 
 /** Object ids of the audit trail in associated data, above the 16 bits of tables. An event never opens as a head, and neither as a record. */
-export const AUDIT_SPACES = { event: 0x1_0000, head: 0x1_0001 } as const
+export const AUDIT_OBJECT_IDS = { event: 0x1_0000, head: 0x1_0001 } as const
 
 /** The kind of an entry. */
-export type AuditSpace = keyof typeof AUDIT_SPACES
+export type AuditEntryKind = keyof typeof AUDIT_OBJECT_IDS
 
 /** The keys, the vault and the kind of a list of entries. `vault` is the 16-byte digest of the vault id. */
 export interface AuditAddress {
   readonly ring: KeyRing
   readonly vault: Uint8Array
-  readonly space: AuditSpace
+  readonly kind: AuditEntryKind
 }
 
 /** Returns one sealed entry for each plaintext, in order, bound to the row id at the same index of `ids`. */
 export function sealEntries(
-  { ring, vault, space }: AuditAddress,
+  { ring, vault, kind }: AuditAddress,
   ids: readonly number[],
   plaintexts: readonly Uint8Array[],
 ): Slab {
   const version = ring.newestVersion
-  const associatedData = writeContexts({ vault, space: AUDIT_SPACES[space] }, ids, () => version)
+  const associatedData = writeAssociatedData({ vault, objectId: AUDIT_OBJECT_IDS[kind] }, ids, () => version)
   return ring.seal(PURPOSE, writeHeader(version), toSlab(plaintexts), associatedData)
 }
 
 /** Returns the plaintext of each entry, in order. An entry that was changed or moved does not open; the others do. */
-export function openEntries({ ring, vault, space }: AuditAddress, ids: readonly number[], sealed: readonly Uint8Array[]): Opened {
+export function openEntries({ ring, vault, kind }: AuditAddress, ids: readonly number[], sealed: readonly Uint8Array[]): Opened {
   const bodies = toSlab(sealed)
   const versions = new Uint16Array(bodies.count)
   for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), at(bodies.ends, i))
-  const associatedData = writeContexts({ vault, space: AUDIT_SPACES[space] }, ids, (index) => at(versions, index))
+  const associatedData = writeAssociatedData({ vault, objectId: AUDIT_OBJECT_IDS[kind] }, ids, (index) => at(versions, index))
   return ring.open(PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
 }

@@ -14,23 +14,23 @@ import type { ByteWriter } from '../util/bytes.ts'
  */
 
 /** Length of a token check in bytes: 58 random bits, right-aligned, big-endian. */
-export const STAMP_BYTES = 8
+export const TOKEN_CHECK_BYTES = 8
 /** Mask for the high word of a token check. It keeps 26 of 32 bits, so that the check fits into a pointer. */
-export const STAMP_HIGH_MASK = 0x03ff_ffff
+export const TOKEN_CHECK_HIGH_MASK = 0x03ff_ffff
 
 const HAS_VALUE = 1
 const HAS_CHECK = 2
 const IS_SHARED = 4
 
 /** Writes the head of the token check of the record. The caller writes its two words next, and cells that share it later. */
-export function writeRecordStampHead(out: ByteWriter): void {
+export function writeRecordCheckHead(out: ByteWriter): void {
   out.varint(HAS_CHECK)
 }
 
 /** What a cell stores for its token: `shared` uses the token check of the record, `own` has its own, `text` has the text of the token. */
-export type MarkPlace = 'shared' | 'own' | 'text' | 'none'
+export type CheckPlacement = 'shared' | 'own' | 'text' | 'none'
 
-const PLACEMENT_BITS: Readonly<Record<MarkPlace, number>> = {
+const PLACEMENT_BITS: Readonly<Record<CheckPlacement, number>> = {
   shared: IS_SHARED,
   own: HAS_CHECK,
   text: HAS_CHECK | IS_SHARED,
@@ -38,7 +38,7 @@ const PLACEMENT_BITS: Readonly<Record<MarkPlace, number>> = {
 }
 
 /** Writes the head of a cell. The caller writes next the two words of an own token check, or the text of a token between `beginValue` and `endValue`. */
-export function writeCellHead(out: ByteWriter, ordinal: number, placement: MarkPlace, hasValue: boolean): void {
+export function writeCellHead(out: ByteWriter, ordinal: number, placement: CheckPlacement, hasValue: boolean): void {
   out.varint(((ordinal + 1) << 3) | PLACEMENT_BITS[placement] | (hasValue ? HAS_VALUE : 0))
 }
 
@@ -73,12 +73,12 @@ export interface CellMap {
   /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
   readonly offsets: Int32Array
   /** Offset of the token check of the record. */
-  recordStamp: number
+  recordCheck: number
 }
 
 /** Returns an empty map for bodies with ordinals from 0 to `ordinals` - 1. */
 export function createCellMap(ordinals: number): CellMap {
-  return { ordinals, offsets: new Int32Array(5 * ordinals).fill(NOTHING), recordStamp: NOTHING }
+  return { ordinals, offsets: new Int32Array(5 * ordinals).fill(NOTHING), recordCheck: NOTHING }
 }
 
 /** Returns the offset of the value of a column, -1 if the record has none. `ordinal` is below `map.ordinals`, here and below. */
@@ -92,7 +92,7 @@ export function valueEnd({ ordinals, offsets }: CellMap, ordinal: number): numbe
 }
 
 /** Returns the offset of the token check of a column, -1 if it has none. */
-export function stampStart({ ordinals, offsets }: CellMap, ordinal: number): number {
+export function checkStart({ ordinals, offsets }: CellMap, ordinal: number): number {
   return offsets[2 * ordinals + ordinal] ?? NOTHING
 }
 
@@ -109,7 +109,7 @@ export function textEnd({ ordinals, offsets }: CellMap, ordinal: number): number
 /** Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not a sequence of cells. */
 export function mapCells(bytes: Uint8Array, start: number, end: number, map: CellMap): boolean {
   map.offsets.fill(NOTHING)
-  map.recordStamp = NOTHING
+  map.recordCheck = NOTHING
   let next = start
   while (next < end) next = mapCell(bytes, next, map)
   return next === end
@@ -126,11 +126,11 @@ function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
   const isKnown = ordinal >= 0 && ordinal < ordinals
   const placement = head & (HAS_CHECK | IS_SHARED)
   if (placement === HAS_CHECK) {
-    if (ordinal < 0) map.recordStamp = next
+    if (ordinal < 0) map.recordCheck = next
     if (isKnown) offsets[2 * ordinals + ordinal] = next
-    next += STAMP_BYTES
+    next += TOKEN_CHECK_BYTES
   } else if (placement === IS_SHARED) {
-    if (isKnown) offsets[2 * ordinals + ordinal] = map.recordStamp
+    if (isKnown) offsets[2 * ordinals + ordinal] = map.recordCheck
   } else if (placement !== 0) {
     next = mapBytes(bytes, next, map, isKnown ? 3 * ordinals + ordinal : NOTHING)
   }

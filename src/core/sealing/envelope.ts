@@ -4,15 +4,15 @@ import { at } from '../util/at.ts'
 /** Length of the header in bytes. */
 export const HEADER_BYTES = 3
 /** The only body format: cells as in cell-layout.ts, sealed with XAES-256-GCM. */
-export const FORMAT = 1
+export const BODY_FORMAT = 1
 
 /** Returns the header of bodies sealed under a root key version from 1 to 65535. */
 export function writeHeader(version: number): Uint8Array {
-  return Uint8Array.of(FORMAT, version >>> 8, version & 0xff)
+  return Uint8Array.of(BODY_FORMAT, version >>> 8, version & 0xff)
 }
 
 /** Returns the root key version of a body, or 0, which no key has, if the header has another format. */
 export function readVersion(bytes: Uint8Array, start: number, end: number): number {
-  if (end - start < HEADER_BYTES || bytes[start] !== FORMAT) return 0
+  if (end - start < HEADER_BYTES || bytes[start] !== BODY_FORMAT) return 0
   return (at(bytes, start + 1) << 8) | at(bytes, start + 2)
 }

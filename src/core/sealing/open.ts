@@ -3,10 +3,10 @@ import type { KeyRing, Opened } from '../ports/keys.ts'
 import { at } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart } from '../util/slab.ts'
-import type { Address } from './context.ts'
-import { writeContexts } from './context.ts'
+import type { Address } from './associated-data.ts'
+import { writeAssociatedData } from './associated-data.ts'
 import { HEADER_BYTES, readVersion } from './envelope.ts'
-import { RECORD } from './seal.ts'
+import { RECORD_PURPOSE } from './seal.ts'
 
 /**
  * Returns the plaintext of each body, in order. A body that was changed, or moved to another row, does not open; the others do.
@@ -15,6 +15,6 @@ import { RECORD } from './seal.ts'
 export function openBodies(ring: KeyRing, address: Address, ids: readonly number[], bodies: Slab): Opened {
   const versions = new Uint16Array(bodies.count)
   for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), at(bodies.ends, i))
-  const associatedData = writeContexts(address, ids, (index) => at(versions, index))
-  return ring.open(RECORD, HEADER_BYTES, versions, bodies, associatedData)
+  const associatedData = writeAssociatedData(address, ids, (index) => at(versions, index))
+  return ring.open(RECORD_PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
 }

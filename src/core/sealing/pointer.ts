@@ -4,16 +4,16 @@ import { at } from '../util/at.ts'
 
 /** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, and zero in a record id. */
 export interface Pointer {
-  readonly space: number
+  readonly objectId: number
   readonly row: number
   readonly checkHigh: number
   readonly checkLow: number
 }
 
 /** Writes a pointer at index `index` of a list of words. Layout in bits: object id 16 | row 48 | token check 64. */
-export function writePointer(words: Uint32Array, index: number, { space, row, checkHigh, checkLow }: Pointer): void {
+export function writePointer(words: Uint32Array, index: number, { objectId, row, checkHigh, checkLow }: Pointer): void {
   const start = index * POINTER_WORDS
-  words[start] = (space << 16) | Math.floor(row / 0x1_0000_0000)
+  words[start] = (objectId << 16) | Math.floor(row / 0x1_0000_0000)
   words[start + 1] = row >>> 0
   words[start + 2] = checkHigh
   words[start + 3] = checkLow
@@ -24,7 +24,7 @@ export function readPointer(words: Uint32Array, index: number): Pointer {
   const start = index * POINTER_WORDS
   const top = at(words, start)
   return {
-    space: top >>> 16,
+    objectId: top >>> 16,
     row: (top & 0xffff) * 0x1_0000_0000 + at(words, start + 1),
     checkHigh: at(words, start + 2),
     checkLow: at(words, start + 3),

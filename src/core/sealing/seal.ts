@@ -1,20 +1,20 @@
 /** Seals a list of bodies. Each body is bound to its row. */
 import type { KeyRing } from '../ports/keys.ts'
 import type { Slab } from '../util/slab.ts'
-import type { Address } from './context.ts'
-import { writeContexts } from './context.ts'
+import type { Address } from './associated-data.ts'
+import { writeAssociatedData } from './associated-data.ts'
 import { writeHeader } from './envelope.ts'
 
 /** Purpose of the keys that seal records. */
-export const RECORD = 'record'
+export const RECORD_PURPOSE = 'record'
 
 /** Returns one sealed body for each plaintext, in order, bound to the row id at the same index of `ids`. */
 export function sealBodies(ring: KeyRing, address: Address, ids: readonly number[], plaintexts: Slab): Slab {
   const version = ring.newestVersion
   return ring.seal(
-    RECORD,
+    RECORD_PURPOSE,
     writeHeader(version),
     plaintexts,
-    writeContexts(address, ids, () => version),
+    writeAssociatedData(address, ids, () => version),
   )
 }

@@ -5,18 +5,22 @@ import type { AggregateName } from './select.ts'
 /** The rules of one aggregate. */
 export interface AggregateRule {
   /** Types of its argument; undefined for every type. */
-  readonly takes: ReadonlySet<ColumnTypeName> | undefined
+  readonly inputTypes: ReadonlySet<ColumnTypeName> | undefined
   /** These types as an error lists them. */
-  readonly takesText: string
+  readonly inputTypesText: string
   /** True if the result depends on the values, not only on how many there are. */
   readonly readsValues: boolean
 }
 
-const NUMBERS: AggregateRule = { takes: new Set(['INTEGER', 'FLOAT']), takesText: 'INTEGER or FLOAT', readsValues: true }
+const NUMBERS: AggregateRule = {
+  inputTypes: new Set(['INTEGER', 'FLOAT']),
+  inputTypesText: 'INTEGER or FLOAT',
+  readsValues: true,
+}
 
 const ORDERED: AggregateRule = {
-  takes: new Set(['STRING', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME']),
-  takesText: 'STRING, INTEGER, FLOAT, DATE, TIME or DATETIME',
+  inputTypes: new Set(['STRING', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME']),
+  inputTypesText: 'STRING, INTEGER, FLOAT, DATE, TIME or DATETIME',
   readsValues: true,
 }
 
@@ -26,5 +30,5 @@ export const AGGREGATE_RULES: Readonly<Record<AggregateName, AggregateRule>> = {
   avg: NUMBERS,
   min: ORDERED,
   max: ORDERED,
-  count: { takes: undefined, takesText: '', readsValues: false },
+  count: { inputTypes: undefined, inputTypesText: '', readsValues: false },
 }

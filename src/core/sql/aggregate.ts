@@ -1,7 +1,7 @@
 /** Aggregates: computed value by value, or converted from what storage computed. */
 import { say, VaultError, words } from '../errors.ts'
-import { TextFault } from '../expressions/text-fault.ts'
-import type { Cell, Measure } from '../ports/storage.ts'
+import { LanguageError } from '../expressions/language-error.ts'
+import type { Aggregate, Cell } from '../ports/storage.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { toSafeNumber } from '../values/cells.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -14,7 +14,7 @@ export interface Accumulator {
   /** Adds the value of one row. Null is ignored. */
   add(value: unknown): void
   /** Returns the aggregate of all values so far. Throws a `range` error if it overflows a double. */
-  answer(): JsonValue
+  result(): JsonValue
 }
 
 /** Creates the accumulator of an aggregate. For COUNT(*) the caller adds any value that is not null. */
@@ -36,8 +36,10 @@ export function createAccumulator(output: AggregateOutput): Accumulator {
 }
 
 /** The aggregates that storage computes in place of these, or undefined if it cannot compute all of them. */
-export function measuresOf({ aggregates }: Extract<Outputs, { readonly kind: 'totals' }>): readonly Measure[] | undefined {
-  const measures = aggregates.flatMap(({ name, ref }): readonly Measure[] => {
+export function storageAggregates({
+  aggregates,
+}: Extract<Outputs, { readonly kind: 'totals' }>): readonly Aggregate[] | undefined {
+  const measures = aggregates.flatMap(({ name, ref }): readonly Aggregate[] => {
     const column = ref?.column
     if (name === 'count' && column === undefined) return [{ kind: 'count' }]
     // A column has a digest exactly when it has a value, so counting digests counts values.
@@ -48,13 +50,13 @@ export function measuresOf({ aggregates }: Extract<Outputs, { readonly kind: 'to
 }
 
 /** Converts a cell that storage computed to the aggregate's result. */
-export function answerOfCell(output: AggregateOutput, cell: Cell): JsonValue {
+export function resultOfCell(output: AggregateOutput, cell: Cell): JsonValue {
   if (cell === null) return null
   switch (output.name) {
     case 'min':
     case 'max': {
       const type = typeOf(output)
-      return type.answer(type.fromCell(cell))
+      return type.toJson(type.fromCell(cell))
     }
     case 'count':
     case 'sum':
@@ -77,7 +79,7 @@ function createCount(): Accumulator {
     add(value) {
       if (value !== null) count++
     },
-    answer: () => count,
+    result: () => count,
   }
 }
 
@@ -88,7 +90,7 @@ function createExtreme(type: AnyColumnType, sign: 1 | -1): Accumulator {
       if (value === null) return
       if (best === null || (type.compare(value, best) ?? 0) * sign > 0) best = value
     },
-    answer: () => (best === null ? null : type.answer(best)),
+    result: () => (best === null ? null : type.toJson(best)),
   }
 }
 
@@ -106,7 +108,7 @@ function createSum(output: AggregateOutput): Accumulator {
       if (sum !== undefined && (!isWhole || Number.isSafeInteger(sum))) near = sum
       else far += BigInt(value)
     },
-    answer() {
+    result() {
       if (count === 0) return null
       const sum = isWhole ? toSafeNumber(far + BigInt(near)) : near
       return toJsonNumber(output, output.name === 'avg' ? Number(sum) / count : sum)
@@ -121,7 +123,7 @@ function toJsonNumber({ name, at }: AggregateOutput, value: number | bigint): Js
     return typeof near === 'number' ? near : near.toString()
   }
   if (Number.isFinite(value)) return value
-  throw new TextFault('range', say`${words(name.toUpperCase())} of this column overflows FLOAT.`, at)
+  throw new LanguageError('range', say`${words(name.toUpperCase())} of this column overflows FLOAT.`, at)
 }
 
 function numeric(cell: Exclude<Cell, null>): number | bigint {

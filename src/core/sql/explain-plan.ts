@@ -5,9 +5,9 @@ import type { Filter } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
-import type { Plan, SourcePlan, StepPlan, Way } from './plan.ts'
+import type { Plan, PlanStrategy, SourcePlan, StepPlan } from './plan.ts'
 import type { Query, UseKind } from './query.ts'
-import { couldShowPlain } from './source-access.ts'
+import { possiblyPlainText } from './source-access.ts'
 
 /** How one table is read. */
 export interface ExplainedSource {
@@ -61,7 +61,7 @@ export function explainPlan(plan: Plan, idName: string): QueryPlan {
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
-  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.way.kind], limit, offset }
+  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], limit, offset }
   return { ...explained, text: printPlan(explained) }
 }
 
@@ -70,7 +70,7 @@ interface Naming {
   readonly idName: string
 }
 
-const STRATEGIES: Readonly<Record<Way['kind'], string>> = {
+const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   page: 'storage applies filter, offset and limit',
   aggregate: 'storage computes the aggregates',
   rows: 'rows are read until the limit is reached',
@@ -85,24 +85,24 @@ function explainStep(step: StepPlan, naming: Naming): ExplainedJoin {
     joinKind: `${step.kind} join`,
     joinMethod: joinMethodOf(step),
     joinColumns: columnsOf(step.on).map((ref) => nameOf(ref, naming)),
-    postJoinColumns: columnsOf(step.after).map((ref) => nameOf(ref, naming)),
+    postJoinColumns: columnsOf(step.postJoin).map((ref) => nameOf(ref, naming)),
   }
 }
 
-function joinMethodOf({ pairs, canLookUp }: StepPlan): ExplainedSource['joinMethod'] {
-  if (pairs.length === 0) return 'nested loop'
+function joinMethodOf({ equalities, canLookUp }: StepPlan): ExplainedSource['joinMethod'] {
+  if (equalities.length === 0) return 'nested loop'
   return canLookUp ? 'index lookup' : 'hash'
 }
 
 function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): ExplainedSource {
-  const { source, residual, isJudged, carried } = plan
-  const policyColumns = isJudged ? source.access.judgedBy : []
-  const read = [...refsToColumns(residual), ...policyColumns, ...carried]
+  const { source, residual, isConditional, projected } = plan
+  const policyColumns = isConditional ? source.access.conditionColumns : []
+  const read = [...refsToColumns(residual), ...policyColumns, ...projected]
   return {
     table: source.table.name,
     alias: source.alias,
     ...join,
-    storageFilter: plan.filter.kind === 'every' ? 'every row' : printFilter(plan.filter, source.table, naming.idName),
+    storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming.idName),
     residualColumns: columnsOf(residual).map((ref) => nameOf(ref, naming)),
     openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
     policyColumns: namesOf(policyColumns),
@@ -141,7 +141,7 @@ function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Qu
     case 'count':
       return 'READ at any level'
     case 'equality':
-      return couldShowPlain(access, column) ? 'READ in plain text' : 'SEARCH'
+      return possiblyPlainText(access, column) ? 'READ in plain text' : 'SEARCH'
     case 'comparison':
     case 'aggregate':
       return 'READ in plain text'
@@ -154,7 +154,7 @@ function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Qu
 function printFilter(filter: Filter, table: Table, idName: string): string {
   const print = (part: Filter) => printFilter(part, table, idName)
   switch (filter.kind) {
-    case 'every':
+    case 'all':
       return 'true'
     case 'and':
       return filter.filters.length === 0 ? 'true' : `(${filter.filters.map(print).join(' and ')})`

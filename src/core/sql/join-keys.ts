@@ -2,13 +2,13 @@
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 
 /** `left = right`: `right` belongs to the joined table, `left` to a table before it. */
-export interface EqualPair {
+export interface JoinEquality {
   readonly left: ColumnRef
   readonly right: ColumnRef
 }
 
 /** The equalities among these conditions between source `joined` and the sources before it. */
-export function equalPairs(conditions: readonly Condition[], joined: number): EqualPair[] {
+export function joinEqualities(conditions: readonly Condition[], joined: number): JoinEquality[] {
   return conditions.flatMap((condition) => {
     if (condition.kind !== 'compare' || condition.operator !== '=') return []
     const { left, right } = condition

@@ -1,11 +1,11 @@
 /** Parses the select list. */
 import { say } from '../errors.ts'
-import type { ColumnName, Literal } from '../expressions/ast.ts'
+import type { ColumnIdentifier, Literal } from '../expressions/ast.ts'
 import { parseColumn } from '../expressions/expression-parser.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import type { LexemeCursor, PlacedName } from '../expressions/lexeme-cursor.ts'
-import { TextFault } from '../expressions/text-fault.ts'
 import { unsupported } from '../expressions/unsupported.ts'
-import { LONGEST_NAME } from '../limits.ts'
+import { MAX_NAME_LENGTH } from '../limits.ts'
 import type { AggregateName, SelectItem } from './select.ts'
 
 /** `items = item { ',' item }` */
@@ -30,11 +30,12 @@ export function atBareAlias(cursor: LexemeCursor): boolean {
   return cursor.atName() && (kind === 'quoted' || !NEEDS_AS.has(text))
 }
 
-/** Throws `TextFault` for an alias that cannot be a key of a result record. */
+/** Throws `LanguageError` for an alias that cannot be a key of a result record. */
 export function assertAlias({ name, at }: PlacedName): void {
-  if (name.length > LONGEST_NAME) throw new TextFault('limit', say`This alias is longer than ${LONGEST_NAME} characters.`, at)
+  if (name.length > MAX_NAME_LENGTH)
+    throw new LanguageError('limit', say`This alias is longer than ${MAX_NAME_LENGTH} characters.`, at)
   // A result is a JavaScript object, in which this key sets the prototype.
-  if (name === '__proto__') throw new TextFault('name', say`This alias is reserved. Use another.`, at)
+  if (name === '__proto__') throw new LanguageError('name', say`This alias is reserved. Use another.`, at)
 }
 
 /** `item = '*' | name '.' '*' | ( call | column ) [ [ AS ] name ]` */
@@ -49,7 +50,7 @@ function parseItem(cursor: LexemeCursor): SelectItem {
   return { kind: 'value', column, alias: parseAlias(cursor), at }
 }
 
-/** Throws `TextFault` for values and expressions, which SQL allows in a select list and the subset does not. */
+/** Throws `LanguageError` for values and expressions, which SQL allows in a select list and the subset does not. */
 function refuseValues(cursor: LexemeCursor): void {
   const { at } = cursor.peek()
   if (atValue(cursor)) throw unsupported('A value in the select list', at)
@@ -73,7 +74,7 @@ function parseCall(cursor: LexemeCursor): SelectItem {
   if (name === undefined && text !== 'redaction') {
     throw cursor.atName()
       ? unsupported('A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', at)
-      : cursor.fault('a column')
+      : cursor.unexpected('a column')
   }
   cursor.next()
   cursor.expectSymbol('(')
@@ -84,13 +85,13 @@ function parseCall(cursor: LexemeCursor): SelectItem {
 }
 
 /** `argument = '*' | [ ALL ] column`. The column can be in parentheses; `*` is only for COUNT. */
-function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnName | undefined {
+function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnIdentifier | undefined {
   if (name === 'count' && cursor.takeSymbol('*')) return undefined
   cursor.takeWord('all')
   return parseWrappedColumn(cursor)
 }
 
-function parseWrappedColumn(cursor: LexemeCursor): ColumnName {
+function parseWrappedColumn(cursor: LexemeCursor): ColumnIdentifier {
   const { at } = cursor.peek()
   if (atValue(cursor)) throw unsupported('A function of a value', at)
   if (!cursor.takeSymbol('(')) return parseColumn(cursor)
@@ -111,7 +112,7 @@ function parseRedaction(cursor: LexemeCursor, at: number): SelectItem {
 
 function parseLevel(cursor: LexemeCursor): Literal {
   const { kind, text, at } = cursor.peek()
-  if (kind !== 'text' && kind !== 'quoted') throw cursor.fault('a level in quotes')
+  if (kind !== 'text' && kind !== 'quoted') throw cursor.unexpected('a level in quotes')
   cursor.next()
   return { kind: 'text', text, at }
 }
@@ -138,7 +139,7 @@ function atValue(cursor: LexemeCursor): boolean {
   return kind === 'text' || kind === 'number' || cursor.atWord('true', 'false', 'null')
 }
 
-function columnText(column: ColumnName | undefined): string {
+function columnText(column: ColumnIdentifier | undefined): string {
   if (column === undefined) return '*'
   return column.table === undefined ? column.name : `${column.table}.${column.name}`
 }

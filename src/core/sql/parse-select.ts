@@ -2,15 +2,15 @@
 import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
-import { TextFault } from '../expressions/text-fault.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
-import { MOST_PATTERNS } from '../limits.ts'
+import { MAX_PATTERNS } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
 import type { FromTable, Join, JoinKind, Select } from './select.ts'
 
 /**
- * Parses a query. Throws `TextFault` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
+ * Parses a query. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
  *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
@@ -31,8 +31,8 @@ export function parseSelect(text: string): Select {
 
 /** Limits the patterns. Each is matched with the text of a row without a pause, so many of them would block the event loop. */
 function assertFewPatterns(cursor: LexemeCursor): void {
-  if (cursor.count('like', 'ilike') <= MOST_PATTERNS) return
-  throw new TextFault('limit', say`A query can have at most ${MOST_PATTERNS} LIKE and ILIKE.`, 0)
+  if (cursor.count('like', 'ilike') <= MAX_PATTERNS) return
+  throw new LanguageError('limit', say`A query can have at most ${MAX_PATTERNS} LIKE and ILIKE.`, 0)
 }
 
 function expectFrom(cursor: LexemeCursor): void {
@@ -113,7 +113,7 @@ function parseWindow(cursor: LexemeCursor): Window {
     const { at } = cursor.peek()
     const bound = (['limit', 'offset'] as const).find((word) => cursor.takeWord(word))
     if (bound === undefined) return window
-    if (window[bound] !== undefined) throw new TextFault('syntax', say`${words(bound.toUpperCase())} appears twice.`, at)
+    if (window[bound] !== undefined) throw new LanguageError('syntax', say`${words(bound.toUpperCase())} appears twice.`, at)
     window[bound] = parseWholeNumber(cursor)
     if (cursor.atSymbol(',')) throw unsupported('LIMIT with two numbers (write OFFSET)', cursor.peek().at)
   }
@@ -124,11 +124,11 @@ function parseWholeNumber(cursor: LexemeCursor): number {
   if (cursor.atWord('null')) throw unsupported('LIMIT or OFFSET of NULL', at)
   const isNegative = cursor.atSymbol('-') && cursor.peek(1).kind === 'number' && cursor.takeSymbol('-')
   const { kind, text } = cursor.peek()
-  if (kind !== 'number') throw cursor.fault('an integer')
+  if (kind !== 'number') throw cursor.unexpected('an integer')
   cursor.next()
   const number = Number(text)
   if (isNegative || !/^\d+$/.test(text) || !Number.isSafeInteger(number)) {
-    throw new TextFault('range', say`Expected an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`, at)
+    throw new LanguageError('range', say`Expected an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`, at)
   }
   return number
 }
@@ -138,5 +138,5 @@ function expectEnd(cursor: LexemeCursor): void {
   while (cursor.takeSymbol(';')) isEnded = true
   if (cursor.atEnd()) return
   if (isEnded) throw unsupported('A second statement', cursor.peek().at)
-  throw cursor.fault('the end of the query')
+  throw cursor.unexpected('the end of the query')
 }

@@ -4,32 +4,32 @@ import { allOf, columnsOf, splitConjuncts, typeOf } from '../expressions/columns
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { FilterCells } from '../expressions/condition-filter.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
-import type { Filter, Measure } from '../ports/storage.ts'
+import type { Aggregate, Filter } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at as itemAt } from '../util/at.ts'
-import { measuresOf } from './aggregate.ts'
-import { type EqualPair, equalPairs } from './join-keys.ts'
-import { placeConditions } from './place-conditions.ts'
+import { storageAggregates } from './aggregate.ts'
+import { type JoinEquality, joinEqualities } from './join-keys.ts'
+import { pushDownConditions } from './push-down-conditions.ts'
 import type { Query, Source } from './query.ts'
-import { demandOn } from './query.ts'
+import { requirementsOn } from './query.ts'
 import type { JoinKind } from './select.ts'
-import type { Demand } from './source-access.ts'
-import { leastGrants, necessaryFor, takesPart } from './source-access.ts'
+import type { ColumnRequirements } from './source-access.ts'
+import { guaranteedGrants, isVisibleTo, pushdownConditionFor } from './source-access.ts'
 
 /** How one table is read, and which of its columns are kept. */
 export interface SourcePlan {
   readonly source: Source
-  readonly demand: Demand
+  readonly requirements: ColumnRequirements
   /** The filter that storage evaluates. */
   readonly filter: Filter
   /** The condition that the vault evaluates on each row that storage returns. */
   readonly residual: Condition
   /** True if the policy's conditions must be evaluated on each row. Otherwise every row is visible with the guaranteed grants. */
-  readonly isJudged: boolean
+  readonly isConditional: boolean
   /** Columns that joins and results need. */
-  readonly carried: readonly Column[]
+  readonly projected: readonly Column[]
   /** True if joins or results need the public id as text before the result is built. */
-  readonly carriesId: boolean
+  readonly projectsId: boolean
 }
 
 /** How one more table is joined. */
@@ -37,22 +37,22 @@ export interface StepPlan {
   readonly kind: JoinKind
   readonly right: SourcePlan
   /** Equalities between this table and those before it. Matching rows are looked up by the first of them. */
-  readonly pairs: readonly EqualPair[]
+  readonly equalities: readonly JoinEquality[]
   /** True if storage can look up matching rows by the first equality. */
   readonly canLookUp: boolean
   /** The join condition. It includes the equalities, which are evaluated again. */
   readonly on: Condition
   /** The condition evaluated directly after this join. */
-  readonly after: Condition
+  readonly postJoin: Condition
 }
 
 /**
  * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `rows`: row by row
  * until the limit is reached. `totals`: aggregates over all rows.
  */
-export type Way =
+export type PlanStrategy =
   | { readonly kind: 'page' }
-  | { readonly kind: 'aggregate'; readonly aggregates: readonly Measure[] }
+  | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'rows' }
   | { readonly kind: 'totals' }
 
@@ -61,24 +61,24 @@ export interface Plan {
   readonly query: Query
   readonly first: SourcePlan
   readonly steps: readonly StepPlan[]
-  readonly way: Way
+  readonly strategy: PlanStrategy
 }
 
 /** Plans a query. `cellsOf` returns how constants are stored in a table. */
 export function planQuery(query: Query, cellsOf: (table: Table) => FilterCells): Plan {
-  const { own, steps } = placeConditions(query)
-  const carried = carriedRefs(query, steps)
+  const { own, steps } = pushDownConditions(query)
+  const carried = projectedRefs(query, steps)
   const [first, ...others] = query.sources.map((source) =>
     planSource({ query, source, conditions: itemAt(own, source.index), carried }, cellsOf(source.table)),
   )
   if (first === undefined) throw new VaultError('internal', 'A query has no source. This is a defect; please report it.')
   const planned = others.map((right, index): StepPlan => {
     const { kind } = itemAt(query.joins, index)
-    const { on, after } = itemAt(steps, index)
-    const pairs = equalPairs(on, index + 1)
-    return { kind, right, pairs, canLookUp: canLookUpBy(kind, pairs[0]), on: allOf(on), after: allOf(after) }
+    const { on, postJoin } = itemAt(steps, index)
+    const equalities = joinEqualities(on, index + 1)
+    return { kind, right, equalities, canLookUp: canLookUpBy(kind, equalities[0]), on: allOf(on), postJoin: allOf(postJoin) }
   })
-  return { query, first, steps: planned, way: strategyOf(query, first, planned) }
+  return { query, first, steps: planned, strategy: strategyOf(query, first, planned) }
 }
 
 interface SourceRequest {
@@ -89,64 +89,64 @@ interface SourceRequest {
 }
 
 function planSource({ query, source, conditions, carried }: SourceRequest, cells: FilterCells): SourcePlan {
-  const demand = demandOn(source, query.uses)
-  const isJudged = dependsOnRow(source, demand, query)
+  const requirements = requirementsOn(source, query.uses)
+  const isConditional = dependsOnRow(source, requirements, query)
   const pushed = conditions.map((condition) => ({ condition, ...toFilter(condition, cells) }))
-  const granted = isJudged ? [toFilter(necessaryFor(source.access, demand), cells).filter] : []
+  const granted = isConditional ? [toFilter(pushdownConditionFor(source.access, requirements), cells).filter] : []
   const ownRefs = carried.filter((ref) => ref.source === source.index)
   return {
     source,
-    demand,
+    requirements,
     filter: allFilters([...pushed.map(({ filter }) => filter), ...granted]),
     residual: allOf(pushed.flatMap(({ condition, isExact }) => (isExact ? [] : [condition]))),
-    isJudged,
-    carried: [...new Set(ownRefs.flatMap(({ column }) => column ?? []))],
-    carriesId: ownRefs.some(({ column }) => column === undefined),
+    isConditional,
+    projected: [...new Set(ownRefs.flatMap(({ column }) => column ?? []))],
+    projectsId: ownRefs.some(({ column }) => column === undefined),
   }
 }
 
 /** True unless every row is visible and shows the selected columns in plain text. Otherwise no policy condition needs to be evaluated. */
-function dependsOnRow({ access, index }: Source, demand: Demand, { uses }: Query): boolean {
+function dependsOnRow({ access, index }: Source, demand: ColumnRequirements, { uses }: Query): boolean {
   if (access.conditions.length === 0) return false
-  const least = leastGrants(access)
+  const least = guaranteedGrants(access)
   const shown = uses.filter(({ kind, ref }) => ref.source === index && (kind === 'select' || kind === 'select all'))
   const showsPlainText = shown.every(({ ref }) => ref.column === undefined || least.level(ref.column) === 'PLAIN_TEXT')
-  return !showsPlainText || !takesPart(least, demand)
+  return !showsPlainText || !isVisibleTo(least, demand)
 }
 
 function allFilters(filters: readonly Filter[]): Filter {
   const parts = filters
     .flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]))
-    .filter(({ kind }) => kind !== 'every')
+    .filter(({ kind }) => kind !== 'all')
   const [only, other] = parts
-  if (only === undefined) return { kind: 'every' }
+  if (only === undefined) return { kind: 'all' }
   return other === undefined ? only : { kind: 'and', filters: parts }
 }
 
 /** The columns that joins and the result need. The id of a result row becomes text only when the result is built. */
-function carriedRefs(
+function projectedRefs(
   { outputs }: Query,
-  steps: readonly { readonly on: readonly Condition[]; readonly after: readonly Condition[] }[],
+  steps: readonly { readonly on: readonly Condition[]; readonly postJoin: readonly Condition[] }[],
 ): ColumnRef[] {
   const selected =
     outputs.kind === 'rows'
       ? outputs.values.flatMap(({ ref }) => (ref.column === undefined ? [] : [ref]))
       : outputs.aggregates.flatMap(({ ref }) => ref ?? [])
-  return [...selected, ...steps.flatMap(({ on, after }) => [...on, ...after].flatMap((condition) => columnsOf(condition)))]
+  return [...selected, ...steps.flatMap(({ on, postJoin }) => [...on, ...postJoin].flatMap((condition) => columnsOf(condition)))]
 }
 
 /** True if storage has an index on the joined column and the join returns no unmatched rows of the joined table. */
-function canLookUpBy(kind: JoinKind, pair: EqualPair | undefined): boolean {
+function canLookUpBy(kind: JoinKind, pair: JoinEquality | undefined): boolean {
   if (pair === undefined || kind === 'right' || kind === 'full') return false
   const { left, right } = pair
   const isIndexed = right.column === undefined || right.column.lookup !== undefined
   return isIndexed && typeOf(left) === typeOf(right)
 }
 
-function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): Way {
-  const isDecided = steps.length === 0 && !first.isJudged && isAlways(first.residual)
+function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): PlanStrategy {
+  const isDecided = steps.length === 0 && !first.isConditional && isAlways(first.residual)
   if (outputs.kind === 'rows') return { kind: isDecided ? 'page' : 'rows' }
-  const aggregates = isDecided ? measuresOf(outputs) : undefined
+  const aggregates = isDecided ? storageAggregates(outputs) : undefined
   return aggregates === undefined ? { kind: 'totals' } : { kind: 'aggregate', aggregates }
 }
 

@@ -1,9 +1,9 @@
 /** A resolved query: names, types, grants and result keys are checked, and no row has been read. */
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
+import type { Redaction } from '../redaction/levels.ts'
 import type { Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
-import type { Demand, SourceAccess } from './source-access.ts'
+import type { ColumnRequirements, SourceAccess } from './source-access.ts'
 
 /** A table in FROM. `index` is its position there, from 0. */
 export interface Source {
@@ -27,7 +27,7 @@ export interface ValueOutput {
   /**
    * The requested redaction level: PLAIN_TEXT without REDACTION. The value shows at the lower of this and the level granted for the row.
    */
-  readonly asked: AskedLevel
+  readonly redaction: Redaction
 }
 
 /** An aggregate of the result. Without `ref` it is COUNT(*). */
@@ -66,15 +66,15 @@ export interface Query {
 }
 
 /** The requirements that a query's uses place on the rows of one source. */
-export function demandOn(source: Source, uses: readonly Use[]): Demand {
+export function requirementsOn(source: Source, uses: readonly Use[]): ColumnRequirements {
   const columns = (kinds: readonly UseKind[]) =>
     new Set(uses.flatMap(({ kind, ref }) => (ref.source === source.index && kinds.includes(kind) ? (ref.column ?? []) : [])))
   const plain = columns(['comparison', 'aggregate'])
   const seen = columns(['select', 'null test', 'count'])
   const equated = columns(['equality'])
   return {
-    plain: [...plain],
-    seen: [...seen].filter((column) => !plain.has(column)),
+    plainText: [...plain],
+    visible: [...seen].filter((column) => !plain.has(column)),
     equated: [...equated].filter((column) => !plain.has(column)),
   }
 }

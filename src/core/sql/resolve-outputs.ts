@@ -2,15 +2,15 @@
 import { say, words } from '../errors.ts'
 import type { Literal } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import { TextFault } from '../expressions/text-fault.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import { unsupported } from '../expressions/unsupported.ts'
-import type { AskedLevel } from '../redaction/levels.ts'
-import { isAskedLevel } from '../redaction/levels.ts'
+import type { Redaction } from '../redaction/levels.ts'
+import { isRedaction } from '../redaction/levels.ts'
 import { at as itemAt } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { AGGREGATE_RULES } from './aggregate-rules.ts'
-import type { Claims } from './claims.ts'
-import { claim } from './claims.ts'
+import type { ColumnUses } from './column-uses.ts'
+import { useColumn } from './column-uses.ts'
 import type { AggregateOutput, Outputs, Source, ValueOutput } from './query.ts'
 import { findSource } from './scope.ts'
 import type { SelectItem } from './select.ts'
@@ -25,28 +25,28 @@ interface Draft<Output> {
   readonly at: number
 }
 
-/** Resolves a select list. Throws `TextFault` of kind `name`, `level`, `type`, `rule`, `syntax` or `unsupported`. */
-export function resolveOutputs(items: readonly SelectItem[], claims: Claims): Outputs {
+/** Resolves a select list. Throws `LanguageError` of kind `name`, `level`, `type`, `rule`, `syntax` or `unsupported`. */
+export function resolveOutputs(items: readonly SelectItem[], columnUses: ColumnUses): Outputs {
   const aggregates = items.filter((item) => item.kind === 'aggregate')
   if (aggregates.length === 0) {
-    return { kind: 'rows', values: withUniqueKeys(items.flatMap((item) => draftValues(item, claims))) }
+    return { kind: 'rows', values: withUniqueKeys(items.flatMap((item) => draftValues(item, columnUses))) }
   }
   const beside = items.find((item) => item.kind !== 'aggregate')
   if (beside !== undefined) throw unsupported('A column beside an aggregate (GROUP BY)', beside.at)
-  return { kind: 'totals', aggregates: withUniqueKeys(aggregates.map((item) => draftAggregate(item, claims))) }
+  return { kind: 'totals', aggregates: withUniqueKeys(aggregates.map((item) => draftAggregate(item, columnUses))) }
 }
 
-function draftValues(item: SelectItem, claims: Claims): Draft<ValueOutput>[] {
-  const { scope } = claims
+function draftValues(item: SelectItem, columnUses: ColumnUses): Draft<ValueOutput>[] {
+  const { scope } = columnUses
   switch (item.kind) {
     case 'star': {
       const sources = item.table === undefined ? scope.sources : [findSource(scope, item.table, item.at)]
-      return sources.flatMap((source) => expandStar(source, item, claims))
+      return sources.flatMap((source) => expandStar(source, item, columnUses))
     }
     case 'value':
-      return [draftColumn(item, 'PLAIN_TEXT', claims)]
+      return [draftColumn(item, 'PLAIN_TEXT', columnUses)]
     case 'redaction':
-      return [draftColumn(item, readLevel(item.level), claims)]
+      return [draftColumn(item, readLevel(item.level), columnUses)]
     case 'aggregate':
       return []
     default:
@@ -55,40 +55,40 @@ function draftValues(item: SelectItem, claims: Claims): Draft<ValueOutput>[] {
 }
 
 /** The id and every column that is visible in some row, without transient columns, whose values are not stored in the row. */
-function expandStar(source: Source, { at }: Item<'star'>, { scope: { idName }, uses }: Claims): Draft<ValueOutput>[] {
-  const columns = source.table.columns.filter((column) => column.token?.expires !== true && source.access.couldSee(column))
+function expandStar(source: Source, { at }: Item<'star'>, { scope: { idName }, uses }: ColumnUses): Draft<ValueOutput>[] {
+  const columns = source.table.columns.filter((column) => column.token?.expires !== true && source.access.possiblyVisible(column))
   const refs: ColumnRef[] = [undefined, ...columns].map((column) => ({ source: source.index, column }))
   uses.push(...refs.map((ref) => ({ kind: 'select all', ref }) as const))
   return refs.map((ref) => {
     const name = ref.column?.name ?? idName
-    return { output: { key: name, ref, asked: 'PLAIN_TEXT' }, qualified: `${source.alias}.${name}`, at }
+    return { output: { key: name, ref, redaction: 'PLAIN_TEXT' }, qualified: `${source.alias}.${name}`, at }
   })
 }
 
-function draftColumn(item: Item<'value'> | Item<'redaction'>, asked: AskedLevel, claims: Claims): Draft<ValueOutput> {
-  const ref = claim(claims, item.column, 'select')
+function draftColumn(item: Item<'value'> | Item<'redaction'>, redaction: Redaction, columnUses: ColumnUses): Draft<ValueOutput> {
+  const ref = useColumn(columnUses, item.column, 'select')
   assertReadable(ref, item.column.at)
-  const qualified = `${itemAt(claims.scope.sources, ref.source).alias}.${item.column.name}`
-  return { output: { key: item.alias ?? item.column.name, ref, asked }, qualified, at: item.at }
+  const qualified = `${itemAt(columnUses.scope.sources, ref.source).alias}.${item.column.name}`
+  return { output: { key: item.alias ?? item.column.name, ref, redaction }, qualified, at: item.at }
 }
 
-function readLevel(literal: Literal): AskedLevel {
+function readLevel(literal: Literal): Redaction {
   const level = literal.kind === 'text' ? literal.text.toUpperCase() : undefined
-  if (isAskedLevel(level)) return level
-  throw new TextFault('syntax', say`Expected the level DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`, literal.at)
+  if (isRedaction(level)) return level
+  throw new LanguageError('syntax', say`Expected the level DEFAULT, REDACTED, MASKED or PLAIN_TEXT.`, literal.at)
 }
 
-function draftAggregate(item: Item<'aggregate'>, claims: Claims): Draft<AggregateOutput> {
+function draftAggregate(item: Item<'aggregate'>, columnUses: ColumnUses): Draft<AggregateOutput> {
   const { name, column, at } = item
   const output = { key: item.alias ?? item.text, name, at }
   if (column === undefined) return { output: { ...output, ref: undefined }, qualified: undefined, at }
-  const { takes, takesText, readsValues } = AGGREGATE_RULES[name]
-  const ref = claim(claims, column, readsValues ? 'aggregate' : 'count')
+  const { inputTypes, inputTypesText, readsValues } = AGGREGATE_RULES[name]
+  const ref = useColumn(columnUses, column, readsValues ? 'aggregate' : 'count')
   assertReadable(ref, column.at)
   const type = ref.column?.type.name ?? 'STRING'
-  if (takes !== undefined && !takes.has(type)) {
-    const sentence = say`${words(name.toUpperCase())} requires a column of type ${words(takesText)}; this one is ${words(type)}.`
-    throw new TextFault('type', sentence, column.at)
+  if (inputTypes !== undefined && !inputTypes.has(type)) {
+    const sentence = say`${words(name.toUpperCase())} requires a column of type ${words(inputTypesText)}; this one is ${words(type)}.`
+    throw new LanguageError('type', sentence, column.at)
   }
   return { output: { ...output, ref }, qualified: undefined, at }
 }
@@ -96,7 +96,7 @@ function draftAggregate(item: Item<'aggregate'>, claims: Claims): Draft<Aggregat
 /** Throws a `rule` error for a transient column: its values are not stored in the row. */
 function assertReadable({ column }: ColumnRef, at: number): void {
   if (column?.token?.expires !== true) return
-  throw new TextFault('rule', say`Column ${column.name} is transient: its values are only read by detokenize.`, at)
+  throw new LanguageError('rule', say`Column ${column.name} is transient: its values are only read by detokenize.`, at)
 }
 
 /** Gives outputs that share a key the key `table.column`. Throws a `name` error if two keys are still equal. */
@@ -107,7 +107,7 @@ function withUniqueKeys<Output extends { readonly key: string }>(drafts: readonl
   return drafts.map(({ output, qualified, at }) => {
     const key = (counts.get(output.key) ?? 0) > 1 ? (qualified ?? output.key) : output.key
     if (taken.has(key)) {
-      throw new TextFault('name', say`Two result columns have the same name. Rename one with AS.`, at)
+      throw new LanguageError('name', say`Two result columns have the same name. Rename one with AS.`, at)
     }
     taken.add(key)
     return { ...output, key }

@@ -3,13 +3,13 @@ import { say } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { allOf } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
-import { TextFault } from '../expressions/text-fault.ts'
-import { MOST_JOINED_TABLES, MOST_QUERY_RECORDS } from '../limits.ts'
+import { MAX_JOINED_TABLES, MAX_QUERY_RECORDS } from '../limits.ts'
 import type { Layout, Table } from '../schema/layout.ts'
-import { claimCondition } from './claims.ts'
+import { useConditionColumns } from './column-uses.ts'
 import type { JoinStep, Query, Source, Use } from './query.ts'
-import { unknownTable } from './query-fault.ts'
+import { unknownTableError } from './query-error.ts'
 import { resolveOutputs } from './resolve-outputs.ts'
 import type { Scope } from './scope.ts'
 import { findColumn } from './scope.ts'
@@ -18,7 +18,7 @@ import type { SourceAccess } from './source-access.ts'
 import { SHOWS_ANYTHING } from './source-access.ts'
 
 /** What resolving a query needs. */
-export interface Surroundings {
+export interface ResolveInput {
   /** The text of the query, for line and column in errors. */
   readonly text: string
   readonly layout: Pick<Layout, 'tables'>
@@ -27,24 +27,24 @@ export interface Surroundings {
   accessTo(table: Table): SourceAccess
 }
 
-/** Resolves a query. Throws `TextFault`, and `not_found` for an unknown table. */
-export function resolveSelect(select: Select, surroundings: Surroundings): Query {
-  const sources = resolveSources(select, surroundings)
-  const scope: Scope = { sources, idName: surroundings.idName }
+/** Resolves a query. Throws `LanguageError`, and `not_found` for an unknown table. */
+export function resolveSelect(select: Select, input: ResolveInput): Query {
+  const sources = resolveSources(select, input)
+  const scope: Scope = { sources, idName: input.idName }
   const uses: Use[] = []
   const outputs = resolveOutputs(select.items, { uses, scope })
   // ON can use its own table and those before it.
   const scopeOf = (index: number): Scope => ({ ...scope, sources: sources.slice(0, index + 2) })
   const onClauses = select.joins.map(({ kind, on }, index) => ({ kind, on, scope: scopeOf(index) }))
-  for (const clause of onClauses) claimCondition({ uses, scope: clause.scope }, clause.on)
-  if (select.where !== undefined) claimCondition({ uses, scope }, select.where)
+  for (const clause of onClauses) useConditionColumns({ uses, scope: clause.scope }, clause.on)
+  if (select.where !== undefined) useConditionColumns({ uses, scope }, select.where)
   const joins = onClauses.map((clause): JoinStep => ({ kind: clause.kind, on: resolveCondition(clause.on, clause.scope) }))
   return {
     sources,
     joins,
     where: select.where === undefined ? allOf([]) : resolveCondition(select.where, scope),
     outputs,
-    limit: Math.min(select.limit ?? MOST_QUERY_RECORDS, MOST_QUERY_RECORDS),
+    limit: Math.min(select.limit ?? MAX_QUERY_RECORDS, MAX_QUERY_RECORDS),
     offset: select.offset ?? 0,
     uses,
   }
@@ -54,26 +54,26 @@ function resolveCondition(expression: Expression, scope: Scope): Condition {
   return resolveExpression(expression, { column: (name) => findColumn(scope, name) })
 }
 
-function resolveSources(select: Select, surroundings: Surroundings): Source[] {
+function resolveSources(select: Select, input: ResolveInput): Source[] {
   const named = [select.from, ...select.joins.map(({ table }) => table)]
-  const beyond = named[MOST_JOINED_TABLES]
+  const beyond = named[MAX_JOINED_TABLES]
   if (beyond !== undefined) {
-    throw new TextFault('limit', say`A query joins at most ${MOST_JOINED_TABLES} tables.`, beyond.at)
+    throw new LanguageError('limit', say`A query joins at most ${MAX_JOINED_TABLES} tables.`, beyond.at)
   }
   return named.map((from, index) => {
     if (named.findIndex(({ alias }) => alias === from.alias) < index) {
-      throw new TextFault('name', say`Table name ${from.alias} is used twice. Rename one with AS.`, from.at)
+      throw new LanguageError('name', say`Table name ${from.alias} is used twice. Rename one with AS.`, from.at)
     }
-    return resolveSource(from, index, surroundings)
+    return resolveSource(from, index, input)
   })
 }
 
-function resolveSource(from: FromTable, index: number, { text, layout, accessTo }: Surroundings): Source {
+function resolveSource(from: FromTable, index: number, { text, layout, accessTo }: ResolveInput): Source {
   const table = layout.tables.get(from.table)
-  if (table === undefined) throw unknownTable(text, from)
+  if (table === undefined) throw unknownTableError(text, from)
   const access = accessTo(table)
-  if (!access.couldMeet(SHOWS_ANYTHING)) {
-    throw new TextFault('level', say`READ on table ${table.name} is not granted. Ask the vault owner for a role.`, from.at)
+  if (!access.possiblyMeets(SHOWS_ANYTHING)) {
+    throw new LanguageError('level', say`READ on table ${table.name} is not granted. Ask the vault owner for a role.`, from.at)
   }
   return { index, alias: from.alias, table, access }
 }

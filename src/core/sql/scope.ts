@@ -1,8 +1,8 @@
 /** Resolves the column names of a query. A column that the caller cannot see gives the same error as an unknown one. */
 import { say, words } from '../errors.ts'
-import type { ColumnName } from '../expressions/ast.ts'
+import type { ColumnIdentifier } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import { TextFault } from '../expressions/text-fault.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 import type { Column } from '../schema/layout.ts'
 import type { Source } from './query.ts'
 
@@ -13,20 +13,20 @@ export interface Scope {
 }
 
 /** Returns the column of a name. Throws a `name` error if there is none or more than one. */
-export function findColumn(scope: Scope, name: ColumnName): ColumnRef {
+export function findColumn(scope: Scope, name: ColumnIdentifier): ColumnRef {
   const sources = name.table === undefined ? scope.sources : [findSource(scope, name.table, name.at)]
   const found = sources.flatMap((source) => refIn(source, scope.idName, name.name) ?? [])
   const [only, other] = found
-  if (only === undefined) throw unknownColumn(name)
+  if (only === undefined) throw unknownQueryColumn(name)
   if (other === undefined) return only
-  throw new TextFault('name', say`Column ${name.name} is in more than one table. Write the table's name before it.`, name.at)
+  throw new LanguageError('name', say`Column ${name.name} is in more than one table. Write the table's name before it.`, name.at)
 }
 
 /** Returns the source of an alias. Throws a `name` error if there is none. */
 export function findSource(scope: Scope, alias: string, at: number): Source {
   const source = scope.sources.find((one) => one.alias === alias)
   if (source !== undefined) return source
-  throw new TextFault(
+  throw new LanguageError(
     'name',
     say`Table ${alias} is not joined at this point. Name it in FROM or JOIN before, or use its alias.`,
     at,
@@ -34,14 +34,14 @@ export function findSource(scope: Scope, alias: string, at: number): Source {
 }
 
 /** The error for an unknown column, and for one that the caller cannot see. */
-export function unknownColumn({ table, name, at }: ColumnName): TextFault {
+export function unknownQueryColumn({ table, name, at }: ColumnIdentifier): LanguageError {
   const where = table === undefined ? words('') : say` of table ${table}`
-  return new TextFault('name', say`Column ${name}${where} is invalid. Specify a valid column.`, at)
+  return new LanguageError('name', say`Column ${name}${where} is invalid. Specify a valid column.`, at)
 }
 
 /** True if the caller can know that the column exists. */
 export function isKnown({ access }: Source, column: Column): boolean {
-  return access.couldSee(column) || access.couldMay('SEARCH', column)
+  return access.possiblyVisible(column) || access.possiblyAllows('SEARCH', column)
 }
 
 function refIn(source: Source, idName: string, name: string): ColumnRef | undefined {

@@ -1,5 +1,5 @@
 /** The syntax tree of a SELECT. */
-import type { ColumnName, Expression, Literal, Placed } from '../expressions/ast.ts'
+import type { ColumnIdentifier, Expression, Literal, Placed } from '../expressions/ast.ts'
 
 /** A table in FROM. Without an alias, `alias` is the table's name. */
 export interface FromTable extends Placed {
@@ -27,11 +27,11 @@ export type AggregateName = 'avg' | 'sum' | 'count' | 'min' | 'max'
 export type SelectItem =
   /** `*` or `t.*`. */
   | ({ readonly kind: 'star'; readonly table: string | undefined } & Placed)
-  | ({ readonly kind: 'value'; readonly column: ColumnName; readonly alias: string | undefined } & Placed)
+  | ({ readonly kind: 'value'; readonly column: ColumnIdentifier; readonly alias: string | undefined } & Placed)
   /** `REDACTION(t.ssn, 'MASKED')`. Resolving checks the level. */
   | ({
       readonly kind: 'redaction'
-      readonly column: ColumnName
+      readonly column: ColumnIdentifier
       readonly level: Literal
       readonly alias: string | undefined
     } & Placed)
@@ -39,7 +39,7 @@ export type SelectItem =
   | ({
       readonly kind: 'aggregate'
       readonly name: AggregateName
-      readonly column: ColumnName | undefined
+      readonly column: ColumnIdentifier | undefined
       readonly alias: string | undefined
       readonly text: string
     } & Placed)

@@ -4,11 +4,11 @@
  */
 import { allOf, anyOf } from '../expressions/columns-of.ts'
 import type { Condition, Truth } from '../expressions/condition.ts'
-import type { Level } from '../redaction/levels.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 
 /** A grant that a query requires of a row: an action on each of these columns or, without columns, on at least one. */
-export interface ReadNeed {
+export interface RequiredReadGrant {
   readonly action: 'READ' | 'SEARCH'
   readonly columns: readonly Column[]
 }
@@ -16,9 +16,9 @@ export interface ReadNeed {
 /** The grants of one row. */
 export interface RowGrants {
   /** The highest level READ shows of this column, or undefined if it is hidden. */
-  level(column: Column): Level | undefined
-  may(action: 'READ' | 'SEARCH', column: Column): boolean
-  meets(need: ReadNeed): boolean
+  level(column: Column): RedactionLevel | undefined
+  allows(action: 'READ' | 'SEARCH', column: Column): boolean
+  meets(need: RequiredReadGrant): boolean
 }
 
 /**
@@ -26,60 +26,63 @@ export interface RowGrants {
  * false.
  */
 export interface SourceAccess {
-  readonly holdsAny: boolean
+  readonly hasAnyGrant: boolean
   readonly conditions: readonly Condition[]
   /** Columns of the conditions. */
-  readonly judgedBy: readonly Column[]
-  couldMay(action: 'READ' | 'SEARCH', column: Column): boolean
-  couldSee(column: Column): boolean
+  readonly conditionColumns: readonly Column[]
+  possiblyAllows(action: 'READ' | 'SEARCH', column: Column): boolean
+  possiblyVisible(column: Column): boolean
   /** The highest level that some row can show, or undefined if every row hides the column. */
-  highestLevel(column: Column): Level | undefined
-  couldMeet(need: ReadNeed): boolean
-  alwaysMeets(need: ReadNeed): boolean
+  highestLevel(column: Column): RedactionLevel | undefined
+  possiblyMeets(need: RequiredReadGrant): boolean
+  alwaysMeets(need: RequiredReadGrant): boolean
   forRow(truths: readonly Truth[]): RowGrants
-  necessary(need: ReadNeed): Condition
+  pushdownCondition(need: RequiredReadGrant): Condition
 }
 
 /** How a query uses the columns of one table. A row that does not grant all of these uses is not visible to the query. */
-export interface Demand {
+export interface ColumnRequirements {
   /** Selected, counted or tested for null: READ at any level, because null shows at every level. */
-  readonly seen: readonly Column[]
+  readonly visible: readonly Column[]
   /** Only compared by `=`: READ at PLAIN_TEXT, or SEARCH. */
   readonly equated: readonly Column[]
   /** Compared in another way, or aggregated: READ at PLAIN_TEXT. */
-  readonly plain: readonly Column[]
+  readonly plainText: readonly Column[]
 }
 
 /** A row that shows no column does not exist for its reader. */
-export const SHOWS_ANYTHING: ReadNeed = { action: 'READ', columns: [] }
+export const SHOWS_ANYTHING: RequiredReadGrant = { action: 'READ', columns: [] }
 
 /** True if a row with these grants is visible to a query with these requirements. */
-export function takesPart(grants: RowGrants, { seen, equated, plain }: Demand): boolean {
+export function isVisibleTo(grants: RowGrants, { visible, equated, plainText }: ColumnRequirements): boolean {
   return (
     grants.meets(SHOWS_ANYTHING) &&
-    seen.every((column) => grants.level(column) !== undefined) &&
-    equated.every((column) => grants.level(column) === 'PLAIN_TEXT' || grants.may('SEARCH', column)) &&
-    plain.every((column) => grants.level(column) === 'PLAIN_TEXT')
+    visible.every((column) => grants.level(column) !== undefined) &&
+    equated.every((column) => grants.level(column) === 'PLAIN_TEXT' || grants.allows('SEARCH', column)) &&
+    plainText.every((column) => grants.level(column) === 'PLAIN_TEXT')
   )
 }
 
 /** The grants that every row has: all conditions are taken as unknown, so no conditional ALLOW applies and every DENY does. */
-export function leastGrants(access: SourceAccess): RowGrants {
+export function guaranteedGrants(access: SourceAccess): RowGrants {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
 /** True if some row can show the column in plain text. */
-export function couldShowPlain(access: SourceAccess, column: Column): boolean {
+export function possiblyPlainText(access: SourceAccess, column: Column): boolean {
   return access.highestLevel(column) === 'PLAIN_TEXT'
 }
 
 /** A condition that is true in every visible row. Storage evaluates it before the policy's conditions are evaluated on rows. */
-export function necessaryFor(access: SourceAccess, { seen, equated, plain }: Demand): Condition {
-  const read = [...seen, ...plain]
+export function pushdownConditionFor(access: SourceAccess, { visible, equated, plainText }: ColumnRequirements): Condition {
+  const read = [...visible, ...plainText]
   return allOf([
-    access.necessary(read.length === 0 ? SHOWS_ANYTHING : { action: 'READ', columns: read }),
+    access.pushdownCondition(read.length === 0 ? SHOWS_ANYTHING : { action: 'READ', columns: read }),
     ...equated.map((column) =>
-      anyOf([access.necessary({ action: 'READ', columns: [column] }), access.necessary({ action: 'SEARCH', columns: [column] })]),
+      anyOf([
+        access.pushdownCondition({ action: 'READ', columns: [column] }),
+        access.pushdownCondition({ action: 'SEARCH', columns: [column] }),
+      ]),
     ),
   ])
 }

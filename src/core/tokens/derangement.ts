@@ -18,31 +18,31 @@ import { at } from '../util/at.ts'
 
 /** A permutation for each domain and tweak text, and its inverse: a key ring with one digest scope. */
 export interface Permutation {
-  encipher(ranks: readonly Rank[]): bigint[]
-  decipher(ranks: readonly Rank[]): bigint[]
+  encrypt(ranks: readonly Rank[]): bigint[]
+  decrypt(ranks: readonly Rank[]): bigint[]
 }
 
 /** Maximum length of a run of fixed points. A random permutation of a million numbers has a run of three once in 10^12. */
 const MAX_RUN_LENGTH = 1000
 
 /** Returns what D maps each rank to, in order: never the rank itself. Throws `internal` for a permutation that is not random. */
-export function encipherApart(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
+export function encryptDeranged(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
   const befores = ranks.map((rank) => neighbor(rank, -1n))
-  const images = permutation.encipher([...ranks, ...befores])
+  const images = permutation.encrypt([...ranks, ...befores])
   return ranks.map((rank, i) => {
     const image = at(images, i)
     const before = at(befores, i)
-    if (image === rank.value) return at(permutation.encipher([neighbor(rank, 1n)]), 0)
+    if (image === rank.value) return at(permutation.encrypt([neighbor(rank, 1n)]), 0)
     if (at(images, ranks.length + i) === before.value) return runEnd(permutation, before, -1n).value
     return image
   })
 }
 
 /** The inverse: returns the rank that D maps to each of these, in order. */
-export function decipherApart(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
-  const origins = permutation.decipher(ranks)
+export function decryptDeranged(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
+  const origins = permutation.decrypt(ranks)
   const befores = ranks.map((rank, i) => neighbor({ ...rank, value: at(origins, i) }, -1n))
-  const beforeOrigins = permutation.decipher(befores)
+  const beforeOrigins = permutation.decrypt(befores)
   return ranks.map((rank, i) => {
     const before = at(befores, i)
     if (at(beforeOrigins, i) === before.value) return before.value
@@ -61,7 +61,7 @@ function runEnd(permutation: Permutation, fixed: Rank, direction: 1n | -1n): Ran
   let end = fixed
   for (let length = 1; length <= MAX_RUN_LENGTH; length++) {
     const next = neighbor(end, direction)
-    if (permutation.encipher([next])[0] !== next.value) return end
+    if (permutation.encrypt([next])[0] !== next.value) return end
     end = next
   }
   throw new VaultError('internal', 'The permutation for tokens has too many fixed points. Check the key ring factory.')

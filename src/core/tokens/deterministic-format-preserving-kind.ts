@@ -1,6 +1,6 @@
 /** Deterministic format-preserving tokens: the characters of the value encrypted by FF1 with the key of the scope. Nothing is stored. */
 import { at } from '../util/at.ts'
-import { decipherApart, encipherApart, type Permutation } from './derangement.ts'
+import { decryptDeranged, encryptDeranged, type Permutation } from './derangement.ts'
 import type { Derivation, TokenKind } from './token-kind.ts'
 
 export const deterministicFormatPreservingKind: TokenKind = {
@@ -9,19 +9,19 @@ export const deterministicFormatPreservingKind: TokenKind = {
   isDeterministic: true,
   expires: false,
   hasFormat: true,
-  formatFault: (format) =>
+  formatProblem: (format) =>
     format.deterministic === undefined ? 'must have a format whose tokens can be turned back into values' : undefined,
   assertValue(format, shown) {
     format?.deterministic?.rankOf(shown)
   },
   derive(from, values) {
-    const ranked = values.flatMap(({ shown }) => from.format?.deterministic?.rankOf(shown) ?? [])
-    const encrypted = encipherApart(permutationOf(from), ranked)
+    const ranked = values.flatMap(({ text }) => from.format?.deterministic?.rankOf(text) ?? [])
+    const encrypted = encryptDeranged(permutationOf(from), ranked)
     return ranked.map((value, index) => value.tokenAt(at(encrypted, index)))
   },
-  trace(from, texts) {
+  recover(from, texts) {
     const ranked = texts.map((text) => from.format?.deterministic?.rankOfToken(text))
-    const decrypted = decipherApart(
+    const decrypted = decryptDeranged(
       permutationOf(from),
       ranked.filter((token) => token !== undefined),
     )
@@ -34,5 +34,5 @@ export const deterministicFormatPreservingKind: TokenKind = {
 
 /** Returns the permutations of the key ring for this scope. */
 function permutationOf({ ring, scope }: Derivation): Permutation {
-  return { encipher: (ranks) => ring.encipher(scope, ranks), decipher: (ranks) => ring.decipher(scope, ranks) }
+  return { encrypt: (ranks) => ring.encryptRanks(scope, ranks), decrypt: (ranks) => ring.decryptRanks(scope, ranks) }
 }

@@ -8,11 +8,11 @@ export const deterministicKind: TokenKind = {
   isDeterministic: true,
   expires: false,
   hasFormat: false,
-  formatFault: () => undefined,
+  formatProblem: () => undefined,
   assertValue: () => {},
   // The stored digest already has the six fixed bits of a version 8 UUID: the token itself is looked up.
   derive: (_from, values) => values.map(({ digest }) => stringify(digest)),
-  trace: (_from, texts) =>
+  recover: (_from, texts) =>
     texts.map((text) => {
       const isOurs = text.length === 36 && text === text.toLowerCase() && validate(text) && version(text) === 8
       return isOurs ? { kind: 'digest', digest: parse(text) } : undefined

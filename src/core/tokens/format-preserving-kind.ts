@@ -1,6 +1,6 @@
 /** Format-preserving tokens: drawn at random in a format. They are stored, because nothing can be computed from them. */
 import type { TokenKind } from './token-kind.ts'
-import { NOT_DERIVED } from './token-kind.ts'
+import { NO_DERIVATION } from './token-kind.ts'
 
 export const formatPreservingKind: TokenKind = {
   name: 'formatPreserving',
@@ -8,5 +8,5 @@ export const formatPreservingKind: TokenKind = {
   isDeterministic: false,
   expires: false,
   hasFormat: true,
-  ...NOT_DERIVED,
+  ...NO_DERIVATION,
 }

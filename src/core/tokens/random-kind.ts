@@ -1,12 +1,12 @@
 /** Random tokens: pointers to a cell. Each value has a new one, which reveals nothing about the value. */
 import type { TokenKind } from './token-kind.ts'
-import { NOT_DERIVED } from './token-kind.ts'
+import { NO_DERIVATION } from './token-kind.ts'
 
 export const randomKind: TokenKind = {
   name: 'random',
-  keeps: 'stamp',
+  keeps: 'check',
   isDeterministic: false,
   expires: false,
   hasFormat: false,
-  ...NOT_DERIVED,
+  ...NO_DERIVATION,
 }

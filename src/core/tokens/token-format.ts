@@ -2,16 +2,16 @@
 import type { Rank } from '../ports/keys.ts'
 
 /** Minimum number of possible tokens of a value: the smallest domain of FF1. Source: NIST SP 800-38G revision 1, section 5.1. */
-export const LEAST_POSSIBILITIES = 1_000_000n
+export const MIN_DOMAIN = 1_000_000n
 
 /**
  * Thrown for an invalid definition of a format and for a value that cannot have a token. The message is a clause, "must have at
  * least 6 digits ...", that follows the name of a column. It never quotes a value or a token.
  */
-export class TokenFault extends Error {}
+export class TokenFormatError extends Error {}
 
 /** The possible tokens of one value, numbered from 0: all different, none equal to the value. */
-export interface TokenShape {
+export interface TokenRange {
   /** Number of possible tokens. */
   readonly domain: bigint
   /** Returns the token of a rank from 0 to `domain` - 1. */
@@ -45,12 +45,12 @@ export interface TokenFormat {
   /** The smallest number of possible tokens of all accepted values. The value itself counts if it has the form of a token. */
   readonly capacity: bigint
   /** Returns the possible tokens of a value. Throws `TokenFormatError` for a value that cannot have one. */
-  shapeOf(value: string): TokenShape
+  rangeOf(value: string): TokenRange
   /** Absent if values cannot be computed from tokens. The schema check then rejects deterministic tokens of this format. */
   readonly deterministic?: DeterministicFormat
 }
 
 /** Returns a count with a comma after every three digits: 1,000,000. */
-export function counted(count: bigint): string {
+export function formatCount(count: bigint): string {
   return count.toString().replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ',')
 }

@@ -18,11 +18,13 @@ export interface DerivedFrom {
   /** Digest of the value in the scope, DIGEST_BYTES long. */
   readonly digest: Uint8Array
   /** The value as text. */
-  readonly shown: string
+  readonly text: string
 }
 
 /** What is recovered from a derived token: the digest of a value, or the value itself as text. */
-export type Trace = { readonly kind: 'digest'; readonly digest: Uint8Array } | { readonly kind: 'text'; readonly shown: string }
+export type Recovered =
+  | { readonly kind: 'digest'; readonly digest: Uint8Array }
+  | { readonly kind: 'text'; readonly shown: string }
 
 /** One token kind. */
 export interface TokenKind {
@@ -31,7 +33,7 @@ export interface TokenKind {
    * What the cell stores: a token check if the token is a pointer to the cell; the `text` of the token if it was drawn or
    * supplied; `nothing` if the token is derived from the value.
    */
-  readonly keeps: 'stamp' | 'text' | 'nothing'
+  readonly keeps: 'check' | 'text' | 'nothing'
   /** True if equal values of one scope have one token, so that tokenize works without a record. */
   readonly isDeterministic: boolean
   /** True if value and token are stored outside the record and expire. */
@@ -39,19 +41,19 @@ export interface TokenKind {
   /** True if the definition of the column must name a token format. */
   readonly hasFormat: boolean
   /** Returns why this kind cannot use this format, as a clause; undefined if it can. */
-  formatFault(format: TokenFormat): string | undefined
+  formatProblem(format: TokenFormat): string | undefined
   /** Throws `TokenFormatError` for a value that cannot have a token of this kind and format. `text` is the value as text. */
   assertValue(format: TokenFormat | undefined, text: string): void
   /** Returns the token of each value, in order. Called only if `keeps` is `nothing`. */
   derive(from: Derivation, values: readonly DerivedFrom[]): string[]
   /** Returns what each text means as a token of this kind, in order; undefined for a text that cannot be one. Called only if `keeps` is `nothing`. */
-  trace(from: Derivation, texts: readonly string[]): (Trace | undefined)[]
+  recover(from: Derivation, texts: readonly string[]): (Recovered | undefined)[]
 }
 
 /** Members for kinds whose cells store a token check or text: nothing is derived, and a text alone does not show its kind. */
-export const NOT_DERIVED: Pick<TokenKind, 'derive' | 'trace' | 'formatFault' | 'assertValue'> = {
+export const NO_DERIVATION: Pick<TokenKind, 'derive' | 'recover' | 'formatProblem' | 'assertValue'> = {
   derive: (_from, values) => values.map(() => ''),
-  trace: (_from, texts) => texts.map(() => undefined),
-  formatFault: () => undefined,
+  recover: (_from, texts) => texts.map(() => undefined),
+  formatProblem: () => undefined,
   assertValue: () => {},
 }

@@ -1,12 +1,12 @@
 /** Transient tokens: pointers to a value that is stored outside its record and expires. */
 import type { TokenKind } from './token-kind.ts'
-import { NOT_DERIVED } from './token-kind.ts'
+import { NO_DERIVATION } from './token-kind.ts'
 
 export const transientKind: TokenKind = {
   name: 'transient',
-  keeps: 'stamp',
+  keeps: 'check',
   isDeterministic: false,
   expires: true,
   hasFormat: false,
-  ...NOT_DERIVED,
+  ...NO_DERIVATION,
 }

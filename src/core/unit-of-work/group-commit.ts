@@ -45,7 +45,7 @@ export function createGroupCommit<T>(
     const list: Waiting<T>[] = []
     gathering = list
     weight = 0
-    void scheduler.turn().then(() => {
+    void scheduler.yield().then(() => {
       if (gathering === list) gathering = []
       return sendList(list)
     })

@@ -1,6 +1,6 @@
 /** ARRAY: a list of JSON values. */
 import type { ColumnType, JsonValue } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 import { isList } from './json-canonical.ts'
 import { jsonType } from './json-type.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
@@ -18,11 +18,11 @@ export const arrayType: ColumnType<readonly JsonValue[]> = {
   compare: () => undefined,
   toCell: jsonType.toCell,
   fromCell: (cell) => list(jsonType.fromCell(cell)),
-  show: jsonType.show,
-  answer: (value) => value,
+  toText: jsonType.toText,
+  toJson: (value) => value,
 }
 
 function list(value: JsonValue): readonly JsonValue[] {
-  if (!isList(value)) throw new ValueFault('must be a list')
+  if (!isList(value)) throw new ValueError('must be a list')
   return value
 }

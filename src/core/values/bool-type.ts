@@ -1,7 +1,7 @@
 /** BOOL: true and false. Truthy and falsy values are rejected. */
 import { numberCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 /** Trusted form: a boolean. False sorts before true. */
 export const boolType: ColumnType<boolean> = {
@@ -9,13 +9,13 @@ export const boolType: ColumnType<boolean> = {
   tag: 4,
   physical: 'integer',
   parse(input) {
-    if (typeof input !== 'boolean') throw new ValueFault('must be true or false')
+    if (typeof input !== 'boolean') throw new ValueError('must be true or false')
     return input
   },
   fromText(text) {
     if (text === 'true') return true
     if (text === 'false') return false
-    throw new ValueFault('must be true or false')
+    throw new ValueError('must be true or false')
   },
   write(value, out) {
     out.u8(value ? 1 : 0)
@@ -27,6 +27,6 @@ export const boolType: ColumnType<boolean> = {
   compare: (left, right) => Number(left) - Number(right),
   toCell: (value) => (value ? 1 : 0),
   fromCell: (cell) => numberCell(cell) !== 0,
-  show: (value) => (value ? 'true' : 'false'),
-  answer: (value) => value,
+  toText: (value) => (value ? 'true' : 'false'),
+  toJson: (value) => value,
 }

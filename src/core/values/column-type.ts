@@ -9,7 +9,7 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export type ColumnTypeName = 'STRING' | 'INTEGER' | 'FLOAT' | 'BOOL' | 'DATE' | 'TIME' | 'DATETIME' | 'JSON' | 'ARRAY'
 
 /** Why an input is not a value of a type. The message is a clause, "must be …", that follows the name of the column. It never quotes the input. */
-export class ValueFault extends Error {}
+export class ValueError extends Error {}
 
 /** One column type. `Value` is the trusted form: `parse` checks it, and every other method takes it unchecked. */
 export interface ColumnType<Value> {
@@ -38,7 +38,7 @@ export interface ColumnType<Value> {
   /** The inverse of `toCell`. */
   fromCell(cell: Exclude<Cell, null>): Value
   /** Returns the value as text, for detokenize, masks and tokens. The inverse of `fromText`. */
-  show(value: Value): string
+  toText(value: Value): string
   /** Returns the value as JSON for a read at PLAIN_TEXT. Integers beyond 2^53 - 1 are text. */
-  answer(value: Value): JsonValue
+  toJson(value: Value): JsonValue
 }

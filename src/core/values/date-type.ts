@@ -4,7 +4,7 @@ import { readUtf8 } from '../util/bytes.ts'
 import { compareTexts, toDays } from './calendar.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
@@ -14,11 +14,11 @@ export const dateType: ColumnType<string> = {
   tag: 5,
   physical: 'text',
   parse(input) {
-    if (typeof input !== 'string') throw new ValueFault('must be a date as text, such as 2026-01-31')
+    if (typeof input !== 'string') throw new ValueError('must be a date as text, such as 2026-01-31')
     return dateType.fromText(input)
   },
   fromText(text) {
-    if (daysOf(text) === undefined) throw new ValueFault('must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999')
+    if (daysOf(text) === undefined) throw new ValueError('must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999')
     return text
   },
   write(value, out) {
@@ -31,8 +31,8 @@ export const dateType: ColumnType<string> = {
   compare: compareTexts,
   toCell: (value) => value,
   fromCell: textCell,
-  show: (value) => value,
-  answer: (value) => value,
+  toText: (value) => value,
+  toJson: (value) => value,
 }
 
 function daysOf(text: string): number | undefined {

@@ -4,7 +4,7 @@ import { readUtf8 } from '../util/bytes.ts'
 import { compareTexts, dayText, FIRST_DAY, fractionText, LAST_DAY, secondText, toDays, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 const INSTANT =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/
@@ -24,7 +24,7 @@ export const datetimeType: ColumnType<string> = {
   },
   fromText(text) {
     const instant = readInstant(text)
-    if (instant === undefined) throw new ValueFault(MESSAGE)
+    if (instant === undefined) throw new ValueError(MESSAGE)
     return instantText(instant.seconds, instant.fraction)
   },
   write(value, out) {
@@ -40,8 +40,8 @@ export const datetimeType: ColumnType<string> = {
   compare: (left, right) => compareTexts(left.slice(0, -1), right.slice(0, -1)),
   toCell: (value) => value.slice(0, -1),
   fromCell: (cell) => `${textCell(cell)}Z`,
-  show: (value) => value,
-  answer: (value) => value,
+  toText: (value) => value,
+  toJson: (value) => value,
 }
 
 /** Seconds since 1970-01-01T00:00:00Z, and the digits after the decimal point. */
@@ -65,7 +65,7 @@ function readInstant(text: string): Instant | undefined {
 function fromDate(input: unknown): string {
   const milliseconds = millisecondsOf(input)
   const seconds = Math.floor(milliseconds / 1000)
-  if (!isInCalendar(seconds)) throw new ValueFault(MESSAGE) // Rejects NaN too, the time of an invalid date.
+  if (!isInCalendar(seconds)) throw new ValueError(MESSAGE) // Rejects NaN too, the time of an invalid date.
   return instantText(seconds, (milliseconds - seconds * 1000).toString().padStart(3, '0'))
 }
 
@@ -73,7 +73,7 @@ function millisecondsOf(input: unknown): number {
   try {
     return Number(Date.prototype.getTime.call(input))
   } catch {
-    throw new ValueFault(MESSAGE)
+    throw new ValueError(MESSAGE)
   }
 }
 

@@ -3,7 +3,7 @@ import type { ByteWriter } from '../util/bytes.ts'
 import { readU32 } from '../util/bytes.ts'
 import { numberCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 /** The grammar of a JSON number: no plus, no leading zeros, no hexadecimal, no spaces. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -14,11 +14,11 @@ export const floatType: ColumnType<number> = {
   tag: 3,
   physical: 'real',
   parse(input) {
-    if (typeof input !== 'number') throw new ValueFault('must be a number')
+    if (typeof input !== 'number') throw new ValueError('must be a number')
     return finite(input)
   },
   fromText(text) {
-    if (!JSON_NUMBER.test(text)) throw new ValueFault('must be a decimal number')
+    if (!JSON_NUMBER.test(text)) throw new ValueError('must be a decimal number')
     return finite(Number(text))
   },
   write: writeDouble,
@@ -31,8 +31,8 @@ export const floatType: ColumnType<number> = {
   compare: (left, right) => (left < right ? -1 : left > right ? 1 : 0),
   toCell: (value) => value,
   fromCell: (cell) => Number(numberCell(cell)),
-  show: (value) => value.toString(),
-  answer: (value) => value,
+  toText: (value) => value.toString(),
+  toJson: (value) => value,
 }
 
 /** Eight bytes for converting between numbers and their bytes. Holds nothing between calls. */
@@ -46,6 +46,6 @@ function writeDouble(value: number, out: ByteWriter): void {
 }
 
 function finite(value: number): number {
-  if (!Number.isFinite(value)) throw new ValueFault('must be a finite number')
+  if (!Number.isFinite(value)) throw new ValueError('must be a finite number')
   return value + 0 // Adding zero makes -0 zero.
 }

@@ -2,7 +2,7 @@
 import { readI64 } from '../util/bytes.ts'
 import { numberCell, toSafeNumber } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
@@ -22,11 +22,11 @@ export const integerType: ColumnType<number | bigint> = {
     if (typeof input === 'number') return parseNumber(input)
     if (typeof input === 'bigint') return parseBigint(input)
     if (typeof input === 'string') return integerType.fromText(input)
-    throw new ValueFault('must be a whole number')
+    throw new ValueError('must be a whole number')
   },
   fromText(text) {
     if (text.length > MAX_TEXT_LENGTH || !DECIMAL.test(text))
-      throw new ValueFault('must be a whole number of 64 bits in decimal digits')
+      throw new ValueError('must be a whole number of 64 bits in decimal digits')
     const near = Number(text)
     return Number.isSafeInteger(near) ? near + 0 : parseBigint(BigInt(text))
   },
@@ -40,17 +40,17 @@ export const integerType: ColumnType<number | bigint> = {
   compare: (left, right) => (left < right ? -1 : left > right ? 1 : 0),
   toCell: (value) => value,
   fromCell: numberCell,
-  show: (value) => value.toString(),
-  answer: (value) => (typeof value === 'number' ? value : value.toString()),
+  toText: (value) => value.toString(),
+  toJson: (value) => (typeof value === 'number' ? value : value.toString()),
 }
 
 function parseNumber(input: number): number {
   if (Number.isSafeInteger(input)) return input + 0 // Adding zero makes -0 zero.
-  if (Number.isInteger(input)) throw new ValueFault('must be a string beyond 2^53, because a number loses digits')
-  throw new ValueFault('must be a whole number')
+  if (Number.isInteger(input)) throw new ValueError('must be a string beyond 2^53, because a number loses digits')
+  throw new ValueError('must be a whole number')
 }
 
 function parseBigint(input: bigint): number | bigint {
-  if (input < MIN || input > MAX) throw new ValueFault('must be a whole number of 64 bits')
+  if (input < MIN || input > MAX) throw new ValueError('must be a whole number of 64 bits')
   return toSafeNumber(input)
 }

@@ -2,7 +2,7 @@
 import { readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType, JsonValue } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 import { jsonCanonical } from './json-canonical.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
 
@@ -23,12 +23,12 @@ export const jsonType: ColumnType<JsonValue> = {
   compare: () => undefined,
   toCell: (value) => JSON.stringify(value),
   fromCell: (cell) => readTrusted(textCell(cell)),
-  show: jsonCanonical,
-  answer: (value) => value,
+  toText: jsonCanonical,
+  toJson: (value) => value,
 }
 
 function present(value: JsonValue): JsonValue {
-  if (value === null) throw new ValueFault('must be a JSON value other than null')
+  if (value === null) throw new ValueError('must be a JSON value other than null')
   return value
 }
 

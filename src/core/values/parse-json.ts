@@ -1,7 +1,7 @@
 /** Parses untrusted input to plain JSON data: copies and checks it in one pass. */
-import { JSON_DEPTH, JSON_NODES } from '../limits.ts'
+import { MAX_JSON_DEPTH, MAX_JSON_NODES } from '../limits.ts'
 import type { JsonValue } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 import { isWellFormed } from './well-formed.ts'
 
 const MESSAGE = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'
@@ -19,8 +19,8 @@ export function parseJson(input: unknown): JsonValue {
   try {
     return copy(input, 1, { nodes: 0 })
   } catch (error) {
-    if (error instanceof ValueFault) throw error
-    throw new ValueFault(MESSAGE) // A getter or proxy of the caller threw. Its error may quote the value.
+    if (error instanceof ValueError) throw error
+    throw new ValueError(MESSAGE) // A getter or proxy of the caller threw. Its error may quote the value.
   }
 }
 
@@ -30,32 +30,32 @@ export function parseJsonText(text: string): JsonValue {
   try {
     read = JSON.parse(text)
   } catch {
-    throw new ValueFault('must be JSON text')
+    throw new ValueError('must be JSON text')
   }
   return parseJson(read)
 }
 
 function copy(input: unknown, depth: number, counter: Counter): JsonValue {
-  if (++counter.nodes > JSON_NODES) throw new ValueFault(`must hold at most ${JSON_NODES} JSON values`)
+  if (++counter.nodes > MAX_JSON_NODES) throw new ValueError(`must hold at most ${MAX_JSON_NODES} JSON values`)
   switch (typeof input) {
     case 'string':
       return checkedText(input)
     case 'number':
-      if (!Number.isFinite(input)) throw new ValueFault(MESSAGE)
+      if (!Number.isFinite(input)) throw new ValueError(MESSAGE)
       return input + 0 // Adding zero makes -0 zero: JSON text cannot hold -0.
     case 'boolean':
       return input
     case 'object':
       return input === null ? null : copyObject(input, depth, counter)
     default:
-      throw new ValueFault(MESSAGE)
+      throw new ValueError(MESSAGE)
   }
 }
 
 function copyObject(input: object, depth: number, counter: Counter): JsonValue {
-  if (depth > JSON_DEPTH) throw new ValueFault(`must be nested at most ${JSON_DEPTH} deep`)
+  if (depth > MAX_JSON_DEPTH) throw new ValueError(`must be nested at most ${MAX_JSON_DEPTH} deep`)
   if (Array.isArray(input)) return copyList(input, depth, counter)
-  if (!isPlain(input)) throw new ValueFault(MESSAGE)
+  if (!isPlain(input)) throw new ValueError(MESSAGE)
   const copied: Record<string, JsonValue> = {}
   for (const [name, member] of Object.entries(input)) {
     const value = copy(member, depth + 1, counter)
@@ -79,6 +79,6 @@ function isPlain(input: object): boolean {
 }
 
 function checkedText(text: string): string {
-  if (!isWellFormed(text)) throw new ValueFault('must hold well-formed Unicode text, without lone surrogates')
+  if (!isWellFormed(text)) throw new ValueError('must hold well-formed Unicode text, without lone surrogates')
   return text
 }

@@ -3,7 +3,7 @@ import type { ByteWriter } from '../util/bytes.ts'
 import { readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 import { assertWellFormed } from './well-formed.ts'
 
 /** Trusted form: the text as given. Compared by code point. Digests are equal if the texts are equal in Unicode NFC. */
@@ -12,7 +12,7 @@ export const stringType: ColumnType<string> = {
   tag: 1,
   physical: 'text',
   parse(input) {
-    if (typeof input !== 'string') throw new ValueFault('must be text')
+    if (typeof input !== 'string') throw new ValueError('must be text')
     assertWellFormed(input)
     return input
   },
@@ -28,8 +28,8 @@ export const stringType: ColumnType<string> = {
   compare: compareCodePoints,
   toCell: (value) => value,
   fromCell: textCell,
-  show: (value) => value,
-  answer: (value) => value,
+  toText: (value) => value,
+  toJson: (value) => value,
 }
 
 /** ASCII text. Unicode normalization does not change it. */

@@ -4,7 +4,7 @@ import { readUtf8 } from '../util/bytes.ts'
 import { compareTexts, fractionText, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 const TIME = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?$/
 
@@ -17,12 +17,12 @@ export const timeType: ColumnType<string> = {
   tag: 6,
   physical: 'text',
   parse(input) {
-    if (typeof input !== 'string') throw new ValueFault('must be a time of day as text, such as 23:59:59.5')
+    if (typeof input !== 'string') throw new ValueError('must be a time of day as text, such as 23:59:59.5')
     return timeType.fromText(input)
   },
   fromText(text) {
     if (nanosOf(text) === undefined)
-      throw new ValueFault('must be a time of day as HH:MM:SS with up to nine decimals and no offset, 00:00:00 to 23:59:59')
+      throw new ValueError('must be a time of day as HH:MM:SS with up to nine decimals and no offset, 00:00:00 to 23:59:59')
     return text.slice(0, 8) + fractionText(text.slice(9))
   },
   write(value, out) {
@@ -35,8 +35,8 @@ export const timeType: ColumnType<string> = {
   compare: compareTexts,
   toCell: (value) => value,
   fromCell: textCell,
-  show: (value) => value,
-  answer: (value) => value,
+  toText: (value) => value,
+  toJson: (value) => value,
 }
 
 /** Returns nanoseconds since midnight, or undefined for text that is not a time. They are below 2^47, so a number is exact. */

@@ -1,8 +1,8 @@
 /** The rules a column adds to its type, compiled when the layout is created. */
 import type { RE2JS as Pattern } from 're2js'
 import { RE2JS } from 're2js'
-import { LONGEST_UNIQUE_TEXT } from '../limits.ts'
-import { ValueFault } from './column-type.ts'
+import { MAX_UNIQUE_TEXT_LENGTH } from '../limits.ts'
+import { ValueError } from './column-type.ts'
 import type { AnyColumnType } from './column-types.ts'
 
 /** The options of a column that restrict its values. */
@@ -26,13 +26,13 @@ type TextRule = (text: string) => void
 /** Returns the rules as one check, or undefined if there are none. Throws `ValueError` for a pattern that is not RE2 syntax. */
 export function compileRules({ pattern, maxLength, oneOf, unique }: RuleOptions): ValueRule | undefined {
   const rules: TextRule[] = []
-  if (unique === true) rules.push(atMost(LONGEST_UNIQUE_TEXT, ' because its column is unique (token insertion error)'))
+  if (unique === true) rules.push(atMost(MAX_UNIQUE_TEXT_LENGTH, ' because its column is unique (token insertion error)'))
   if (maxLength !== undefined) rules.push(atMost(maxLength, ''))
   if (oneOf !== undefined) rules.push(among(oneOf))
   if (pattern !== undefined) rules.push(matching(pattern))
   if (rules.length === 0) return undefined
   return (value, type) => {
-    const text = type.show(value)
+    const text = type.toText(value)
     for (const rule of rules) rule(text)
   }
 }
@@ -40,7 +40,7 @@ export function compileRules({ pattern, maxLength, oneOf, unique }: RuleOptions)
 function atMost(count: number, reason: string): TextRule {
   const clause = `must have at most ${count} character${count === 1 ? '' : 's'}${reason}`
   return (text) => {
-    if (text.length > count && hasMoreThan(count, text)) throw new ValueFault(clause)
+    if (text.length > count && hasMoreThan(count, text)) throw new ValueError(clause)
   }
 }
 
@@ -55,14 +55,14 @@ function hasMoreThan(count: number, text: string): boolean {
 function among(allowed: readonly (string | number)[]): TextRule {
   const texts = new Set(allowed.map(String))
   return (text) => {
-    if (!texts.has(text)) throw new ValueFault('must be one of the values its column allows')
+    if (!texts.has(text)) throw new ValueError('must be one of the values its column allows')
   }
 }
 
 function matching(source: string): TextRule {
   const pattern = compilePattern(source)
   return (text) => {
-    if (!pattern.testExact(text)) throw new ValueFault('must match the pattern of its column as a whole')
+    if (!pattern.testExact(text)) throw new ValueError('must match the pattern of its column as a whole')
   }
 }
 
@@ -70,6 +70,6 @@ function compilePattern(source: string): Pattern {
   try {
     return RE2JS.compile(source)
   } catch {
-    throw new ValueFault('must have a pattern in RE2 syntax')
+    throw new ValueError('must have a pattern in RE2 syntax')
   }
 }

@@ -1,5 +1,5 @@
 /** Checks that text has no lone surrogates, so that UTF-8 can hold it. */
-import { ValueFault } from './column-type.ts'
+import { ValueError } from './column-type.ts'
 
 /** With the u flag, a surrogate that is part of a pair does not match. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u
@@ -11,5 +11,5 @@ export function isWellFormed(text: string): boolean {
 
 /** Throws `ValueError` for text with lone surrogates: it could not be read back from its bytes. */
 export function assertWellFormed(text: string): void {
-  if (!isWellFormed(text)) throw new ValueFault('must be well-formed Unicode text, without lone surrogates')
+  if (!isWellFormed(text)) throw new ValueError('must be well-formed Unicode text, without lone surrogates')
 }

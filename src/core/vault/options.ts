@@ -6,7 +6,7 @@ import type { PolicyFor } from '../policy/statement.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Hash } from '../ports/hash.ts'
-import type { KeyEngine, KeyProvider } from '../ports/keys.ts'
+import type { KeyProvider, KeyRingFactory } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageHandle } from '../ports/storage.ts'
@@ -47,14 +47,14 @@ export interface VaultOptions<S extends SchemaDefinition> {
 export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
   readonly clock: Clock
   readonly entropy: Entropy
-  readonly engine: KeyEngine
+  readonly keyRingFactory: KeyRingFactory
   readonly hash: Hash
   readonly scheduler: Scheduler
 }
 
 const limitsShape = z.strictObject({
-  records: z.int().min(1).max(1_000_000).default(1000),
-  page: z.int().min(1).max(1_000_000).default(1000),
+  maxRecords: z.int().min(1).max(1_000_000).default(1000),
+  maxPageSize: z.int().min(1).max(1_000_000).default(1000),
 })
 
 function hasMethod(value: unknown, name: string): boolean {
@@ -74,14 +74,14 @@ const optionsShape = z.strictObject({
   ),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must be a clock: { now(): bigint }'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must be a source of luck: { bytes(count): Uint8Array }'),
-  engine: z.unknown(),
+  keyRingFactory: z.unknown(),
   hash: z.unknown(),
   scheduler: z.unknown(),
   accountId: z.string().min(1).max(128).refine(isWellFormed, 'must be well-formed text').optional(),
   policy: z.unknown().optional(),
   audit: z.enum(['on', 'off']).optional(),
   tracing: z
-    .custom((value) => value === undefined || hasMethod(value, 'within'), 'must be tracing, such as openTelemetry()')
+    .custom((value) => value === undefined || hasMethod(value, 'startActiveSpan'), 'must be tracing, such as openTelemetry()')
     .optional(),
   log: z
     .custom(

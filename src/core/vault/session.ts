@@ -1,11 +1,11 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
 import type { EventQueryInput } from '../audit/event-query.ts'
-import type { Byot } from '../barrier/supplied-tokens.ts'
+import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { ALL } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
 import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
-import type { GetOptions, ShowOptions } from '../operations/get-records.ts'
+import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
 import type { EventList } from '../operations/list-events.ts'
 import type { OperationInput, OperationName, OperationResult } from '../operations/operations.ts'
@@ -16,17 +16,17 @@ import type { UpdateOptions } from '../operations/update-record.ts'
 import type { QueryRecord } from '../queries/answer-query.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
-  AnsweredFields,
-  ChangedFields,
   ColumnName,
   DeterministicColumn,
-  Given,
   GroupName,
+  InputValue,
+  InsertFields,
   LookupColumn,
-  NewFields,
+  OutputFields,
   TableName,
   TokensOf,
   UniqueColumn,
+  UpdateFields,
 } from '../schema/infer.ts'
 
 /** Options of an insert, with column names checked by the compiler. */
@@ -34,11 +34,11 @@ export interface SessionInsertOptions<T extends TableDefinition> {
   readonly tokenization?: boolean
   readonly upsert?: UniqueColumn<T>
   readonly homogeneous?: boolean
-  readonly byot?: Byot
+  readonly byot?: ByotMode
 }
 
 /** Options of a read of one record, with column names checked by the compiler. */
-export interface SessionShowOptions<T extends TableDefinition> extends Omit<ShowOptions, 'fields'> {
+export interface SessionReadOptions<T extends TableDefinition> extends Omit<ReadOptions, 'fields'> {
   readonly fields?: readonly ColumnName<T>[]
 }
 
@@ -46,22 +46,22 @@ export interface SessionShowOptions<T extends TableDefinition> extends Omit<Show
 export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOptions, 'fields' | 'columnName' | 'columnValues'> {
   readonly fields?: readonly ColumnName<T>[]
   readonly columnName?: LookupColumn<T>
-  readonly columnValues?: readonly Given<T[LookupColumn<T>]>[]
+  readonly columnValues?: readonly InputValue<T[LookupColumn<T>]>[]
 }
 
 type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
 
 /** One written record; tokens only where they were asked for. */
-export type Stored<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
+export type WrittenRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly tokens: TokensOf<T> }
   : O extends { readonly tokenization: boolean }
     ? { readonly tokens?: TokensOf<T> }
     : unknown)
 
 /** One record as it is read: its fields or, in the token view, its tokens. */
-export type Shown<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
+export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
-  : { readonly fields: AnsweredFields<T, AskedFields<O>> })
+  : { readonly fields: OutputFields<T, AskedFields<O>> })
 
 /** A value whose token is wanted: in a column with deterministic tokens, or in a column group. */
 export type TokenizeInput<S extends SchemaDefinition> =
@@ -77,7 +77,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
         readonly token: string
         readonly id: string
         readonly table: K
-        readonly fields: AnsweredFields<S[K], undefined>
+        readonly fields: OutputFields<S[K], undefined>
         readonly error?: undefined
       }
     }[T]
@@ -97,27 +97,27 @@ export interface Session<S extends SchemaDefinition> {
    */
   insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = Record<never, never>>(
     table: T,
-    records: readonly { readonly fields: NewFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
+    records: readonly { readonly fields: InsertFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
-  ): Promise<{ records: Stored<S[T], O>[] }>
+  ): Promise<{ records: WrittenRecord<S[T], O>[] }>
   /** Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` when an id names no record. */
   get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = Record<never, never>>(
     table: T,
     options?: O,
-  ): Promise<{ records: Shown<S[T], O>[] }>
+  ): Promise<{ records: ReadRecord<S[T], O>[] }>
   /** Reads one record. Throws `not_found`. */
-  getOne<T extends TableName<S>, const O extends SessionShowOptions<S[T]> = Record<never, never>>(
+  getOne<T extends TableName<S>, const O extends SessionReadOptions<S[T]> = Record<never, never>>(
     table: T,
     id: string,
     options?: O,
-  ): Promise<Shown<S[T], O>>
+  ): Promise<ReadRecord<S[T], O>>
   /** Writes the named columns of one record, each whole. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. */
   update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
     table: T,
     id: string,
-    change: { readonly fields: ChangedFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
+    change: { readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
     options?: O,
-  ): Promise<Stored<S[T], O> & { readonly updatedAt: string }>
+  ): Promise<WrittenRecord<S[T], O> & { readonly updatedAt: string }>
   /** Deletes the records of these ids, all or none, or every record with '*'. Throws `not_found`. */
   delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   /** Deletes one record. Throws `not_found`. */

@@ -1,5 +1,5 @@
 /** The vault as an application holds it: opens storage and keys, and gives callers their sessions. It has no rules of its own. */
-import type { ChainVerdict } from '../audit/chain-check.ts'
+import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
@@ -24,7 +24,7 @@ import type { Caller } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
 import { accessOf } from '../policy/create-access.ts'
-import type { Explanation, Question } from '../policy/explain-access.ts'
+import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/answer-query.ts'
@@ -63,16 +63,16 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   /** The vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
   /** Deletes expired transient values. Reads never return them in any case. Returns how many were deleted. */
-  sweep(): Promise<{ expired: number }>
+  purgeExpired(): Promise<{ deleted: number }>
   /**
    * What the policy allows this caller on this table for an action: column by column, and which statements decided. Reads no
    * record and records no event; for tests of policies.
    */
-  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<Question, 'record'>): Explanation
+  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
   /** How a query of this caller would run: what storage filters, what is opened, which statement allows each column. Reads and records nothing. */
   explainQuery(sql: string, caller: Caller): QueryPlan
   /** Reads the whole audit trail and verifies it; `firstBroken` locates the first failure. Costs a read of every event. */
-  verifyAudit(options?: VerifyAuditOptions): Promise<ChainVerdict>
+  verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
   /** The audit trail as lines of NDJSON, for `strongroom/audit-verifier` and for keeping elsewhere. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
   /** Signs the heads of all chains of the trail, and passes the checkpoint to the sink, which keeps it where the vault cannot change it. */
@@ -139,7 +139,7 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
     as: (caller) => sessionIn(factories.outer, caller),
     transaction: (work) => factories.transact((units) => work(within(units))),
     withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    sweep: async () => ({ expired: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
+    purgeExpired: async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () =>
         explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),

@@ -25,8 +25,13 @@ export function sealCases(secret: Uint8Array, cases: readonly GcmCase[]): Uint8A
     for (let offset = 0; offset < count; offset += 12) target.set(cases[drawn++]?.iv ?? [], at + offset)
   }
   const contextBytes = cases[0]?.context.length ?? 0
-  const contexts = padContexts(cases, contextBytes)
-  sealBatch(createGcmKey(secret), { plaintexts, contexts, contextBytes, prefix: PREFIX, drawIvs, startOf, out }, 0, cases.length)
+  const associatedData = padContexts(cases, contextBytes)
+  sealBatch(
+    createGcmKey(secret),
+    { plaintexts, contexts: associatedData, contextBytes, prefix: PREFIX, drawIvs, startOf, out },
+    0,
+    cases.length,
+  )
   return cases.map((one, i) => {
     const body = out.subarray(startOf(i), startOf(i + 1))
     const expected = Buffer.concat([PREFIX, one.iv])

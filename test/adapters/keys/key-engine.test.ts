@@ -2,7 +2,7 @@
 import { gcm } from '@noble/ciphers/aes.js'
 import { expect, test } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { MAX_BATCHED_BYTES } from '../../../src/adapters/keys/sealer.ts'
 import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
@@ -15,10 +15,10 @@ import { seededBytes } from './seeded-bytes.ts'
 const SEED = 'key ring 1'
 const HEADER = Uint8Array.from([1, 0, 1])
 const luck = seededBytes(SEED)
-const roots = [1, 2, 3].map((version) => ({ version, secret: luck.bytes(32) }))
+const roots = [1, 2, 3].map((version) => ({ version, key: luck.bytes(32) }))
 
 function ringOf(...versions: readonly number[]): KeyRing {
-  return keyEngine.createRing(
+  return keyRingFactory.createRing(
     'vault',
     roots.filter((root) => versions.includes(root.version)),
   )
@@ -42,17 +42,17 @@ const LENGTHS = [0, 1, 15, 16, 17, 100, MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1
 test('what was sealed opens in the same order, short and long together, under headers of any length', () => {
   const ring = ringOf(1)
   const messages = LENGTHS.map((length) => luck.bytes(length))
-  const contexts = luck.bytes(32 * messages.length)
+  const associatedData = luck.bytes(32 * messages.length)
   for (const headerBytes of [0, 1, 3, 12, 372, 373, 385, 1000]) {
     const header = luck.bytes(headerBytes)
-    const bodies = ring.seal('records', header, toSlab(messages), contexts)
+    const bodies = ring.seal('records', header, toSlab(messages), associatedData)
     expect(bodies.count).toBe(messages.length)
     for (const [i, message] of messages.entries()) {
       const body = slabItem(bodies, i)
       expect(body.length).toBe(headerBytes + 24 + message.length + 16)
       expect(toHex(body.subarray(0, headerBytes))).toBe(toHex(header))
     }
-    const opened = ring.open('records', headerBytes, versionsOf(messages.length, 1), bodies, contexts)
+    const opened = ring.open('records', headerBytes, versionsOf(messages.length, 1), bodies, associatedData)
     expect(flagsOf(opened)).toEqual(messages.map(() => 1))
     expect(items(opened.plaintexts)).toEqual(messages.map(toHex))
   }
@@ -62,7 +62,7 @@ test('a body is XAES-256-GCM as an independent implementation of its AES-GCM com
   const message = luck.bytes(77)
   const context = luck.bytes(32)
   const body = slabItem(ringOf(1).seal('records', HEADER, toSlab([message]), context), 0)
-  const sealing = deriveKey(roots[0]?.secret ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
+  const sealing = deriveKey(roots[0]?.key ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
   const secret = Uint8Array.from(createXaesKey(sealing).derive(body, 3).secret.export())
   expect(toHex(gcm(secret, body.slice(15, 27), context).encrypt(message))).toBe(toHex(body.subarray(27)))
 })
@@ -70,15 +70,15 @@ test('a body is XAES-256-GCM as an independent implementation of its AES-GCM com
 test('one changed bit anywhere behind the header refuses its body alone, whatever its size', () => {
   const ring = ringOf(1)
   const messages = [luck.bytes(20), luck.bytes(50), luck.bytes(3000), luck.bytes(9), luck.bytes(2000)]
-  const contexts = luck.bytes(32 * messages.length)
-  const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
+  const associatedData = luck.bytes(32 * messages.length)
+  const bodies = ring.seal('records', HEADER, toSlab(messages), associatedData)
   for (let round = 0; round < 400; round++) {
     const victim = luck.below(messages.length)
     const changed = Uint8Array.from(bodies.bytes)
     const start = slabStart(bodies, victim)
     const at = start + 3 + luck.below((bodies.ends[victim] ?? 0) - start - 3)
     changed[at] = (changed[at] ?? 0) ^ (1 << luck.below(8))
-    const opened = ring.open('records', 3, versionsOf(5, 1), { ...bodies, bytes: changed }, contexts)
+    const opened = ring.open('records', 3, versionsOf(5, 1), { ...bodies, bytes: changed }, associatedData)
     expect(flagsOf(opened), `seed ${SEED}, round ${round}`).toEqual(messages.map((_, i) => (i === victim ? 0 : 1)))
     expect(items(opened.plaintexts)).toEqual(messages.map((message, i) => (i === victim ? '' : toHex(message))))
   }
@@ -87,26 +87,26 @@ test('one changed bit anywhere behind the header refuses its body alone, whateve
 test('another context, purpose, version, vault or ring opens nothing', () => {
   const ring = ringOf(1, 2)
   const messages = [luck.bytes(30), luck.bytes(3000)]
-  const contexts = luck.bytes(64)
-  const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
-  const swapped = Uint8Array.from([...contexts.subarray(32), ...contexts.subarray(0, 32)])
-  const other = keyEngine.createRing('other vault', roots)
+  const associatedData = luck.bytes(64)
+  const bodies = ring.seal('records', HEADER, toSlab(messages), associatedData)
+  const swapped = Uint8Array.from([...associatedData.subarray(32), ...associatedData.subarray(0, 32)])
+  const other = keyRingFactory.createRing('other vault', roots)
   const refused = [
     ring.open('records', 3, versionsOf(2, 2), bodies, swapped),
-    ring.open('files', 3, versionsOf(2, 2), bodies, contexts),
-    ring.open('records', 3, versionsOf(2, 1), bodies, contexts),
-    ring.open('records', 3, versionsOf(2, 7), bodies, contexts),
-    ring.open('records', 3, versionsOf(2, 0), bodies, contexts),
-    ring.open('records', 2, versionsOf(2, 2), bodies, contexts),
-    other.open('records', 3, versionsOf(2, 2), bodies, contexts),
-    ringOf(1).open('records', 3, versionsOf(2, 2), bodies, contexts),
+    ring.open('files', 3, versionsOf(2, 2), bodies, associatedData),
+    ring.open('records', 3, versionsOf(2, 1), bodies, associatedData),
+    ring.open('records', 3, versionsOf(2, 7), bodies, associatedData),
+    ring.open('records', 3, versionsOf(2, 0), bodies, associatedData),
+    ring.open('records', 2, versionsOf(2, 2), bodies, associatedData),
+    other.open('records', 3, versionsOf(2, 2), bodies, associatedData),
+    ringOf(1).open('records', 3, versionsOf(2, 2), bodies, associatedData),
   ]
   for (const opened of refused) {
     expect(flagsOf(opened)).toEqual([0, 0])
     expect(opened.plaintexts.bytes.length).toBe(0)
     expect(Array.from(opened.plaintexts.ends)).toEqual([0, 0])
   }
-  expect(flagsOf(ring.open('records', 3, versionsOf(2, 2), bodies, contexts))).toEqual([1, 1])
+  expect(flagsOf(ring.open('records', 3, versionsOf(2, 2), bodies, associatedData))).toEqual([1, 1])
 })
 
 test('bodies too short to be bodies are refused beside good ones', () => {
@@ -114,8 +114,8 @@ test('bodies too short to be bodies are refused beside good ones', () => {
   const context = luck.bytes(32)
   const good = slabItem(ring.seal('records', HEADER, toSlab([luck.bytes(5)]), context), 0)
   const bodies = [new Uint8Array(0), good, good.subarray(0, 42), good.subarray(0, 43), good, new Uint8Array(43)]
-  const contexts = Uint8Array.from(bodies.flatMap(() => [...context]))
-  const opened = ring.open('records', 3, versionsOf(bodies.length, 1), toSlab(bodies), contexts)
+  const associatedData = Uint8Array.from(bodies.flatMap(() => [...context]))
+  const opened = ring.open('records', 3, versionsOf(bodies.length, 1), toSlab(bodies), associatedData)
   expect(flagsOf(opened)).toEqual([0, 1, 0, 0, 1, 0])
   expect(items(opened.plaintexts).map((text) => text.length)).toEqual([0, 10, 0, 0, 10, 0])
 })
@@ -125,10 +125,10 @@ test('a body opened alone gives what it gives in a list, for every length from 0
   const lengths = [...Array.from({ length: 301 }, (_, length) => length), MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5000]
   const messages = lengths.map((length) => luck.bytes(length))
   for (const headerBytes of [0, 3, 385]) {
-    const contexts = luck.bytes(32 * messages.length)
-    const bodies = ring.seal('records', luck.bytes(headerBytes), toSlab(messages), contexts)
+    const associatedData = luck.bytes(32 * messages.length)
+    const bodies = ring.seal('records', luck.bytes(headerBytes), toSlab(messages), associatedData)
     for (const [i, message] of messages.entries()) {
-      const context = contexts.subarray(i * 32, i * 32 + 32)
+      const context = associatedData.subarray(i * 32, i * 32 + 32)
       const { plaintexts, opened } = ring.open('records', headerBytes, versionsOf(1, 1), toSlab([slabItem(bodies, i)]), context)
       expect(opened[0], `${message.length} bytes`).toBe(1)
       expect(plaintexts.count).toBe(1)
@@ -141,7 +141,7 @@ test('a body opened alone gives what it gives in a list, for every length from 0
 
 test('a body sealed alone equals what an independent implementation computes, for every length from 0 to 200', () => {
   const ring = ringOf(1)
-  const sealing = deriveKey(roots[0]?.secret ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
+  const sealing = deriveKey(roots[0]?.key ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
   for (let length = 0; length <= 200; length++) {
     const message = luck.bytes(length)
     const context = luck.bytes(32)
@@ -177,14 +177,14 @@ test('alone, too: a changed bit, another context or version, or a body cut short
 test('bodies of many versions and many processes, mixed, open in their own places', () => {
   const writers = [1, 2, 3].flatMap((newest) => Array.from({ length: 100 }, () => ringOf(...[1, 2, 3].slice(0, newest))))
   const messages = Array.from({ length: 2000 }, () => luck.bytes(luck.below(60)))
-  const contexts = luck.bytes(32 * messages.length)
+  const associatedData = luck.bytes(32 * messages.length)
   const versions = new Uint16Array(messages.length)
   const bodies = messages.map((message, i) => {
     const writer = writers[luck.below(writers.length)] ?? ringOf(1)
     versions[i] = writer.newestVersion
-    return slabItem(writer.seal('records', HEADER, toSlab([message]), contexts.subarray(i * 32, i * 32 + 32)), 0)
+    return slabItem(writer.seal('records', HEADER, toSlab([message]), associatedData.subarray(i * 32, i * 32 + 32)), 0)
   })
-  const opened = ringOf(1, 2, 3).open('records', 3, versions, toSlab(bodies), contexts)
+  const opened = ringOf(1, 2, 3).open('records', 3, versions, toSlab(bodies), associatedData)
   expect(opened.opened.every((flag) => flag === 1)).toBe(true)
   expect(items(opened.plaintexts)).toEqual(messages.map(toHex))
 })
@@ -203,7 +203,7 @@ test('nonces of a process share the first half and never repeat', () => {
 })
 
 test('new bodies are sealed under the newest version, whatever the order of the roots', () => {
-  const ring = keyEngine.createRing('vault', roots.toReversed())
+  const ring = keyRingFactory.createRing('vault', roots.toReversed())
   expect(ring.newestVersion).toBe(3)
   const bodies = ring.seal('records', HEADER, toSlab([luck.bytes(4)]), new Uint8Array(32))
   expect(flagsOf(ring.open('records', 3, versionsOf(1, 3), bodies, new Uint8Array(32)))).toEqual([1])
@@ -212,28 +212,28 @@ test('new bodies are sealed under the newest version, whatever the order of the 
 test('digests and pointers stay the same when a root key is added, and differ by scope and vault', () => {
   const inputs = toSlab([luck.bytes(20), luck.bytes(3)])
   const words = Uint32Array.from([1 << 16, 7, 0, 9])
-  const [before, after] = [ringOf(1), keyEngine.createRing('vault', roots.toReversed())]
+  const [before, after] = [ringOf(1), keyRingFactory.createRing('vault', roots.toReversed())]
   expect(after.digest('a', inputs)).toEqual(before.digest('a', inputs))
-  expect(after.disguise(words)).toEqual(before.disguise(words))
-  expect(before.undisguise(after.disguise(words)).words).toEqual(words)
-  const other = keyEngine.createRing('other vault', roots)
+  expect(after.encryptPointers(words)).toEqual(before.encryptPointers(words))
+  expect(before.decryptPointers(after.encryptPointers(words)).words).toEqual(words)
+  const other = keyRingFactory.createRing('other vault', roots)
   const distinct = [before.digest('a', inputs), before.digest('b', inputs), other.digest('a', inputs)].map(toHex)
   expect(new Set(distinct).size).toBe(3)
-  expect(other.disguise(words)).not.toEqual(before.disguise(words))
+  expect(other.encryptPointers(words)).not.toEqual(before.encryptPointers(words))
 })
 
 test('these derivations never change: a ring with known roots gives known digests and pointers', () => {
-  const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(1) }])
+  const ring = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(1) }])
   expect(toHex(ring.digest('cards.number', toSlab([Buffer.from('4111')])))).toBe('cb7934b84db32ac345a5121b441117c2')
-  expect(ring.disguise(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
+  expect(ring.encryptPointers(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
 })
 
 test('the ring keeps its own copies: wiping the roots it was made from changes nothing', () => {
-  const secret = luck.bytes(32)
-  const ring = keyEngine.createRing('vault', [{ version: 1, secret }])
-  const expected = keyEngine.createRing('vault', [{ version: 1, secret: Uint8Array.from(secret) }]).digest('a', toSlab([secret]))
-  const input = toSlab([Uint8Array.from(secret)])
-  secret.fill(0)
+  const key = luck.bytes(32)
+  const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
+  const expected = keyRingFactory.createRing('vault', [{ version: 1, key: Uint8Array.from(key) }]).digest('a', toSlab([key]))
+  const input = toSlab([Uint8Array.from(key)])
+  key.fill(0)
   expect(ring.digest('a', input)).toEqual(expected)
 })
 
@@ -241,14 +241,14 @@ test('after sealing, opening and digesting nothing of the plaintext lies in the 
   const ring = ringOf(1)
   const mark = luck.bytes(48)
   const messages = Array.from({ length: 50 }, () => mark)
-  const contexts = luck.bytes(50 * 32)
-  const bodies = ring.seal('records', HEADER, toSlab(messages), contexts)
-  ring.open('records', 3, versionsOf(50, 1), bodies, contexts)
+  const associatedData = luck.bytes(50 * 32)
+  const bodies = ring.seal('records', HEADER, toSlab(messages), associatedData)
+  ring.open('records', 3, versionsOf(50, 1), bodies, associatedData)
   ring.digest('scope', toSlab(messages))
-  ring.open('records', 3, versionsOf(1, 1), toSlab([slabItem(bodies, 0)]), contexts.subarray(0, 32))
+  ring.open('records', 3, versionsOf(1, 1), toSlab([slabItem(bodies, 0)]), associatedData.subarray(0, 32))
   ring.digest('scope', toSlab([mark]))
   const words = Uint32Array.of(0x10000, 7, 0x1234567, 0x89abcdef)
-  ring.undisguise(ring.disguise(words))
+  ring.decryptPointers(ring.encryptPointers(words))
   const { memory } = getWasm()
   expect(memory.includes(Buffer.from(mark.subarray(0, 16)))).toBe(false)
   expect(memory.includes(Buffer.from(words.buffer))).toBe(false)
@@ -262,8 +262,8 @@ test('empty lists return empty lists', () => {
   expect(ring.seal('records', HEADER, none, new Uint8Array(0)).count).toBe(0)
   expect(ring.open('records', 3, new Uint16Array(0), none, new Uint8Array(0)).plaintexts.count).toBe(0)
   expect(ring.digest('a', none).length).toBe(0)
-  expect(ring.disguise(new Uint32Array(0))).toEqual([])
-  expect(ring.undisguise([]).words.length).toBe(0)
+  expect(ring.encryptPointers(new Uint32Array(0))).toEqual([])
+  expect(ring.decryptPointers([]).words.length).toBe(0)
 })
 
 test('contexts or versions that do not fit the list are a fault of the caller and nothing is sealed', () => {
@@ -275,20 +275,20 @@ test('contexts or versions that do not fit the list are a fault of the caller an
 })
 
 test('invalid root keys are rejected with an error that contains no key', () => {
-  const secret = new Uint8Array(32).fill(0xab)
+  const key = new Uint8Array(32).fill(0xab)
   const wrong = [
     [],
-    [{ version: 0, secret }],
-    [{ version: 65_536, secret }],
-    [{ version: 1.5, secret }],
-    [{ version: 1, secret: secret.subarray(1) }],
+    [{ version: 0, key }],
+    [{ version: 65_536, key }],
+    [{ version: 1.5, key }],
+    [{ version: 1, key: key.subarray(1) }],
     [
-      { version: 1, secret },
-      { version: 1, secret },
+      { version: 1, key },
+      { version: 1, key },
     ],
   ]
   for (const list of wrong) {
-    const make = (): KeyRing => keyEngine.createRing('vault', list)
+    const make = (): KeyRing => keyRingFactory.createRing('vault', list)
     expect(make).toThrow(VaultError)
     expect(make).not.toThrow(/abab|171/)
   }

@@ -38,7 +38,7 @@ test('the file is made on the first wrap with mode 0600 and opens what it wrappe
 })
 
 test('wrapping twice gives different bytes under the same key id', async () => {
-  const keys = localKeys({ secret: SECRET.toString('base64') })
+  const keys = localKeys({ key: SECRET.toString('base64') })
   const [one, two] = await Promise.all([keys.wrap(SECRET, CONTEXT), keys.wrap(SECRET, CONTEXT)])
   expect(one.keyId).toBe(two.keyId)
   expect(Buffer.from(one.bytes).equals(two.bytes)).toBe(false)
@@ -111,8 +111,8 @@ test('a place where no file can be made is an error that names it', async () => 
 })
 
 test('another key, a changed byte or another context does not unlock', async () => {
-  const mine = localKeys({ secret: SECRET.toString('base64') })
-  const other = localKeys({ secret: Buffer.alloc(32, 8).toString('base64') })
+  const mine = localKeys({ key: SECRET.toString('base64') })
+  const other = localKeys({ key: Buffer.alloc(32, 8).toString('base64') })
   const wrapped = await mine.wrap(SECRET, CONTEXT)
   const attempts = [
     other.unwrap(wrapped, CONTEXT),
@@ -139,20 +139,20 @@ test('a secret that is not 32 bytes in base64 is refused at once and not quoted'
     SECRET.subarray(1).toString('base64'),
     `${SECRET.toString('base64').slice(0, 42)}d=`,
   ]
-  for (const secret of wrong) {
+  for (const key of wrong) {
     try {
-      localKeys({ secret })
+      localKeys({ key })
       expect.unreachable()
     } catch (error) {
       expect(isVaultError(error, 'invalid_request')).toBe(true)
-      if (secret !== '') expect(String(error)).not.toContain(secret)
+      if (key !== '') expect(String(error)).not.toContain(key)
     }
   }
   expect(() => localKeys({ file: '' })).toThrow(/file/)
 })
 
 test('white space around the secret, as environment files leave it, does not matter', async () => {
-  const wrapped = await localKeys({ secret: ` ${SECRET.toString('base64')}\n` }).wrap(SECRET, CONTEXT)
-  const opened = await localKeys({ secret: SECRET.toString('base64') }).unwrap(wrapped, CONTEXT)
+  const wrapped = await localKeys({ key: ` ${SECRET.toString('base64')}\n` }).wrap(SECRET, CONTEXT)
+  const opened = await localKeys({ key: SECRET.toString('base64') }).unwrap(wrapped, CONTEXT)
   expect(Buffer.from(opened).equals(SECRET)).toBe(true)
 })

@@ -2,7 +2,7 @@
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, test } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { createRankCipher, rankTweak } from '../../../src/adapters/keys/rank-cipher.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Rank } from '../../../src/core/ports/keys.ts'
@@ -43,7 +43,7 @@ test('domains of every size, mixed in one list, equal the independent FF1 walked
   const ranks = Array.from({ length: 200 }, (_, i): Rank => {
     const domain = domains[i % domains.length] ?? 10n ** 6n
     const value = i < 10 ? 0n : i < 20 ? domain - 1n : below(luck, domain)
-    return i % 3 === 0 ? { value, domain } : { value, domain, context: `context ${i % 7}` }
+    return i % 3 === 0 ? { value, domain } : { value, domain, tweakText: `context ${i % 7}` }
   })
   const images = cipher.encipher(ranks)
   expect(images).toEqual(ranks.map((rank) => judge(key, 'vault', rank)))
@@ -75,42 +75,42 @@ test('the whole of the smallest domain is a permutation of itself', () => {
 })
 
 test('another scope, vault, root key, domain or context moves the same number elsewhere; another root version beside it does not', () => {
-  const secret = new Uint8Array(32).fill(9)
+  const key = new Uint8Array(32).fill(9)
   const rank: Rank = { value: 12_345n, domain: 10n ** 12n }
-  const ring = keyEngine.createRing('vault', [{ version: 1, secret }])
-  const image = ring.encipher('cards.number', [rank])[0]
-  expect(ring.decipher('cards.number', [{ ...rank, value: image ?? 0n }])).toEqual([rank.value])
-  expect(createRankCipher(deriveKey(secret, 'vault', { kind: 'rank', scope: 'cards.number' }), 'vault').encipher([rank])).toEqual(
-    [image],
-  )
-  const rotated = keyEngine.createRing('vault', [
-    { version: 2, secret: new Uint8Array(32).fill(1) },
-    { version: 1, secret },
+  const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
+  const image = ring.encryptRanks('cards.number', [rank])[0]
+  expect(ring.decryptRanks('cards.number', [{ ...rank, value: image ?? 0n }])).toEqual([rank.value])
+  expect(createRankCipher(deriveKey(key, 'vault', { kind: 'rank', scope: 'cards.number' }), 'vault').encipher([rank])).toEqual([
+    image,
   ])
-  expect(rotated.encipher('cards.number', [rank])).toEqual([image])
+  const rotated = keyRingFactory.createRing('vault', [
+    { version: 2, key: new Uint8Array(32).fill(1) },
+    { version: 1, key },
+  ])
+  expect(rotated.encryptRanks('cards.number', [rank])).toEqual([image])
   const others = [
-    ring.encipher('cards.other', [rank])[0],
-    keyEngine.createRing('other', [{ version: 1, secret }]).encipher('cards.number', [rank])[0],
-    keyEngine.createRing('vault', [{ version: 1, secret: new Uint8Array(32) }]).encipher('cards.number', [rank])[0],
-    ring.encipher('cards.number', [{ ...rank, domain: 10n ** 12n - 1n }])[0],
-    ring.encipher('cards.number', [{ ...rank, context: '4111' }])[0],
-    ring.encipher('cards.number', [{ ...rank, context: '4112' }])[0],
+    ring.encryptRanks('cards.other', [rank])[0],
+    keyRingFactory.createRing('other', [{ version: 1, key }]).encryptRanks('cards.number', [rank])[0],
+    keyRingFactory.createRing('vault', [{ version: 1, key: new Uint8Array(32) }]).encryptRanks('cards.number', [rank])[0],
+    ring.encryptRanks('cards.number', [{ ...rank, domain: 10n ** 12n - 1n }])[0],
+    ring.encryptRanks('cards.number', [{ ...rank, tweakText: '4111' }])[0],
+    ring.encryptRanks('cards.number', [{ ...rank, tweakText: '4112' }])[0],
   ]
   expect(new Set([image, ...others]).size).toBe(7)
 })
 
 test('the tweak keeps domain, vault and context apart, also where one ends like the next begins', () => {
   const tweaks = [
-    rankTweak({ value: 0n, domain: 10n, context: 'c' }, 'v'),
-    rankTweak({ value: 0n, domain: 101n, context: 'c' }, 'v'),
-    rankTweak({ value: 0n, domain: 10n, context: '/c' }, 'v'),
-    rankTweak({ value: 0n, domain: 10n, context: 'c' }, 'v/'),
-    rankTweak({ value: 0n, domain: 10n, context: '' }, 'v/c'),
+    rankTweak({ value: 0n, domain: 10n, tweakText: 'c' }, 'v'),
+    rankTweak({ value: 0n, domain: 101n, tweakText: 'c' }, 'v'),
+    rankTweak({ value: 0n, domain: 10n, tweakText: '/c' }, 'v'),
+    rankTweak({ value: 0n, domain: 10n, tweakText: 'c' }, 'v/'),
+    rankTweak({ value: 0n, domain: 10n, tweakText: '' }, 'v/c'),
     rankTweak({ value: 0n, domain: 10n }, 'v'),
   ]
   expect(new Set(tweaks.map((tweak) => Buffer.from(tweak).toString('hex'))).size).toBe(6)
   expect(tweaks.every((tweak) => tweak.length === 8)).toBe(true)
-  expect(rankTweak({ value: 5n, domain: 10n, context: '' }, 'v')).toEqual(rankTweak({ value: 0n, domain: 10n }, 'v'))
+  expect(rankTweak({ value: 5n, domain: 10n, tweakText: '' }, 'v')).toEqual(rankTweak({ value: 0n, domain: 10n }, 'v'))
 })
 
 test('a domain below a million, or a number outside its domain, is refused as a fault of the inside that quotes nothing', () => {

@@ -82,11 +82,13 @@ export const FAULTS = {
   }),
   'a page down forgets where it begins': (storage) => ({
     find: (table, filter, { after, ...page }) =>
-      storage.find(table, filter, page.order === 'up' && after !== undefined ? { ...page, after } : page),
+      storage.find(table, filter, page.order === 'asc' && after !== undefined ? { ...page, after } : page),
   }),
   'sums are cut to 64 bits': (storage) => ({
-    measure: async (table, filter, measures) =>
-      (await storage.measure(table, filter, measures)).map((cell) => (typeof cell === 'bigint' ? BigInt.asIntN(64, cell) : cell)),
+    aggregate: async (table, filter, measures) =>
+      (await storage.aggregate(table, filter, measures)).map((cell) =>
+        typeof cell === 'bigint' ? BigInt.asIntN(64, cell) : cell,
+      ),
   }),
 } as const satisfies Record<string, Fault>
 

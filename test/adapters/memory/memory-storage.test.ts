@@ -17,8 +17,8 @@ const NOTES: PhysicalTable = {
   ],
 }
 
-const EVERY: Filter = { kind: 'every' }
-const ALL = { order: 'up', limit: 1_000_000 } as const
+const EVERY: Filter = { kind: 'all' }
+const ALL = { order: 'asc', limit: 1_000_000 } as const
 
 async function prepared(): Promise<ReturnType<typeof memoryStorage>> {
   const storage = memoryStorage()
@@ -57,7 +57,7 @@ describe('the memory storage', () => {
       expect((await storage.find('notes', old, ALL)).map((row) => row.id)).toEqual([1, 2])
       expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['old', 'old'])
       expect((await storage.get('notes', [1, 2, 3])).map((row) => row?.tag)).toEqual(['old', 'old', undefined])
-      expect(await storage.measure('notes', EVERY, [{ kind: 'count' }])).toEqual([2])
+      expect(await storage.aggregate('notes', EVERY, [{ kind: 'count' }])).toEqual([2])
     })
     expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['new', 'old'])
   })
@@ -142,7 +142,7 @@ describe('the memory storage', () => {
       )
       await storage.delete('notes', { ids: ids.slice(1) })
     }
-    const left = (await storage.find('notes', EVERY, { order: 'down', limit: 100 })).map((row) => row.id)
+    const left = (await storage.find('notes', EVERY, { order: 'desc', limit: 100 })).map((row) => row.id)
     expect(left).toEqual(Array.from({ length: 50 }, (_, at) => (49 - at) * 20 + 1))
   })
 })

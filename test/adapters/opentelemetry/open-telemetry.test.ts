@@ -48,7 +48,7 @@ afterEach(() => {
 test('a span has the name it is given and every fact of its beginning and its end', async () => {
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
-  const answer = await openTelemetry().within('strongroom.insert', { table: 'cards', records: 2 }, async (span) => {
+  const answer = await openTelemetry().startActiveSpan('strongroom.insert', { table: 'cards', records: 2 }, async (span) => {
     await turn()
     span.end({ records: 3, upsert: true }, undefined)
     return 'answer'
@@ -66,7 +66,7 @@ test('a span has the name it is given and every fact of its beginning and its en
 test('a failure leaves its code and nothing of the error, which goes on as it is', async () => {
   const { provider, ended } = recorder()
   const error = new Error('duplicate key value: ann@acme.example')
-  const failing = openTelemetry({ tracer: provider.getTracer('host') }).within('strongroom.insert', {}, async (span) => {
+  const failing = openTelemetry({ tracer: provider.getTracer('host') }).startActiveSpan('strongroom.insert', {}, async (span) => {
     await turn()
     span.end({ table: 'cards' }, 'conflict')
     throw error
@@ -82,7 +82,7 @@ test('a failure leaves its code and nothing of the error, which goes on as it is
 
 test('a span ends when its work says so, not before', async () => {
   const { provider, ended } = recorder()
-  await openTelemetry({ tracer: provider.getTracer('host') }).within('strongroom.get', {}, async (span) => {
+  await openTelemetry({ tracer: provider.getTracer('host') }).startActiveSpan('strongroom.get', {}, async (span) => {
     await turn()
     expect(ended()).toEqual([])
     span.end({}, undefined)
@@ -96,9 +96,9 @@ test('what runs inside is a child, across promises, and neighbours are not', asy
   trace.setGlobalTracerProvider(provider)
   const tracing = openTelemetry()
   const parentOf = (name: string): Promise<void> =>
-    tracing.within(name, {}, async (span) => {
+    tracing.startActiveSpan(name, {}, async (span) => {
       await turn()
-      await tracing.within(`${name}.inner`, {}, endWell)
+      await tracing.startActiveSpan(`${name}.inner`, {}, endWell)
       await turn()
       span.end({}, undefined)
     })
@@ -127,7 +127,7 @@ test('the trace id is that of the trace around it, also where the trace is not r
     const { provider, ended } = recorder(sampler)
     const host = provider.getTracer('host')
     const told = await host.startActiveSpan('request', (request) =>
-      openTelemetry({ tracer: host }).within('strongroom.get', {}, async (span) => {
+      openTelemetry({ tracer: host }).startActiveSpan('strongroom.get', {}, async (span) => {
         span.end({}, undefined)
         return [span.traceId, request.spanContext().traceId]
       }),
@@ -139,7 +139,7 @@ test('the trace id is that of the trace around it, also where the trace is not r
 })
 
 test('where no SDK is registered work runs all the same, and no trace is named', async () => {
-  const told = await openTelemetry().within('strongroom.get', { records: 1 }, async (span) => {
+  const told = await openTelemetry().startActiveSpan('strongroom.get', { records: 1 }, async (span) => {
     span.end({ records: 1 }, 'internal')
     return { traceId: span.traceId }
   })
@@ -148,17 +148,17 @@ test('where no SDK is registered work runs all the same, and no trace is named',
 
 test('an SDK may be registered after the vault was opened', async () => {
   const tracing = openTelemetry()
-  await tracing.within('strongroom.early', {}, endWell)
+  await tracing.startActiveSpan('strongroom.early', {}, endWell)
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
-  await tracing.within('strongroom.late', {}, endWell)
+  await tracing.startActiveSpan('strongroom.late', {}, endWell)
   expect(ended().map(({ name }) => name)).toEqual(['strongroom.late'])
 })
 
 test('a tracer that is handed over is used in place of the registered one', async () => {
   const [registered, given] = [recorder(), recorder()]
   trace.setGlobalTracerProvider(registered.provider)
-  await openTelemetry({ tracer: given.provider.getTracer('host') }).within('strongroom.get', {}, endWell)
+  await openTelemetry({ tracer: given.provider.getTracer('host') }).startActiveSpan('strongroom.get', {}, endWell)
   expect(registered.ended()).toEqual([])
   expect(given.ended().map(({ instrumentationScope }) => instrumentationScope.name)).toEqual(['host'])
 })
@@ -167,6 +167,6 @@ test('spans name the package and its version', async () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
-  await openTelemetry().within('strongroom.get', {}, endWell)
+  await openTelemetry().startActiveSpan('strongroom.get', {}, endWell)
   expect(ended()[0]?.instrumentationScope).toMatchObject({ name: manifest.name, version: manifest.version })
 })

@@ -32,7 +32,7 @@ function hastyParsers() {
 }
 
 beforeAll(() => storage.prepare([NOTES]))
-beforeEach(() => storage.delete('notes', { filter: { kind: 'every' } }))
+beforeEach(() => storage.delete('notes', { filter: { kind: 'all' } }))
 afterAll(async () => {
   await storage.close()
   await kysely.destroy()
@@ -46,7 +46,7 @@ async function writeAndRead(joined: Storage): Promise<void> {
   await joined.insert('notes', [ROW])
   expect(await joined.get('notes', [7])).toEqual([{ ...ROW, version: 1 }])
   const measures = [{ kind: 'sum', column: 'amount' }, { kind: 'max', column: 'body_bytes' }, { kind: 'count' }] as const
-  expect(await joined.measure('notes', { kind: 'every' }, measures)).toEqual([ROW.amount, ROW.body_bytes, 1])
+  expect(await joined.aggregate('notes', { kind: 'all' }, measures)).toEqual([ROW.amount, ROW.body_bytes, 1])
   expect(await joined.update('notes', [{ id: 7, version: 1, set: { rate: 2 } }])).toEqual([true])
   expect(await joined.reserveIds('notes', 1500)).toHaveLength(1500)
   await expect(joined.transaction((joined) => joined.insert('notes', [{ id: 8, title: ROW.title }]))).rejects.toMatchObject({

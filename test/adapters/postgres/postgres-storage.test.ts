@@ -146,7 +146,7 @@ describe('text', () => {
     )
     expect(rows.map((row) => row?.owner)).toEqual(owners)
     for (const [position, value] of owners.entries()) {
-      const page = { order: 'up', limit: 20 } as const
+      const page = { order: 'asc', limit: 20 } as const
       const same = await storage.find('cards', { kind: 'in', column: 'owner', values: [value] }, page)
       const less = await storage.find('cards', { kind: 'compare', column: 'owner', operator: '<', value }, page)
       expect(same.map((row) => row.id)).toEqual([position + 1])
@@ -201,7 +201,7 @@ describe('transactions', () => {
       ])
       expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected'])
     })
-    const rows = await storage.find('cards', { kind: 'every' }, { order: 'up', limit: 20 })
+    const rows = await storage.find('cards', { kind: 'all' }, { order: 'asc', limit: 20 })
     expect(rows.map((row) => row.id)).toEqual([1, 3, 9, 11, 13])
   })
 

@@ -133,14 +133,14 @@ it('runs pipelined calls together and sequential calls one after the other', asy
   for (const isPipelined of [true, false]) {
     const { root } = recorder(isPipelined)
     let running = 0
-    let most = 0
+    let max = 0
     const call = async () => {
-      most = Math.max(most, ++running)
+      max = Math.max(max, ++running)
       await breath()
       running--
     }
     await Promise.all([1, 2, 3].map(() => runCall(root, call)))
-    expect(most).toBe(isPipelined ? 3 : 1)
+    expect(max).toBe(isPipelined ? 3 : 1)
   }
 })
 

@@ -33,7 +33,7 @@ const filterOf = (text: string, numbers: readonly number[]): Filter => ({
   filters: [
     { kind: 'compare', column: 'a.b', operator: '<>', value: text },
     { kind: 'not', filter: { kind: 'in', column: 'n', values: numbers } },
-    { kind: 'or', filters: [{ kind: 'isNull', column: 'n' }, { kind: 'every' }] },
+    { kind: 'or', filters: [{ kind: 'isNull', column: 'n' }, { kind: 'all' }] },
   ],
 })
 
@@ -43,15 +43,15 @@ describe('shared statements', () => {
     const shapeOf = (name: string, type: 'text' | 'integer') =>
       toTableShape({ name: 'tokens', columns: [{ name, type }], indexes: [] })
     const texts = [shapeOf('a', 'text'), shapeOf('b', 'text'), shapeOf('b', 'integer')].map(
-      (one) => statements.find(one, { kind: 'every' }, { order: 'up', limit: 1 }).statement.text,
+      (one) => statements.find(one, { kind: 'all' }, { order: 'asc', limit: 1 }).statement.text,
     )
     expect(new Set(texts).size).toBe(3)
   })
 
   it('compile once for all calls of one shape and bind the values of each in order', () => {
     const statements = createSqlStatements(dialect)
-    const first = statements.find(shape, filterOf('x', [1, 2]), { order: 'down', after: 9, skip: 3, limit: 5 })
-    const second = statements.find(shape, filterOf('y', [4]), { order: 'down', after: 7, skip: 1, limit: 6 })
+    const first = statements.find(shape, filterOf('x', [1, 2]), { order: 'desc', after: 9, offset: 3, limit: 5 })
+    const second = statements.find(shape, filterOf('y', [4]), { order: 'desc', after: 7, offset: 1, limit: 6 })
     expect(second.statement).toBe(first.statement)
     expect(first.parameters).toEqual(['x', '1,2', 9, 5, 3])
     expect(second.parameters).toEqual(['y', '4', 7, 6, 1])
@@ -64,7 +64,7 @@ describe('shared statements', () => {
   it('differ for every part of a shape', () => {
     const statements = createSqlStatements(dialect)
     const filters: Filter[] = [
-      { kind: 'every' },
+      { kind: 'all' },
       { kind: 'and', filters: [] },
       { kind: 'or', filters: [] },
       { kind: 'isNull', column: 'n' },
@@ -74,10 +74,10 @@ describe('shared statements', () => {
       { kind: 'in', column: 'n', values: [1] },
     ]
     const pages = [
-      { order: 'up', limit: 1 },
-      { order: 'down', limit: 1 },
-      { order: 'up', limit: 1, after: 1 },
-      { order: 'up', limit: 1, skip: 1 },
+      { order: 'asc', limit: 1 },
+      { order: 'desc', limit: 1 },
+      { order: 'asc', limit: 1, after: 1 },
+      { order: 'asc', limit: 1, offset: 1 },
     ] as const
     const made = filters.flatMap((filter) => pages.map((page) => statements.find(shape, filter, page).statement))
     expect(new Set(made).size).toBe(filters.length * pages.length)
@@ -86,24 +86,24 @@ describe('shared statements', () => {
 
   it('delete, update and measure through bound values only', () => {
     const statements = createSqlStatements(dialect)
-    const doomed = statements.deleteWhere(shape, { kind: 'compare', column: 'n', operator: '>', value: 4 })
-    expect(doomed).toMatchObject({ parameters: [4] })
-    expect(doomed.statement.text).toBe('delete from "vault"."odd.na""me as x" as "t" where ("n" > ?) returning "id"')
+    const target = statements.deleteWhere(shape, { kind: 'compare', column: 'n', operator: '>', value: 4 })
+    expect(target).toMatchObject({ parameters: [4] })
+    expect(target.statement.text).toBe('delete from "vault"."odd.na""me as x" as "t" where ("n" > ?) returning "id"')
     expect(statements.update(shape, ['a.b', 'n']).text).toBe(
       'update "vault"."odd.na""me as x" as "t" set "a.b" = ?, "n" = ?, "version" = "version" + 1 where "id" = ? and "version" = ?',
     )
-    expect(statements.measure(shape, { kind: 'every' }, [{ kind: 'count' }, { kind: 'max', column: 'n' }]).statement.text).toBe(
+    expect(statements.aggregate(shape, { kind: 'all' }, [{ kind: 'count' }, { kind: 'max', column: 'n' }]).statement.text).toBe(
       'select count(*) as "m0", max("n") as "m1" from "vault"."odd.na""me as x" as "t"',
     )
     const some = { kind: 'compare', column: 'n', operator: '<', value: 4 } as const
-    expect(statements.measure(shape, some, [{ kind: 'count' }]).statement.text).toBe(
+    expect(statements.aggregate(shape, some, [{ kind: 'count' }]).statement.text).toBe(
       'select count(*) as "m0" from "vault"."odd.na""me as x" as "t" where ("n" < ?)',
     )
   })
 
   it('join a list of ten thousand conditions without nesting ten thousand deep', () => {
     const filters = Array.from({ length: 10_000 }, (_, value): Filter => ({ kind: 'compare', column: 'n', operator: '=', value }))
-    const { statement } = createSqlStatements(dialect).find(shape, { kind: 'or', filters }, { order: 'up', limit: 1 })
+    const { statement } = createSqlStatements(dialect).find(shape, { kind: 'or', filters }, { order: 'asc', limit: 1 })
     let depth = 0
     let deepest = 0
     for (const sign of statement.text) {
@@ -125,7 +125,7 @@ describe('shared statements', () => {
 
   it('refuse tables, columns and measures that do not exist', () => {
     const statements = createSqlStatements(dialect)
-    const page = { order: 'up', limit: 1 } as const
+    const page = { order: 'asc', limit: 1 } as const
     expect(() => createTableShapes().of('nowhere')).toThrow(/"nowhere" was not prepared/)
     for (const filter of [
       { kind: 'isNull', column: 'no' },
@@ -135,7 +135,7 @@ describe('shared statements', () => {
       expect(() => statements.find(shape, filter, page)).toThrow(/no column "no"/)
     }
     expect(() => statements.update(shape, ['no'])).toThrow(/no column "no"/)
-    expect(() => statements.measure(shape, { kind: 'every' }, [{ kind: 'sum', column: 'a.b' }])).toThrow(/sum/)
-    expect(() => statements.measure(shape, { kind: 'every' }, [{ kind: 'min' }])).toThrow(/min/)
+    expect(() => statements.aggregate(shape, { kind: 'all' }, [{ kind: 'sum', column: 'a.b' }])).toThrow(/sum/)
+    expect(() => statements.aggregate(shape, { kind: 'all' }, [{ kind: 'min' }])).toThrow(/min/)
   })
 })

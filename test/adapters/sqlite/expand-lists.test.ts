@@ -31,7 +31,7 @@ describe('lists', () => {
       filter: { kind: 'and', filters: [equal('b', new Uint8Array([1]))] },
     })
     expect(expandLists(shape, among('r', 0.1, 0.2))).toEqual({ kind: 'or', filters: [equal('r', 0.1), equal('r', 0.2)] })
-    for (const filter of [among('t', 'x', 'y'), among('t'), { kind: 'every' } as const]) {
+    for (const filter of [among('t', 'x', 'y'), among('t'), { kind: 'all' } as const]) {
       expect(expandLists(shape, filter)).toBe(filter)
     }
   })
@@ -52,7 +52,7 @@ describe('lists', () => {
         values.map((value) => ({ id: ++id, [column]: value })),
       )
     }
-    const idsOf = async (filter: Filter) => (await storage.find('mixed', filter, { order: 'up', limit: 9 })).map((row) => row.id)
+    const idsOf = async (filter: Filter) => (await storage.find('mixed', filter, { order: 'asc', limit: 9 })).map((row) => row.id)
     let expected = 0
     for (const [column, values] of Object.entries(cells)) {
       for (const value of values) {

@@ -11,5 +11,5 @@ export const NOTES: PhysicalTable = {
   indexes: [{ columns: ['label'], unique: true }],
 }
 
-export const EVERY = { kind: 'every' } as const
-export const ALL = { order: 'up', limit: 100_000 } as const
+export const EVERY = { kind: 'all' } as const
+export const ALL = { order: 'asc', limit: 100_000 } as const

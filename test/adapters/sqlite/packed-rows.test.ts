@@ -52,13 +52,13 @@ async function withRows(body: (storage: StorageHandle, filename: string) => Prom
 
 async function expectAllReads(storage: Storage): Promise<void> {
   const up = ALL_ROWS.map(stored)
-  expect(await storage.find('sealed', EVERY, { order: 'up', limit: 1000 })).toEqual(up)
-  expect(await storage.find('sealed', EVERY, { order: 'down', limit: 100, skip: 3 })).toEqual(up.toReversed().slice(3, 103))
+  expect(await storage.find('sealed', EVERY, { order: 'asc', limit: 1000 })).toEqual(up)
+  expect(await storage.find('sealed', EVERY, { order: 'desc', limit: 100, offset: 3 })).toEqual(up.toReversed().slice(3, 103))
   const ids = [7, 9000, 300, 1, 1, 11, 8000, 255, 35]
   const expected = ids.map((id) => (id > ROWS ? undefined : stored(rowOf(id))))
   expect(await storage.get('sealed', ids)).toEqual(expected)
   expect(await storage.get('sealed', [9001, 9002, 9003, 9004, 9005, 9006])).toEqual(Array(6).fill(undefined))
-  expect(await storage.find('sealed', { kind: 'or', filters: [] }, { order: 'up', limit: 1000 })).toEqual([])
+  expect(await storage.find('sealed', { kind: 'or', filters: [] }, { order: 'asc', limit: 1000 })).toEqual([])
 }
 
 describe('rows read packed', () => {

@@ -1,7 +1,7 @@
 /** Scans in slices answer what one statement answers, on one snapshot, and let the event loop turn. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
-import type { Filter, Measure, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Aggregate, Filter, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()
@@ -51,7 +51,7 @@ describe('scans in slices', () => {
   afterAll(() => storage.close())
 
   const filters: readonly Filter[] = [
-    { kind: 'every' },
+    { kind: 'all' },
     { kind: 'compare', column: 'amount', operator: '=', value: 13 },
     { kind: 'compare', column: 'amount', operator: '=', value: -1 },
     { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
@@ -68,13 +68,13 @@ describe('scans in slices', () => {
 
   it('find the rows one statement finds, from both ends, after ids and beyond skipped rows', async () => {
     const pages = [
-      { order: 'up', limit: 25 },
-      { order: 'down', limit: 25 },
-      { order: 'up', limit: 20, skip: 5000 },
-      { order: 'down', limit: 6000, skip: 1 },
-      { order: 'up', limit: 10, after: idOf(30_000) },
-      { order: 'down', limit: 10, after: idOf(45_000), skip: 7 },
-      { order: 'up', limit: 0 },
+      { order: 'asc', limit: 25 },
+      { order: 'desc', limit: 25 },
+      { order: 'asc', limit: 20, offset: 5000 },
+      { order: 'desc', limit: 6000, offset: 1 },
+      { order: 'asc', limit: 10, after: idOf(30_000) },
+      { order: 'desc', limit: 10, after: idOf(45_000), offset: 7 },
+      { order: 'asc', limit: 0 },
     ] as const
     let rows = 0
     for (const filter of filters) {
@@ -94,10 +94,10 @@ describe('scans in slices', () => {
       { kind: 'count' } as const,
       ...columns.flatMap((column) => (['count', 'min', 'max'] as const).map((kind) => ({ kind, column }))),
       ...['amount', 'ratio'].flatMap((column) => (['sum', 'avg'] as const).map((kind) => ({ kind, column }))),
-    ] satisfies Measure[]
+    ] satisfies Aggregate[]
     for (const filter of filters) {
-      const whole = await storage.transaction((inner) => inner.measure('readings', filter, measures))
-      expect(await storage.measure('readings', filter, measures)).toEqual(whole)
+      const whole = await storage.transaction((inner) => inner.aggregate('readings', filter, measures))
+      expect(await storage.aggregate('readings', filter, measures)).toEqual(whole)
     }
   })
 
@@ -120,7 +120,7 @@ describe('scans in slices', () => {
     })()
     const sums: unknown[] = []
     for (let n = 0; n < 30; n++) {
-      sums.push(...(await storage.measure('readings', { kind: 'every' }, [{ kind: 'sum', column: 'amount' }, { kind: 'count' }])))
+      sums.push(...(await storage.aggregate('readings', { kind: 'all' }, [{ kind: 'sum', column: 'amount' }, { kind: 'count' }])))
     }
     scanning = false
     await transfers
@@ -134,7 +134,7 @@ describe('scans in slices', () => {
     await other.prepare([READINGS])
     await other.insert('readings', [readingOf(1)])
     const scans = Array.from({ length: 12 }, () =>
-      other.measure('readings', { kind: 'isNull', column: 'mark' }, [{ kind: 'count' }]),
+      other.aggregate('readings', { kind: 'isNull', column: 'mark' }, [{ kind: 'count' }]),
     )
     const closing = other.close()
     expect(await Promise.all(scans)).toEqual(Array.from({ length: 12 }, () => [0]))

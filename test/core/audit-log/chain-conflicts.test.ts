@@ -9,17 +9,17 @@ import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const EVENTS = 'audit_events'
-const HEADS = 'audit_lanes'
+const HEADS = 'audit_chains'
 const LATE = { ...OWNER, actor: 'late@acme.example' }
 const GETS = 20
 
 async function lastOf(storage: StorageHandle, table: string): Promise<Row> {
-  const [row] = await storage.find(table, { kind: 'every' }, { order: 'down', limit: 1 })
+  const [row] = await storage.find(table, { kind: 'all' }, { order: 'desc', limit: 1 })
   if (row === undefined) throw new Error(`table ${table} is empty`)
   return row
 }
 
-/** What is done to the one lane there is, and whether the head's own bytes tell of it when it is to be moved. */
+/** What is done to the one chain there is, and whether the head's own bytes tell of it when it is to be moved. */
 interface Tampering {
   readonly isLogged: boolean
   tamper(storage: StorageHandle): Promise<unknown>
@@ -75,7 +75,7 @@ async function countOfLate(vault: Vault<Clients>): Promise<number> {
   return events.length
 }
 
-onEachStorage('a lane with', (engine) => {
+onEachStorage('a chain with', (engine) => {
   for (const [what, { tamper, isLogged }] of Object.entries(TAMPERINGS)) {
     test(`${what} is left: every operation goes on, with its one event, in another`, async () => {
       const errors: (readonly [object, string])[] = []
@@ -83,15 +83,13 @@ onEachStorage('a lane with', (engine) => {
       const storage = engine.fresh().open()
       const vault = await openClients(storage, { log })
       for (const name of ['a', 'b', 'c']) await vault.as(OWNER).insert('clients', [{ fields: { name } }])
-      const { id: lane } = await lastOf(storage, HEADS)
-      expect(await vault.verifyAudit()).toMatchObject({ ok: true, events: 3 })
+      const { id: chain } = await lastOf(storage, HEADS)
+      expect(await vault.verifyAudit()).toMatchObject({ ok: true, eventCount: 3 })
       await tamper(storage)
       const done = await goOn(vault)
-      expect(errors).toEqual(
-        isLogged ? [[{ chain: lane }, 'audit chain head failed authentication; continuing in another chain']] : [],
-      )
+      expect(errors).toEqual(isLogged ? [[{ chain }, 'audit chain head failed authentication; continuing in another chain']] : [])
       expect(await countOfLate(vault)).toBe(done)
-      expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstBroken: { lane } })
+      expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })
     })
 
     test(`${what} is left by a vault that is opened afterwards, too`, async () => {
@@ -129,7 +127,7 @@ onEachStorage('tables called as those of the trail', (engine) => {
     const alone = await eventsBy(vault, () => session.insert(table, taken))
     expect(alone.error).toMatchObject({ code: 'conflict' })
     expect(alone.events.map(({ code }) => code)).toEqual([422])
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 4 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 4 })
   })
 
   test.each([EVENTS, HEADS])('%s: one that is caught undoes itself alone', async (table) => {

@@ -5,7 +5,7 @@ import { systemScheduler } from '../../../src/adapters/system/system-scheduler.t
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import type { TimeRange } from '../../../src/core/audit-log/read-trail.ts'
 import { eachWindow } from '../../../src/core/audit-log/read-trail.ts'
-import { AUDIT_EVENTS } from '../../../src/core/schema/side-tables.ts'
+import { AUDIT_EVENTS } from '../../../src/core/schema/system-tables.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const START = 1_800_000_000_000_000_000n

@@ -1,10 +1,10 @@
 /** Chaining: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
+import type { ChainHead } from '../../../src/core/audit/chain-head.ts'
+import { decodeHead, encodeHead } from '../../../src/core/audit/chain-head.ts'
+import { fromRowId, toRowId } from '../../../src/core/audit/chain-position.ts'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
-import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
-import { decodeHead, encodeHead } from '../../../src/core/audit/lane-head.ts'
-import { placeOfRow, rowOfPlace } from '../../../src/core/audit/place.ts'
 import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
@@ -17,20 +17,20 @@ it('stores the digest of the previous event in each event, and that of the last 
   const { rows, head } = chainLane(2, [DRAFT, FULL_DRAFT, FAILED_DRAFT])
   const events = rows.map(({ bytes }) => decodeEvent(bytes))
   const digests = rows.map(({ bytes }) => digestOf(bytes))
-  expect(events.map(({ place }) => place)).toEqual([
-    { lane: 2, sequence: 1, previous: '' },
-    { lane: 2, sequence: 2, previous: digests[0] },
-    { lane: 2, sequence: 3, previous: digests[1] },
+  expect(events.map(({ position }) => position)).toEqual([
+    { chain: 2, sequence: 1, previous: '' },
+    { chain: 2, sequence: 2, previous: digests[0] },
+    { chain: 2, sequence: 3, previous: digests[1] },
   ])
-  expect(head).toMatchObject({ lane: 2, sequence: 3, digest: digests[2], at: START + 2n })
-  expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => rowOfPlace({ lane: 2, sequence })))
+  expect(head).toMatchObject({ chain: 2, sequence: 3, digest: digests[2], at: START + 2n })
+  expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => toRowId({ chain: 2, sequence })))
 })
 
 it('makes the same chain of a list and of single events', () => {
   const random = seededRandom('chain')
   const drafts = Array.from({ length: 100 }, () => [DRAFT, FULL_DRAFT, FAILED_DRAFT][Math.floor(random() * 3)] ?? DRAFT)
   const together = chainLane(1, drafts)
-  let head: LaneHead | undefined
+  let head: ChainHead | undefined
   const alone = drafts.flatMap((draft) => {
     const chained = chainLane(1, [draft], head === undefined ? {} : { head: decodeHead(encodeHead(head)) })
     head = chained.head
@@ -56,10 +56,10 @@ it('does not change the bytes of earlier events', () => {
 })
 
 it('orders rows as chains and sequence numbers, within 48 bits', () => {
-  expect(rowOfPlace({ lane: 65_535, sequence: 0xffff_ffff })).toBe(2 ** 48 - 1)
-  expect(placeOfRow(2 ** 48 - 1)).toEqual({ lane: 65_535, sequence: 0xffff_ffff })
-  for (const row of [0, 5, 2 ** 32, 3 * 2 ** 32, 2 ** 48]) expect(placeOfRow(row)).toBeUndefined()
-  expect(() => rowOfPlace({ lane: 1, sequence: 2 ** 32 })).toThrow(
+  expect(toRowId({ chain: 65_535, sequence: 0xffff_ffff })).toBe(2 ** 48 - 1)
+  expect(fromRowId(2 ** 48 - 1)).toEqual({ chain: 65_535, sequence: 0xffff_ffff })
+  for (const row of [0, 5, 2 ** 32, 3 * 2 ** 32, 2 ** 48]) expect(fromRowId(row)).toBeUndefined()
+  expect(() => toRowId({ chain: 1, sequence: 2 ** 32 })).toThrow(
     expect.objectContaining({ code: 'storage_full', message: 'Audit chain 1 is full.' }),
   )
 })

@@ -2,14 +2,14 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { ChainCheck } from '../../../src/core/audit/chain-check.ts'
+import { ChainVerifier } from '../../../src/core/audit/chain-verifier.ts'
 import type { Checkpoint } from '../../../src/core/audit/checkpoint.ts'
 import {
   checkpointBytes,
   createCheckpoint,
-  departureFrom,
+  findDivergence,
   parseCheckpoint,
-  placesOf,
+  positionsOf,
   signatureBytes,
 } from '../../../src/core/audit/checkpoint.ts'
 import type { Trail } from '../../support/audit/sample-trails.ts'
@@ -21,9 +21,14 @@ const LATER = writeTrail([4, 3, 2])
 const SIGNED = await signCheckpoint(marksOf(EARLY), START)
 
 function departure(checkpoint: Checkpoint, { rows }: Trail, heads = marksOf(LATER)) {
-  const check = new ChainCheck({ hash: systemHash, vaultID: 'v1', heads, watched: placesOf([{ ...SIGNED, checkpoint }]) })
+  const check = new ChainVerifier({
+    hash: systemHash,
+    vaultID: 'v1',
+    heads,
+    watchedPositions: positionsOf([{ ...SIGNED, checkpoint }]),
+  })
   for (const { id, bytes, at } of rows) check.add(id, bytes, at)
-  return departureFrom(checkpoint, systemHash, (lane, sequence) => check.markAt(lane, sequence))
+  return findDivergence(checkpoint, systemHash, (chain, sequence) => check.treeHeadAt(chain, sequence))
 }
 
 describe('a checkpoint', () => {
@@ -36,7 +41,7 @@ describe('a checkpoint', () => {
       events: 5,
       timestamp: '2027-01-15T08:00:00.000000000Z',
     })
-    expect(checkpoint.lanes.map(({ lane, sequence }) => [lane, sequence])).toEqual([
+    expect(checkpoint.chains.map(({ chain, sequence }) => [chain, sequence])).toEqual([
       [1, 2],
       [2, 3],
     ])
@@ -58,7 +63,7 @@ describe('a checkpoint', () => {
   it('is signed with a prefix of its own, so that other signatures of the key are invalid', () => {
     const bytes = checkpointBytes(SIGNED.checkpoint)
     expect(Buffer.from(bytes).toString()).toMatch(
-      /^strongroom\/checkpoint\/v1\n\{"accountID":"acme","events":5,"lanes":\[\{"digest":"/,
+      /^strongroom\/checkpoint\/v1\n\{"accountID":"acme","chains":\[\{"chain":1,"digest":"/,
     )
     const key = createPublicKey(SIGNING.keys[0]?.publicKey ?? '')
     expect(verify(null, bytes, key, signatureBytes(SIGNED) ?? Buffer.of())).toBe(true)
@@ -75,8 +80,8 @@ describe('a checkpoint', () => {
       { ...SIGNED, signature: 'x' },
       { ...SIGNED, checkpoint: { ...checkpoint, v: 2 } },
       { ...SIGNED, checkpoint: { ...checkpoint, events: 4 } },
-      { ...SIGNED, checkpoint: { ...checkpoint, lanes: [...checkpoint.lanes].reverse() } },
-      { ...SIGNED, checkpoint: { ...checkpoint, lanes: [] } },
+      { ...SIGNED, checkpoint: { ...checkpoint, chains: [...checkpoint.chains].reverse() } },
+      { ...SIGNED, checkpoint: { ...checkpoint, chains: [] } },
     ]
     expect(broken.map(parseCheckpoint)).toEqual(broken.map(() => undefined))
   })
@@ -89,18 +94,18 @@ describe('findDivergence', () => {
 
   it('finds the position of a trail that was truncated before a checkpoint', () => {
     const cut = writeTrail([1, 3])
-    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ lane: 1, sequence: 2 })
+    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ chain: 1, sequence: 2 })
   })
 
   it('finds a chain that the trail does not have', () => {
     const cut = writeTrail([2])
-    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ lane: 2, sequence: 3 })
+    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ chain: 2, sequence: 3 })
   })
 
   it('finds another digest, and another root', () => {
     const { checkpoint } = SIGNED
-    const lanes = checkpoint.lanes.map((lane) => ({ ...lane, digest: '00'.repeat(32) }))
-    expect(departure({ ...checkpoint, lanes }, LATER)).toMatchObject({ lane: 1, sequence: 2 })
-    expect(departure({ ...checkpoint, root: '00'.repeat(32) }, LATER)?.what).toContain('root')
+    const chains = checkpoint.chains.map((chain) => ({ ...chain, digest: '00'.repeat(32) }))
+    expect(departure({ ...checkpoint, chains }, LATER)).toMatchObject({ chain: 1, sequence: 2 })
+    expect(departure({ ...checkpoint, root: '00'.repeat(32) }, LATER)?.reason).toContain('root')
   })
 })

@@ -7,7 +7,7 @@ import { DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit/sample-trai
 
 const CHAINED = {
   v: 1,
-  place: { lane: 3, sequence: 4, previous: 'ab'.repeat(32) },
+  position: { chain: 3, sequence: 4, previous: 'ab'.repeat(32) },
   changeID: 'c',
   timestamp: '2027-01-15T08:00:00.000000001Z',
   vaultID: 'v1',
@@ -42,8 +42,8 @@ it.each([
   ['an unknown member of the context', JSON.stringify({ ...EVENTS[0], context: { ...DRAFT.context, more: 1 } })],
   ['a missing member', JSON.stringify({ ...EVENTS[0], code: undefined })],
   ['an unknown action', JSON.stringify({ ...EVENTS[0], action: 'SHRED' })],
-  ['an invalid position', JSON.stringify({ ...EVENTS[0], place: { lane: 0, sequence: 1, previous: '' } })],
-  ['an invalid digest', JSON.stringify({ ...EVENTS[0], place: { lane: 1, sequence: 1, previous: 'AB'.repeat(32) } })],
+  ['an invalid position', JSON.stringify({ ...EVENTS[0], position: { chain: 0, sequence: 1, previous: '' } })],
+  ['an invalid digest', JSON.stringify({ ...EVENTS[0], position: { chain: 1, sequence: 1, previous: 'AB'.repeat(32) } })],
 ])('rejects bytes with %s and does not quote them', (_what, text) => {
   expect(() => decodeEvent(Buffer.from(text, 'latin1'))).toThrow(
     expect.objectContaining({ code: 'data_loss', message: 'An audit event has an unknown format. Run vault.verifyAudit().' }),

@@ -19,7 +19,7 @@ function errorOf(input: unknown): VaultError {
 describe('parseEventQuery accepts', () => {
   it('a query with only an account, with default limit and offset', () => {
     expect(parseEventQuery({ filterOps })).toEqual({
-      filter: { accountID: 'acme', isElsewhere: false, context: {} },
+      filter: { accountID: 'acme', isOutsideVault: false, context: {} },
       limit: 25,
       offset: 0,
     })
@@ -49,7 +49,7 @@ describe('parseEventQuery accepts', () => {
     })
     expect(filter).toEqual({
       accountID: 'acme',
-      isElsewhere: false,
+      isOutsideVault: false,
       vaultID: 'v1',
       resources: [
         { type: 'RECORD', id: 'abc' },
@@ -101,7 +101,7 @@ describe('parseEventQuery accepts', () => {
 
   it('a parent account or workspace, which no event matches', () => {
     for (const above of ['parentAccountID', 'workspaceID']) {
-      expect(parseEventQuery({ filterOps: { ...filterOps, [above]: 'x' } }).filter.isElsewhere).toBe(true)
+      expect(parseEventQuery({ filterOps: { ...filterOps, [above]: 'x' } }).filter.isOutsideVault).toBe(true)
     }
   })
 })

@@ -9,8 +9,8 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 /** A handle of its own on the place, so that a refused opening leaves the others alone. */
-function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', secret = TEST_SECRET): Promise<Vault<S>> {
-  return createVault({ id, schema: defineSchema(tables), storage: place.open(), keys: localKeys({ secret }) })
+function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', key = TEST_SECRET): Promise<Vault<S>> {
+  return createVault({ id, schema: defineSchema(tables), storage: place.open(), keys: localKeys({ key }) })
 }
 
 const BASE = {
@@ -39,7 +39,7 @@ onEachStorage('opening', (engine) => {
     const storage = place.open()
     await storage.prepare([])
     const before = await storage
-      .find('catalog', { kind: 'every' }, { order: 'up', limit: 100 })
+      .find('catalog', { kind: 'all' }, { order: 'asc', limit: 100 })
       .catch(() => 'unknown to this handle')
     await expect(open(place, BASE, 'v2')).rejects.toMatchObject({
       code: 'failed_precondition',
@@ -50,7 +50,7 @@ onEachStorage('opening', (engine) => {
       code: 'failed_precondition',
     })
     const after = await storage
-      .find('catalog', { kind: 'every' }, { order: 'up', limit: 100 })
+      .find('catalog', { kind: 'all' }, { order: 'asc', limit: 100 })
       .catch(() => 'unknown to this handle')
     expect(after).toEqual(before)
     expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(1)
@@ -192,7 +192,7 @@ onEachStorage('opening', (engine) => {
 
 test('wrong options are refused by name', async () => {
   const untyped: (options: unknown) => Promise<unknown> = createVault as never
-  const fine = { id: 'v1', schema: defineSchema(BASE), storage: memoryStorage(), keys: localKeys({ secret: TEST_SECRET }) }
+  const fine = { id: 'v1', schema: defineSchema(BASE), storage: memoryStorage(), keys: localKeys({ key: TEST_SECRET }) }
   const wrong = [
     undefined,
     {},

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
 import { digestValues } from '../../../src/core/barrier/digest-values.ts'
-import { readIds } from '../../../src/core/barrier/record-ids.ts'
+import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
 import { type ConditionFilter, type FilterCells, toFilter } from '../../../src/core/expressions/condition-filter.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import type { Filter } from '../../../src/core/ports/storage.ts'
@@ -18,7 +18,7 @@ const SCHEMA = {
   plain: columnsKept(() => ({ encrypted: false })),
   digested: columnsKept(() => ({ searchable: true })),
   sealed: columnsKept(() => ({})),
-  loose: { s: { type: 'STRING', searchable: true, normalise: ['trim', 'lowercase'] }, i: { type: 'INTEGER' } },
+  loose: { s: { type: 'STRING', searchable: true, normalize: ['trim', 'lowercase'] }, i: { type: 'INTEGER' } },
 } as const
 const ROWS = 60
 const CONDITIONS = 1500
@@ -47,7 +47,7 @@ async function keep(name: string, records: readonly Readonly<Record<string, Inpu
   const values = records.map((record, index) => ({ ...valuesOf(table, record), svc_id: ids[index] }))
   const cells: FilterCells = {
     digestOf: (column, value) => digestValues(trial.ring, column, [value])[0],
-    rowOf: (id) => readIds(trial.ring, table, [id])[0],
+    rowOf: (id) => decodeRecordIds(trial.ring, table, [id])[0],
   }
   return { table, cells, values, ids }
 }
@@ -62,7 +62,7 @@ function valuesOf(table: Table, record: Readonly<Record<string, Input>>): Record
 
 /** Indexes of the rows that a filter finds. */
 async function placesFound({ table, cells, ids }: Kept, filter: Filter): Promise<number[]> {
-  const rows = await trial.storage.find(table.physical.name, filter, { order: 'up', limit: 10_000 })
+  const rows = await trial.storage.find(table.physical.name, filter, { order: 'asc', limit: 10_000 })
   const places = new Map(ids.map((id, place) => [cells.rowOf(id), place]))
   return rows.map(({ id }) => places.get(id) ?? -1)
 }
@@ -95,12 +95,12 @@ describe.each(['plain', 'digested', 'sealed'])('a table kept %s', (name) => {
       const asked = toFilter(settled(kept.table, ours), kept.cells)
       expect(await faultOf(kept, ours, asked)).toBeUndefined()
       if (asked.isExact) counts.exact++
-      if (asked.filter.kind !== 'every') counts.narrowing++
+      if (asked.filter.kind !== 'all') counts.narrowing++
     }
     // A filter that never narrows and is never exact would also pass.
-    const least = { plain: [300, 900], digested: [100, 600], sealed: [50, 150] }[name] ?? []
-    expect(counts.exact).toBeGreaterThan(least[0] ?? 0)
-    expect(counts.narrowing).toBeGreaterThan(least[1] ?? 0)
+    const min = { plain: [300, 900], digested: [100, 600], sealed: [50, 150] }[name] ?? []
+    expect(counts.exact).toBeGreaterThan(min[0] ?? 0)
+    expect(counts.narrowing).toBeGreaterThan(min[1] ?? 0)
   })
 })
 
@@ -108,7 +108,7 @@ test('the property fails for a filter that is too narrow, and for one wrongly ma
   const kept = await keep('plain', [{ i: 1 }, { i: 2 }, { i: null }])
   const [filter] = [toFilter(settled(kept.table, 'i = 1'), kept.cells).filter]
   expect(await faultOf(kept, 'i < 3', { filter, isExact: false })).toBe('misses rows of i < 3')
-  expect(await faultOf(kept, 'i = 1', { filter: { kind: 'every' }, isExact: true })).toBe('finds too much for i = 1')
+  expect(await faultOf(kept, 'i = 1', { filter: { kind: 'all' }, isExact: true })).toBe('finds too much for i = 1')
 })
 
 test('a digest finds strings that are equal after normalization only, and the filter is not exact', async () => {
@@ -156,7 +156,7 @@ describe('the shape of filters', () => {
       },
       isExact: false,
     })
-    expect(shaped(`i = 1 OR ${like}`, 'sealed')).toEqual({ filter: { kind: 'every' }, isExact: false })
+    expect(shaped(`i = 1 OR ${like}`, 'sealed')).toEqual({ filter: { kind: 'all' }, isExact: false })
   })
 
   test('a comparison of plain integers with a decimal is exact', () => {
@@ -171,7 +171,7 @@ describe('the shape of filters', () => {
     const nothing = { filter: { kind: 'or', filters: [] }, isExact: true }
     expect(shaped("svc_id = 'theirs'")).toEqual(nothing)
     expect(shaped("svc_id = 'theirs' AND s LIKE 'a'")).toEqual(nothing)
-    expect(shaped("NOT svc_id = 'theirs'")).toEqual({ filter: { kind: 'every' }, isExact: true })
+    expect(shaped("NOT svc_id = 'theirs'")).toEqual({ filter: { kind: 'all' }, isExact: true })
   })
 
   test('the id of a row gives an exact filter, several ids one list', () => {
@@ -188,9 +188,9 @@ describe('the shape of filters', () => {
   })
 
   test('a constant condition finds every row or none', () => {
-    expect(shaped('1 = 1')).toEqual({ filter: { kind: 'every' }, isExact: true })
+    expect(shaped('1 = 1')).toEqual({ filter: { kind: 'all' }, isExact: true })
     expect(shaped('NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })
     expect(shaped('NOT NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })
-    expect(shaped("1 = 1 OR s LIKE 'a'")).toEqual({ filter: { kind: 'every' }, isExact: true })
+    expect(shaped("1 = 1 OR s LIKE 'a'")).toEqual({ filter: { kind: 'all' }, isExact: true })
   })
 })

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Truth } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
-import { PatternFault } from '../../../src/core/expressions/like.ts'
+import { PatternError } from '../../../src/core/expressions/like.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { type Drawing, drawCondition, drawRow, type Input } from './random-conditions.ts'
@@ -125,7 +125,7 @@ test('a pattern can be a column, with another value in each row', () => {
 })
 
 test('a pattern read from a column that ends in a lone backslash throws PatternFault', () => {
-  expect(() => truth('s LIKE s2', { s: 'ab', s2: 'a\\' })).toThrow(PatternFault)
+  expect(() => truth('s LIKE s2', { s: 'ab', s2: 'a\\' })).toThrow(PatternError)
 })
 
 test('? finds own members of objects, and nothing in other JSON values', () => {

@@ -1,24 +1,24 @@
 /** Tests parsing conditions, alone and inside other languages. */
 import { describe, expect, it } from 'vitest'
 import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
+import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { LexemeCursor } from '../../../src/core/expressions/lexeme-cursor.ts'
 import { printExpression } from '../../../src/core/expressions/print-expression.ts'
-import { TextFault } from '../../../src/core/expressions/text-fault.ts'
-import { nameFault, RESERVED_WORDS } from '../../../src/core/schema/names.ts'
+import { nameProblem, RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 
 /** The printed tree of a condition, with the parentheses that it needs. */
 function reread(text: string): string {
   const cursor = new LexemeCursor(text)
   const expression = parseExpression(cursor)
-  if (!cursor.atEnd()) throw cursor.fault('the end')
+  if (!cursor.atEnd()) throw cursor.unexpected('the end')
   return printExpression(expression)
 }
 
-function faultOf(text: string): TextFault {
+function faultOf(text: string): LanguageError {
   try {
     reread(text)
   } catch (fault) {
-    if (fault instanceof TextFault) return fault
+    if (fault instanceof LanguageError) return fault
     throw fault
   }
   throw new Error(`${text} is read`)
@@ -192,6 +192,6 @@ describe('a cursor', () => {
   })
 
   it('reserves no valid table or column name', () => {
-    for (const word of RESERVED_WORDS) expect(nameFault(word), word).toContain('reserved word')
+    for (const word of RESERVED_WORDS) expect(nameProblem(word), word).toContain('reserved word')
   })
 })

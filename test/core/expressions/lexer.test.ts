@@ -1,18 +1,18 @@
 /** Tests splitting a text into lexemes. */
 import { describe, expect, it } from 'vitest'
+import { LanguageError, lineAndColumn } from '../../../src/core/expressions/language-error.ts'
 import { lex } from '../../../src/core/expressions/lexer.ts'
-import { lineAndColumn, TextFault } from '../../../src/core/expressions/text-fault.ts'
-import { LONGEST_QUERY_TEXT, MOST_LEXEMES } from '../../../src/core/limits.ts'
+import { MAX_LEXEMES, MAX_QUERY_LENGTH } from '../../../src/core/limits.ts'
 
 function cut(text: string): readonly string[] {
   return lex(text).map(({ kind, text: piece }) => `${kind} ${piece}`)
 }
 
-function faultOf(text: string): TextFault {
+function faultOf(text: string): LanguageError {
   try {
     lex(text)
   } catch (fault) {
-    if (fault instanceof TextFault) return fault
+    if (fault instanceof LanguageError) return fault
   }
   throw new Error('no fault')
 }
@@ -88,13 +88,13 @@ describe('an error', () => {
   })
 
   it('of length is thrown before splitting', () => {
-    expect(lex(' '.repeat(LONGEST_QUERY_TEXT))).toHaveLength(1)
-    expect(faultOf("'".repeat(LONGEST_QUERY_TEXT + 1))).toMatchObject({ kind: 'limit', at: 0 })
+    expect(lex(' '.repeat(MAX_QUERY_LENGTH))).toHaveLength(1)
+    expect(faultOf("'".repeat(MAX_QUERY_LENGTH + 1))).toMatchObject({ kind: 'limit', at: 0 })
   })
 
   it('of too many lexemes has the offset of the first one above the limit', () => {
-    expect(lex(','.repeat(MOST_LEXEMES))).toHaveLength(MOST_LEXEMES + 1)
-    expect(faultOf(','.repeat(MOST_LEXEMES + 1))).toMatchObject({ kind: 'limit', at: MOST_LEXEMES })
+    expect(lex(','.repeat(MAX_LEXEMES))).toHaveLength(MAX_LEXEMES + 1)
+    expect(faultOf(','.repeat(MAX_LEXEMES + 1))).toMatchObject({ kind: 'limit', at: MAX_LEXEMES })
   })
 
   it('has a line and a column for every kind of line end', () => {

@@ -1,7 +1,7 @@
 /** Tests how names and literals of a condition resolve, and which conditions are rejected, with which error and offset. */
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
-import { TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import { COLUMN_TYPES, columnsKept, settled, tableIn } from './sample-table.ts'
 
@@ -21,7 +21,7 @@ function faultOf(text: string, work: () => unknown = () => settled(table, text))
   try {
     work()
   } catch (error) {
-    if (error instanceof TextFault) return `${error.kind} at ${error.at}: ${error.message}`
+    if (error instanceof LanguageError) return `${error.kind} at ${error.at}: ${error.message}`
     throw error
   }
   return 'none'

@@ -1,14 +1,14 @@
 /** A table with a column of every type, stored in different ways, and conditions about it resolved from text. */
 
 import { say } from '../../../src/core/errors.ts'
-import type { ColumnName, Expression } from '../../../src/core/expressions/ast.ts'
+import type { ColumnIdentifier, Expression } from '../../../src/core/expressions/ast.ts'
 import type { ColumnRef, Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
 import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
+import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { LexemeCursor } from '../../../src/core/expressions/lexeme-cursor.ts'
 import { resolveExpression } from '../../../src/core/expressions/resolve-expression.ts'
-import type { Scope } from '../../../src/core/expressions/side.ts'
-import { TextFault } from '../../../src/core/expressions/text-fault.ts'
-import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import type { NameResolver } from '../../../src/core/expressions/resolve-operand.ts'
+import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { Column, Table } from '../../../src/core/schema/layout.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
@@ -45,16 +45,16 @@ export function columnsKept(keeping: (name: string) => Keeping): SchemaDefinitio
 
 /** The layout of the schema's table. */
 export function tableIn(schema: SchemaDefinition, name: string): Table {
-  const table = layoutSchema(allotSchema(defineSchema(schema).tables, EMPTY_ALLOTMENT)).tables.get(name)
+  const table = layoutSchema(assignIds(defineSchema(schema).tables, EMPTY_CATALOG_SCHEMA)).tables.get(name)
   if (table === undefined) throw new Error(`the schema has no table ${name}`)
   return table
 }
 
 /** Resolves a column of the table, or `svc_id`. */
-export function columnOf(table: Table): Scope['column'] {
-  return ({ name, at }: ColumnName): ColumnRef => {
+export function columnOf(table: Table): NameResolver['column'] {
+  return ({ name, at }: ColumnIdentifier): ColumnRef => {
     const column = table.byName.get(name)
-    if (column === undefined && name !== 'svc_id') throw new TextFault('name', say`There is no column ${name}.`, at)
+    if (column === undefined && name !== 'svc_id') throw new LanguageError('name', say`There is no column ${name}.`, at)
     return { source: 0, column }
   }
 }
@@ -65,7 +65,7 @@ export function parsed(text: string): Expression {
 }
 
 /** The resolved condition of a text about the table. */
-export function settled(table: Table, text: string, context?: Scope['context']): Condition {
+export function settled(table: Table, text: string, context?: NameResolver['context']): Condition {
   return resolveExpression(parsed(text), { column: columnOf(table), ...(context === undefined ? {} : { context }) })
 }
 

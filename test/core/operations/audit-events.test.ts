@@ -191,7 +191,7 @@ onEachStorage('events', (engine) => {
       expect(JSON.parse(good.events[0]?.content ?? '""'), name).toEqual(verb.content)
     }
     expect(JSON.stringify(await eventsOf(vault))).not.toMatch(new RegExp(`${CANARY}|918273645`, 'i'))
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 3 * Object.keys(VERBS).length })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 3 * Object.keys(VERBS).length })
   })
 
   test('name the records, tables or vault they are about, by the ids callers know', async () => {
@@ -323,7 +323,7 @@ onEachStorage('events', (engine) => {
     const owner = vault.as(OWNER)
     const given = await standing(owner)
     for (const verb of Object.values(VERBS)) await verb.well(owner, given)
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 0 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 0 })
     expect(await owner.listEvents(EVENTS)).toEqual({ events: [] })
   })
 })

@@ -32,7 +32,7 @@ async function open(engine: Engine, role: (typeof ROLES)[number], change: object
   const session = (await openClients(storage, { policy: POLICY })).as(callerOf(role))
   const ids = (await owner.insert('clients', PEOPLE)).records.map(({ id }) => id)
   const isLast = ({ method, table }: Moment): boolean =>
-    storage.transactions === 'side by side' ? table?.endsWith('clients') === true : method === 'begin'
+    storage.transactions === 'concurrent' ? table?.endsWith('clients') === true : method === 'begin'
   const hasCome = interpose({
     isDue: isLast,
     work: async () => void (await owner.update('clients', ids[1] ?? '', { fields: change })),

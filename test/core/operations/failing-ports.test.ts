@@ -27,7 +27,7 @@ function throwingLog() {
 
 function throwingSpans() {
   const { line, calls } = throwing()
-  const tracing: Tracing = { within: (_name, _facts, work) => work({ traceId: undefined, end: line }) }
+  const tracing: Tracing = { startActiveSpan: (_name, _facts, work) => work({ traceId: undefined, end: line }) }
   return { tracing, calls }
 }
 
@@ -75,7 +75,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     const storage = engine.fresh().open()
     const { vault } = await open(storage)
     await vault.as(OWNER).get('clients')
-    const [row] = await storage.find('audit_events', { kind: 'every' }, { order: 'up', limit: 1 })
+    const [row] = await storage.find('audit_events', { kind: 'all' }, { order: 'asc', limit: 1 })
     await storage.update('audit_events', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(90) } }])
     const { events } = await vault.as(OWNER).listEvents({ filterOps: { accountID: 'v1' } })
     expect(events.map(({ request }) => request.actionType)).toEqual(['GET'])
@@ -84,8 +84,8 @@ onEachStorage('what throws beside the work:', (engine) => {
   test('a log leaves a lane with a broken head to others, and the work goes on', async () => {
     const storage = engine.fresh().open()
     const { vault, id } = await open(storage)
-    const [row] = await storage.find('audit_lanes', { kind: 'every' }, { order: 'up', limit: 1 })
-    await storage.update('audit_lanes', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(90) } }])
+    const [row] = await storage.find('audit_chains', { kind: 'all' }, { order: 'asc', limit: 1 })
+    await storage.update('audit_chains', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(90) } }])
     expect((await vault.as(OWNER).getOne('clients', id)).id).toBe(id)
   })
 

@@ -80,7 +80,7 @@ onEachStorage('get by tokens', (engine) => {
     const { session, storage } = await open()
     const ann = await insertOne(session, 'people', ANN)
     const bo = await insertOne(session, 'people', { name: 'Bo' })
-    const [row] = await storage.find('records_1_people', { kind: 'every' }, { order: 'up', limit: 1 })
+    const [row] = await storage.find('records_1_people', { kind: 'all' }, { order: 'asc', limit: 1 })
     if (row === undefined) throw new Error('the record is not where it should be')
     await storage.update('records_1_people', [{ id: row.id, version: row.version, set: { body: new Uint8Array(64) } }])
     const { records } = await session.getByTokens([ann.tokens.name, bo.tokens.name], { redaction: 'PLAIN_TEXT' })

@@ -1,9 +1,9 @@
 /** Columns whose token formats overlap: a text that is a token of two values is refused, never answered with one of them. */
 import { expect, test } from 'vitest'
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import type { KeyEngine } from '../../../src/core/ports/keys.ts'
+import type { KeyRingFactory } from '../../../src/core/ports/keys.ts'
 import { openVault } from '../../../src/core/vault/vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -13,17 +13,17 @@ const digits = column.string({ token: { kind: 'deterministicFormatPreserving', f
 const schema = defineSchema({ accounts: { number: digits }, members: { number: digits } })
 
 /** The same keys in every run, whatever roots a vault drew. */
-const fixedKeys: KeyEngine = {
-  createRing: (id) => keyEngine.createRing(id, [{ version: 1, secret: new Uint8Array(32).fill(7) }]),
+const fixedKeys: KeyRingFactory = {
+  createRing: (id) => keyRingFactory.createRing(id, [{ version: 1, key: new Uint8Array(32).fill(7) }]),
 }
 
 /** Values in each column: of a million tokens of six digits, these make a few meet. */
 const COUNT = 3000
 
 test('of 6,000 tokens of six digits each stands for its own value, or is refused as ambiguous', async () => {
-  const keys = localKeys({ secret: TEST_SECRET })
+  const keys = localKeys({ key: TEST_SECRET })
   const options = { id: 'v1', schema, storage: memoryStorage(), keys, ...SYSTEM_PORTS }
-  const vault = await openVault({ ...options, engine: fixedKeys, limits: { records: COUNT } })
+  const vault = await openVault({ ...options, keyRingFactory: fixedKeys, limits: { maxRecords: COUNT } })
   const session = vault.as(OWNER)
   let refused = 0
   for (const table of ['accounts', 'members'] as const) {

@@ -21,7 +21,7 @@ describe('the budget of a query', () => {
 
   /** The same vault with a scheduler that calls `atTurn` at every yield. */
   function turning(queries: Queries, atTurn: () => void): QueryContext {
-    return { ...queries.context, scheduler: { turn: async () => atTurn() } }
+    return { ...queries.context, scheduler: { yield: async () => atTurn() } }
   }
 
   const SCAN = "SELECT count(*) FROM people WHERE name LIKE '%x%'"

@@ -163,7 +163,7 @@ describe('reading and opening', () => {
     const people = queries.context.layout.tables.get('people')
     const digest = people?.byName.get('ssn')?.digest ?? ''
     const table = people?.physical.name ?? ''
-    const rows = await queries.storage.find(table, { kind: 'every' }, { order: 'up', limit: 10 })
+    const rows = await queries.storage.find(table, { kind: 'all' }, { order: 'asc', limit: 10 })
     const [one, other] = rows
     if (one === undefined || other === undefined) throw new Error('the rows are missing')
     await queries.storage.update(table, [{ id: other.id, version: other.version, set: { [digest]: new Uint8Array(12) } }])
@@ -174,7 +174,7 @@ describe('reading and opening', () => {
   it('that opens a row changed outside the vault throws data_loss', async () => {
     const queries = await open(3)
     const table = queries.context.layout.tables.get('people')?.physical.name ?? ''
-    const [row] = await queries.storage.find(table, { kind: 'every' }, { order: 'up', limit: 1 })
+    const [row] = await queries.storage.find(table, { kind: 'all' }, { order: 'asc', limit: 1 })
     if (!(row?.body instanceof Uint8Array)) throw new Error('the row has no body')
     const body = Uint8Array.from(row.body)
     body[body.length - 1] = (body[body.length - 1] ?? 0) ^ 1

@@ -32,7 +32,7 @@ onEachStorage('races', (engine) => {
       id: 'wide',
       schema,
       storage: engine.fresh().open(),
-      keys: localKeys({ secret: TEST_SECRET }),
+      keys: localKeys({ key: TEST_SECRET }),
     })
     const wide = vault.as(OWNER)
     for (let round = 0; round < ROUNDS / 10; round++) {

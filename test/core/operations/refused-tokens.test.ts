@@ -161,8 +161,8 @@ describe('brought tokens are refused', () => {
     const { session, ring } = await openLoose(memoryStorage(), TABLES)
     const words = new Uint32Array(2 * POINTER_WORDS)
     for (const [place, row] of [2 ** 40, 2 ** 40 + 1].entries())
-      writePointer(words, place, { space: 2, row, checkHigh: 7, checkLow: 7 })
-    const [near = '', far = ''] = ring.disguise(words)
+      writePointer(words, place, { objectId: 2, row, checkHigh: 7, checkLow: 7 })
+    const [near = '', far = ''] = ring.encryptPointers(words)
     const one = (token: string) =>
       insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
     await expect(one(near)).rejects.toThrow("in the form of this vault's own ids")

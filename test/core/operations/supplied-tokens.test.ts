@@ -1,6 +1,6 @@
 /** Tokens that callers bring: taken or mixed with generated ones, a conflict where they are taken, and alive exactly as long as their value. */
 import { expect, test } from 'vitest'
-import { TOKENS, TRANSIENTS } from '../../../src/core/schema/side-tables.ts'
+import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { Cells, LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
@@ -9,7 +9,7 @@ import { insertOne, openLoose, valuesOf } from '../../support/vaults/open-untype
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const TABLES = {
   people: {
-    email: column.string({ unique: true, normalise: ['lowercase'], ...PLAIN }),
+    email: column.string({ unique: true, normalize: ['lowercase'], ...PLAIN }),
     pointer: column.string({ token: 'random', ...PLAIN }),
     same: column.string({ token: 'deterministic', ...PLAIN }),
     card: column.string({ token: { kind: 'formatPreserving', format: 'card' }, ...PLAIN }),
@@ -82,7 +82,7 @@ onEachStorage('brought tokens', (engine) => {
     }
     await session.update('people', id, { fields: { kept: null } })
     expect(await valuesOf(session, [tokens.kept])).toEqual([undefined])
-    const remembered = await storage.find(TOKENS.name, { kind: 'every' }, { order: 'up', limit: 100 })
+    const remembered = await storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 100 })
     expect(remembered.length).toBe(1) // The drawn token of the card alone.
     const other = await bring(session, VALUES, tokens)
     expect(other.tokens).toEqual(tokens)
@@ -106,7 +106,7 @@ onEachStorage('brought tokens', (engine) => {
     expect(await valuesOf(session, Object.values(tokens))).toEqual(gone)
     clock.ms += 60 * 60_000
     expect(await valuesOf(session, [tokens.pin])).toEqual([undefined])
-    await vault.sweep()
+    await vault.purgeExpired()
     expect((await bring(session, VALUES, tokens)).tokens).toEqual(tokens)
   })
 
@@ -138,7 +138,7 @@ onEachStorage('brought tokens', (engine) => {
     await expect(pets).rejects.toMatchObject({ code: 'conflict', details: [{ table: 'pets', column: 'name', index: 0 }] })
     expect(await session.get('people')).toEqual(before)
     expect((await session.get('pets')).records).toEqual([])
-    expect((await storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })).length).toBe(1)
+    expect((await storage.find(TRANSIENTS.name, { kind: 'all' }, { order: 'asc', limit: 10 })).length).toBe(1)
   })
 
   test('given twice in one request, or twice in one record, are a conflict', async () => {

@@ -7,7 +7,7 @@ import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
 import { STRANGER } from '../../support/vaults/test-vault.ts'
 
-const name = column.string({ token: 'deterministic', columnGroup: 'names', normalise: ['trim', 'lowercase'] })
+const name = column.string({ token: 'deterministic', columnGroup: 'names', normalize: ['trim', 'lowercase'] })
 const TABLES = {
   people: {
     name,

@@ -1,6 +1,6 @@
 /** Tokens through the public door: bad ones answer alike, races make one or none twice, and nobody can turn a token by editing storage. */
 import { expect, test } from 'vitest'
-import { TOKENS } from '../../../src/core/schema/side-tables.ts'
+import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
@@ -200,13 +200,13 @@ onEachStorage('tokens', (engine) => {
       phone: '+46 70 765 43 21',
       number: '4242424242424242',
     })
-    const [first, second] = await storage.find('records_1_cards', { kind: 'every' }, { order: 'up', limit: 2 })
+    const [first, second] = await storage.find('records_1_cards', { kind: 'all' }, { order: 'asc', limit: 2 })
     if (first === undefined || second === undefined) throw new Error('the records are not where they should be')
     const digests = Object.keys(first).filter((name) => name.startsWith('digest_'))
     expect(digests.length).toBe(2)
     const moved = Object.fromEntries(digests.map((name) => [name, second[name] ?? null]))
     await storage.update('records_1_cards', [{ id: first.id, version: first.version, set: moved }])
-    const remembered = await storage.find(TOKENS.name, { kind: 'every' }, { order: 'up', limit: 2 })
+    const remembered = await storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 2 })
     for (const row of remembered) {
       const other = row.row_id === first.id ? second.id : first.id
       await storage.update(TOKENS.name, [{ id: row.id, version: row.version, set: { row_id: other } }])

@@ -1,6 +1,6 @@
 /** Transient values: apart from their record, until an absolute time that nobody can put off, and gone for good once swept. */
 import { expect, test } from 'vitest'
-import { TOKENS, TRANSIENTS } from '../../../src/core/schema/side-tables.ts'
+import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
@@ -28,7 +28,7 @@ onEachStorage('transient values', (engine) => {
       NAMES.map((name) => tokens[name]),
     )
   const rowCount = async ({ storage }: LooseVault, table = TRANSIENTS.name): Promise<unknown> =>
-    (await storage.measure(table, { kind: 'every' }, [{ kind: 'count' }]))[0]
+    (await storage.aggregate(table, { kind: 'all' }, [{ kind: 'count' }]))[0]
 
   test('are left out of every read, at every level, even when asked for by name', async () => {
     const { session } = await open()
@@ -135,15 +135,15 @@ onEachStorage('transient values', (engine) => {
       await session.insert('cards', records, { byot: 'ENABLE' })
     }
     const { tokens } = await insertOne(session, 'cards', { ...FIELDS, lasting: { kept: true } })
-    expect(await vault.vault.sweep()).toEqual({ expired: 0 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0 })
     clock.ms += MINUTE
-    expect(await vault.vault.sweep()).toEqual({ expired: 1_201 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201 })
     expect(await rowCount(vault)).toBe(1_202)
     expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual(['c0', 'c1199'])
     clock.ms += 59 * MINUTE
     expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual([undefined, undefined])
-    expect(await vault.vault.sweep()).toEqual({ expired: 1_201 })
-    expect(await vault.vault.sweep()).toEqual({ expired: 0 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0 })
     expect(await rowCount(vault)).toBe(1)
     expect(await rowCount(vault, TOKENS.name)).toBe(0)
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"kept":true}'])
@@ -154,7 +154,7 @@ onEachStorage('transient values', (engine) => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 60 * MINUTE
-    await vault.vault.sweep()
+    await vault.vault.purgeExpired()
     vault.clock.ms = START_MS - 60 * MINUTE
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
   })
@@ -162,7 +162,7 @@ onEachStorage('transient values', (engine) => {
   test('an expiry edited in storage does not prolong a life: the sealed one rules', async () => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
-    const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })
+    const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'all' }, { order: 'asc', limit: 10 })
     const far = START_MS + 10 ** 10
     await vault.storage.update(
       TRANSIENTS.name,
@@ -181,7 +181,7 @@ onEachStorage('transient values', (engine) => {
       { tokens: { code: 'my code' }, options: { byot: 'ENABLE' } },
     )
     const two = await insertOne(vault.session, 'cards', { code: 'yours', brief: 2 })
-    const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'every' }, { order: 'up', limit: 10 })
+    const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'all' }, { order: 'asc', limit: 10 })
     const bodies = rows.map(({ body }) => body ?? null)
     const swapped = rows.map(({ id, version }, k) => ({ id, version, set: { body: bodies[(k + 1) % bodies.length] ?? null } }))
     await vault.storage.update(TRANSIENTS.name, swapped)
@@ -189,7 +189,7 @@ onEachStorage('transient values', (engine) => {
     expect(await valuesOf(vault.session, tokens)).toEqual([undefined, undefined, undefined, undefined])
     const restored = rows.map(({ id, version }, k) => ({ id, version: version + 1, set: { body: bodies[k] ?? null } }))
     await vault.storage.update(TRANSIENTS.name, restored)
-    const [token] = await vault.storage.find(TOKENS.name, { kind: 'every' }, { order: 'up', limit: 1 })
+    const [token] = await vault.storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 1 })
     if (token === undefined) throw new Error('the brought token is not remembered')
     for (const { id } of rows.slice(1)) {
       const [now] = await vault.storage.get(TOKENS.name, [token.id])

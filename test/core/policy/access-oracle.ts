@@ -1,7 +1,7 @@
 /** A second implementation of policy rules, slow and obvious, that the property tests compare with. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
-import type { Level } from '../../../src/core/redaction/levels.ts'
+import type { RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { Column, Table } from '../../../src/core/schema/layout.ts'
 
 /** The values that the oracle knows of a row of persons. */
@@ -24,7 +24,7 @@ export const CONDITIONS: Readonly<Record<string, (row: ExampleRow, context: Exam
   'NOT age = ctx.missing': () => undefined,
 }
 
-const HEIGHTS: Readonly<Record<Level, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
+const HEIGHTS: Readonly<Record<RedactionLevel, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
 
 /** A row, a caller's attributes and statements: everything a decision depends on. */
 export interface Situation {
@@ -35,7 +35,7 @@ export interface Situation {
 }
 
 /** The level that READ shows. */
-export function oracleLevel(situation: Situation, column: Column): Level | undefined {
+export function oracleLevel(situation: Situation, column: Column): RedactionLevel | undefined {
   if (counting(situation, 'DENY', 'READ', column).length > 0) return undefined
   const levels = counting(situation, 'ALLOW', 'READ', column).map((statement) => {
     const redaction = statement.effect === 'ALLOW' ? statement.redaction : undefined

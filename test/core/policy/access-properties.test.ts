@@ -8,8 +8,8 @@ import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import { accessOf } from '../../../src/core/policy/create-access.ts'
 import { explainAccess } from '../../../src/core/policy/explain-access.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
-import type { Need, RowAccess, TableAccess } from '../../../src/core/policy/table-access.ts'
-import { LEVELS } from '../../../src/core/redaction/levels.ts'
+import type { RequiredGrant, RowAccess, TableAccess } from '../../../src/core/policy/table-access.ts'
+import { REDACTION_LEVELS } from '../../../src/core/redaction/levels.ts'
 import type { Column } from '../../../src/core/schema/layout.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import type { ExampleContext, ExampleRow, Situation } from './access-oracle.ts'
@@ -45,7 +45,7 @@ function randomStatement(random: Random): StatementDefinition {
   const common = { actions, on, ...(where === undefined ? {} : { where }) }
   if (random() < 0.3) return { effect: 'DENY', ...common }
   const shows = actions.some((action) => action === 'READ' || action === 'ALL')
-  const redaction = shows && random() < 0.6 ? pick(random, [...LEVELS, 'DEFAULT'] as const) : undefined
+  const redaction = shows && random() < 0.6 ? pick(random, [...REDACTION_LEVELS, 'DEFAULT'] as const) : undefined
   return { effect: 'ALLOW', ...common, ...(redaction === undefined ? {} : { redaction }) }
 }
 
@@ -80,7 +80,7 @@ function rowAccess(access: TableAccess, row: ExampleRow): RowAccess {
 /** The grants of a row as text, one line per column. Equal only if all grants are equal. */
 function printed(access: RowAccess): string {
   const line = (column: Column) =>
-    `${column.name} ${access.level(column)} ${TABLE_ACTIONS.filter((action) => access.may(action, column))}`
+    `${column.name} ${access.level(column)} ${TABLE_ACTIONS.filter((action) => access.allows(action, column))}`
   return PERSONS.columns.map(line).join('\n')
 }
 
@@ -90,7 +90,7 @@ function printedOracle(situation: Situation): string {
   return PERSONS.columns.map(line).join('\n')
 }
 
-function randomNeed(random: Random): Need {
+function randomNeed(random: Random): RequiredGrant {
   const action = pick<Action>(random, TABLE_ACTIONS)
   return { action, columns: random() < 0.3 ? [] : several(random, PERSONS.columns) }
 }
@@ -116,7 +116,7 @@ describe('random policies', () => {
       const granted = ROWS.map((row) => printed(rowAccess(access, row))).join('\n')
       expect(granted).toBe(ROWS.map((row) => printedOracle({ table, statements, row, context })).join('\n'))
       if (access.conditions.length > 0) seen.conditional++
-      for (const column of table.columns) seen[access.couldSee(column) ? 'shown' : 'hidden']++
+      for (const column of table.columns) seen[access.possiblyVisible(column) ? 'shown' : 'hidden']++
     })
     // Policies that never apply would also pass, so this run must contain every kind.
     expect(Math.min(seen.shown, seen.hidden, seen.conditional)).toBeGreaterThan(CASES / 4)
@@ -126,13 +126,13 @@ describe('random policies', () => {
     forCases('policy-bounds', ({ access, random }) => {
       const rows = ROWS.map((row) => rowAccess(access, row))
       const need = randomNeed(random)
-      if (rows.some((row) => row.meets(need))) expect(access.couldMeet(need)).toBe(true)
+      if (rows.some((row) => row.meets(need))) expect(access.possiblyMeets(need)).toBe(true)
       if (!rows.every((row) => row.meets(need))) expect(access.alwaysMeets(need)).toBe(false)
       for (const column of PERSONS.columns) {
-        if (rows.some((row) => row.level(column) !== undefined)) expect(access.couldSee(column)).toBe(true)
-        if (rows.some((row) => row.may(need.action, column))) expect(access.couldMay(need.action, column)).toBe(true)
+        if (rows.some((row) => row.level(column) !== undefined)) expect(access.possiblyVisible(column)).toBe(true)
+        if (rows.some((row) => row.allows(need.action, column))) expect(access.possiblyAllows(need.action, column)).toBe(true)
       }
-      expect(access.holdsAny).toBe(TABLE_ACTIONS.some((action) => access.couldMeet({ action, columns: [] })))
+      expect(access.hasAnyGrant).toBe(TABLE_ACTIONS.some((action) => access.possiblyMeets({ action, columns: [] })))
     })
   })
 
@@ -140,7 +140,7 @@ describe('random policies', () => {
     let asked = 0
     forCases('policy-necessary', ({ access, random }) => {
       for (const need of [randomNeed(random), { action: 'SEARCH', columns: [pick(random, PERSONS.columns)] } as const]) {
-        const necessary = access.necessary(need)
+        const necessary = access.pushdownCondition(need)
         if (necessary.kind !== 'truth') asked++
         const found = ROWS.map((row) => truthIn(row)(necessary) === true)
         expect(found).toEqual(ROWS.map((row) => rowAccess(access, row).meets(need)))
@@ -151,8 +151,8 @@ describe('random policies', () => {
 
   test('list the columns of their conditions', () => {
     forCases('policy-judged', ({ access }) => {
-      for (const column of access.judgedBy) expect(['country', 'age']).toContain(column.name)
-      expect(access.judgedBy.length > 0).toBe(access.conditions.length > 0)
+      for (const column of access.conditionColumns) expect(['country', 'age']).toContain(column.name)
+      expect(access.conditionColumns.length > 0).toBe(access.conditions.length > 0)
     })
   })
 
@@ -177,14 +177,14 @@ describe('random policies', () => {
       const here = rowAccess(access, row)
       expect(open.columns.map(({ decision }) => decision)).toEqual(
         PERSONS.columns.map((column) => {
-          const need: Need = { action, columns: [column] }
-          return access.alwaysMeets(need) ? 'ALLOWED' : access.couldMeet(need) ? 'CONDITIONAL' : 'DENIED'
+          const need: RequiredGrant = { action, columns: [column] }
+          return access.alwaysMeets(need) ? 'ALLOWED' : access.possiblyMeets(need) ? 'CONDITIONAL' : 'DENIED'
         }),
       )
       expect(settled.columns.map(({ decision, level, highestLevel }) => [decision, level, highestLevel])).toEqual(
         PERSONS.columns.map((column) => {
           const level = here.level(column)
-          return [here.may(action, column) ? 'ALLOWED' : 'DENIED', level, level]
+          return [here.allows(action, column) ? 'ALLOWED' : 'DENIED', level, level]
         }),
       )
     })
@@ -197,7 +197,7 @@ const HEIGHTS = ['REDACTED', 'MASKED', 'PLAIN_TEXT']
 function excess(one: RowAccess, other: RowAccess): string[] {
   return PERSONS.columns.flatMap((column) => {
     const isHigher = HEIGHTS.indexOf(one.level(column) ?? '') > HEIGHTS.indexOf(other.level(column) ?? '')
-    const actions = TABLE_ACTIONS.filter((action) => one.may(action, column) && !other.may(action, column))
+    const actions = TABLE_ACTIONS.filter((action) => one.allows(action, column) && !other.allows(action, column))
     return [...(isHigher ? [`level of ${column.name}`] : []), ...actions.map((action) => `${action} on ${column.name}`)]
   })
 }

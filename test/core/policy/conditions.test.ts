@@ -28,7 +28,7 @@ describe('a conditional statement', () => {
     const access = accessBy('ALLOW READ ON persons.*', 'ALLOW READ ON persons.name WITH REDACTION = PLAIN_TEXT WHERE age > 17')
     expect(([true, false] as const).map((truth) => access.forRow([truth]).level(NAME))).toEqual(['PLAIN_TEXT', 'MASKED'])
     expect(access.alwaysMeets({ action: 'READ', columns: [NAME] })).toBe(true)
-    expect(access.necessary({ action: 'READ', columns: [NAME] })).toEqual(ALWAYS)
+    expect(access.pushdownCondition({ action: 'READ', columns: [NAME] })).toEqual(ALWAYS)
   })
 
   test('shares one condition and one row access with others of the same text', () => {
@@ -38,7 +38,7 @@ describe('a conditional statement', () => {
       'ALLOW UPDATE ON persons.name WHERE age > 17',
     )
     expect(access.conditions).toHaveLength(2)
-    expect(access.judgedBy.map(({ name }) => name)).toEqual(['country', 'age'])
+    expect(access.conditionColumns.map(({ name }) => name)).toEqual(['country', 'age'])
     const truths: readonly Truth[] = [true, false, undefined]
     const rows = truths.flatMap((first) => truths.map((second) => access.forRow([first, second])))
     expect(new Set(rows).size).toBe(4)
@@ -46,15 +46,15 @@ describe('a conditional statement', () => {
 
   test('is pushed down as it is written', () => {
     const access = accessBy('ALLOW READ ON persons.name WHERE age > 17', 'DENY READ ON persons.ssn')
-    expect(access.necessary({ action: 'READ', columns: [NAME] })).toEqual(access.conditions[0])
-    expect(access.necessary({ action: 'READ', columns: [] })).toEqual(access.conditions[0])
-    expect(access.necessary({ action: 'READ', columns: [NAME, SSN] })).toEqual(NEVER)
+    expect(access.pushdownCondition({ action: 'READ', columns: [NAME] })).toEqual(access.conditions[0])
+    expect(access.pushdownCondition({ action: 'READ', columns: [] })).toEqual(access.conditions[0])
+    expect(access.pushdownCondition({ action: 'READ', columns: [NAME, SSN] })).toEqual(NEVER)
   })
 
   test('that denies READ removes the SEARCH implied by READ', () => {
     const access = accessBy('ALLOW READ ON persons.email', 'DENY READ ON persons.email WHERE age > 17')
     const [condition] = access.conditions
-    expect(access.necessary({ action: 'SEARCH', columns: [columnAt('email')] })).toEqual({ kind: 'not', condition })
+    expect(access.pushdownCondition({ action: 'SEARCH', columns: [columnAt('email')] })).toEqual({ kind: 'not', condition })
   })
 
   test('can be one of thirty, of which the last applies like the first', () => {
@@ -88,28 +88,28 @@ describe("the caller's context", () => {
 
   test('without an attribute allows nothing by it and denies everything by it', () => {
     const nothing = accessWith()
-    expect([nothing.conditions, nothing.holdsAny]).toEqual([[], false])
+    expect([nothing.conditions, nothing.hasAnyGrant]).toEqual([[], false])
     const someone = accessWith({ home: 'SE' })
     expect(someone.conditions).toHaveLength(1)
-    expect([someone.couldSee(NAME), someone.couldSee(SSN)]).toEqual([true, false])
+    expect([someone.possiblyVisible(NAME), someone.possiblyVisible(SSN)]).toEqual([true, false])
   })
 
   test('has only its own attributes', () => {
     for (const fact of ['constructor', 'toString', '__proto__']) {
       const access = accessUnder({ clerk: [`ALLOW READ ON persons.* WHERE name > ctx."${fact}"`] }, ['clerk'], {})
-      expect(access.table(table()).holdsAny).toBe(false)
+      expect(access.table(table()).hasAnyGrant).toBe(false)
     }
   })
 
   test('with an attribute of the wrong type is treated as without it', () => {
     const access = accessWith({ home: 'SE', grade: 'seven' })
-    expect([access.couldSee(NAME), access.couldSee(SSN)]).toEqual([true, false])
+    expect([access.possiblyVisible(NAME), access.possiblyVisible(SSN)]).toEqual([true, false])
   })
 
   test('ignores the case of attribute names, and two that differ only in case count as absent', () => {
     const named = (context: Record<string, string>) =>
       accessUnder({ clerk: ['ALLOW READ ON persons.* WHERE country = ctx.homeCountry'] }, ['clerk'], context).table(table())
-        .holdsAny
+        .hasAnyGrant
     expect([named({ homeCountry: 'SE' }), named({ HOMECOUNTRY: 'SE' })]).toEqual([true, true])
     expect(named({ homeCountry: 'SE', homecountry: 'DE' })).toBe(false)
   })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
-import type { ColumnExplanation, Question } from '../../../src/core/policy/explain-access.ts'
+import type { ColumnExplanation, ExplainRequest } from '../../../src/core/policy/explain-access.ts'
 import { explainAccess } from '../../../src/core/policy/explain-access.ts'
 import { LAYOUT, table } from './sample-vault.ts'
 
@@ -19,7 +19,7 @@ const POLICY = compilePolicy(
   LAYOUT,
 )
 
-function explained(name: string, question: Partial<Question> = {}, context = {}): ColumnExplanation | undefined {
+function explained(name: string, question: Partial<ExplainRequest> = {}, context = {}): ColumnExplanation | undefined {
   const caller = { roles: ['clerk', 'guard', 'nobody'], context }
   const { columns } = explainAccess(POLICY, caller, { action: 'READ', table: table(), ...question })
   return columns.find(({ column }) => column === name)

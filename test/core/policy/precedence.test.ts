@@ -43,7 +43,7 @@ describe('levels', () => {
   test.each(cases)('%s', (_, statements, level) => {
     const access = accessBy(...statements)
     expect(access.forRow([]).level(NAME)).toBe(level)
-    expect(access.couldSee(NAME)).toBe(level !== undefined)
+    expect(access.possiblyVisible(NAME)).toBe(level !== undefined)
   })
 
   test('roles add up, and a DENY in one wins over an ALLOW in another', () => {
@@ -62,8 +62,8 @@ describe('levels', () => {
   test('an unknown role grants nothing, even if it has the name of an inherited object member', () => {
     for (const role of ['nobody', 'constructor', '__proto__', 'toString', 'vault_owner']) {
       const access = accessUnder({}, [role])
-      expect(access.table(table()).holdsAny).toBe(false)
-      expect(ACTIONS.filter((action) => access.couldAnywhere(action))).toEqual([])
+      expect(access.table(table()).hasAnyGrant).toBe(false)
+      expect(ACTIONS.filter((action) => access.possiblyAllowsAnywhere(action))).toEqual([])
     }
   })
 })
@@ -126,9 +126,9 @@ describe('SEARCH', () => {
   ]
   test.each(cases)('%s', (_, statements, ssn, email) => {
     const access = accessBy(...statements)
-    expect([access.couldMay('SEARCH', SSN), access.couldMay('SEARCH', EMAIL)]).toEqual([ssn, email])
+    expect([access.possiblyAllows('SEARCH', SSN), access.possiblyAllows('SEARCH', EMAIL)]).toEqual([ssn, email])
     expect(access.alwaysMeets({ action: 'SEARCH', columns: [SSN, EMAIL] })).toBe(ssn && email)
-    expect(access.necessary({ action: 'SEARCH', columns: [EMAIL] })).toEqual({ kind: 'truth', truth: email })
+    expect(access.pushdownCondition({ action: 'SEARCH', columns: [EMAIL] })).toEqual({ kind: 'truth', truth: email })
   })
 })
 
@@ -136,9 +136,9 @@ describe('needs', () => {
   const access = accessBy('ALLOW DELETE ON persons.*', 'DENY DELETE ON persons.ssn', 'ALLOW UPDATE ON persons.name')
 
   test('are met if the action is granted on every listed column', () => {
-    expect(access.couldMeet({ action: 'DELETE', columns: [NAME, EMAIL] })).toBe(true)
-    expect(access.couldMeet({ action: 'DELETE', columns: [NAME, SSN] })).toBe(false)
-    expect(access.couldMeet({ action: 'DELETE', columns: table().columns })).toBe(false)
+    expect(access.possiblyMeets({ action: 'DELETE', columns: [NAME, EMAIL] })).toBe(true)
+    expect(access.possiblyMeets({ action: 'DELETE', columns: [NAME, SSN] })).toBe(false)
+    expect(access.possiblyMeets({ action: 'DELETE', columns: table().columns })).toBe(false)
   })
 
   test('without columns are met by one granted column', () => {
@@ -148,8 +148,8 @@ describe('needs', () => {
 
   test('a table without grants has none', () => {
     const mixed = accessUnder({ clerk: ['ALLOW READ ON orders.memo', 'DENY ALL ON persons.*'] }, ['clerk'])
-    expect([mixed.table(table()).holdsAny, mixed.table(table('orders')).holdsAny]).toEqual([false, true])
-    expect([mixed.couldAnywhere('READ'), mixed.couldAnywhere('CREATE')]).toEqual([true, false])
+    expect([mixed.table(table()).hasAnyGrant, mixed.table(table('orders')).hasAnyGrant]).toEqual([false, true])
+    expect([mixed.possiblyAllowsAnywhere('READ'), mixed.possiblyAllowsAnywhere('CREATE')]).toEqual([true, false])
   })
 })
 
@@ -165,19 +165,19 @@ describe('AUDIT', () => {
   ]
   test.each(cases)('%s', (_, statements, mayAudit) => {
     const access = accessUnder({ clerk: statements }, ['clerk'])
-    expect(access.mayAudit).toBe(mayAudit)
-    expect(access.couldAnywhere('AUDIT')).toBe(mayAudit)
+    expect(access.allowsAudit).toBe(mayAudit)
+    expect(access.possiblyAllowsAnywhere('AUDIT')).toBe(mayAudit)
   })
 
   test('alone grants nothing on any table', () => {
-    expect(accessBy('ALLOW AUDIT ON *').holdsAny).toBe(false)
+    expect(accessBy('ALLOW AUDIT ON *').hasAnyGrant).toBe(false)
   })
 })
 
 describe('built-in roles', () => {
   const held = (role: string) => {
     const access = accessUnder({}, [role])
-    return ACTIONS.filter((action) => access.couldAnywhere(action))
+    return ACTIONS.filter((action) => access.possiblyAllowsAnywhere(action))
   }
 
   test('grant the actions of their statements', () => {
@@ -198,9 +198,9 @@ describe('built-in roles', () => {
   test('need no condition and share one access', () => {
     const policy = { clerk: ["ALLOW READ ON persons.* WHERE country = 'SE'"] }
     const owner = accessUnder(policy, ['VAULT_OWNER']).table(table())
-    expect([owner.conditions, owner.judgedBy]).toEqual([[], []])
+    expect([owner.conditions, owner.conditionColumns]).toEqual([[], []])
     expect(owner.alwaysMeets({ action: 'DELETE', columns: table().columns })).toBe(true)
-    expect(owner.necessary({ action: 'READ', columns: [] })).toEqual({ kind: 'truth', truth: true })
+    expect(owner.pushdownCondition({ action: 'READ', columns: [] })).toEqual({ kind: 'truth', truth: true })
     expect(owner.forRow([])).toBe(owner.forRow([]))
   })
 })

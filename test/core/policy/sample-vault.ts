@@ -5,14 +5,14 @@ import type { Access } from '../../../src/core/policy/create-access.ts'
 import { accessOf } from '../../../src/core/policy/create-access.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { TableAccess } from '../../../src/core/policy/table-access.ts'
-import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import { column } from '../../../src/core/schema/column.ts'
 import type { Column, Table } from '../../../src/core/schema/layout.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 
 /** Tables of the test policies. The table `ctx` has a name with another meaning in conditions. */
 export const LAYOUT = layoutSchema(
-  allotSchema(
+  assignIds(
     {
       persons: {
         name: column.string({ redaction: 'MASKED', token: 'random' }),
@@ -26,7 +26,7 @@ export const LAYOUT = layoutSchema(
       orders: { total: column.float(), memo: column.string() },
       ctx: { region: column.string() },
     },
-    EMPTY_ALLOTMENT,
+    EMPTY_CATALOG_SCHEMA,
   ),
 )
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MaskDefinition } from '../../../src/core/redaction/masks.ts'
 import { compileMask, MASK_REVEALS, mask } from '../../../src/core/redaction/masks.ts'
-import { MaskFault } from '../../../src/core/redaction/replacement.ts'
+import { MaskError } from '../../../src/core/redaction/replacement.ts'
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
 
@@ -65,7 +65,7 @@ describe('a mask', () => {
     [{ preset: 'keepLast', count: 1.5 }, '1 to 1000'],
     [{ preset: 'keepLast', count: Number.NaN }, '1 to 1000'],
   ])('rejects %j at definition', (definition, fault) => {
-    expect(() => compileMask(definition)).toThrow(MaskFault)
+    expect(() => compileMask(definition)).toThrow(MaskError)
     expect(() => compileMask(definition)).toThrow(fault)
   })
 })
@@ -148,9 +148,9 @@ function lengthAnd(points: readonly string[], kept: (points: readonly string[]) 
   return points.length > 2 ? [points.length, kept(points).join('')] : [points.length]
 }
 
-function lastFour(given: string, fewest: number, most: number): unknown {
+function lastFour(given: string, min: number, max: number): unknown {
   const digits = given.length <= 40 && /^[0-9 -]*$/.test(given) ? given.replaceAll(/[^0-9]/g, '') : ''
-  return digits.length >= fewest && digits.length <= most ? digits.slice(-4) : 'not that'
+  return digits.length >= min && digits.length <= max ? digits.slice(-4) : 'not that'
 }
 
 function emailFacts(given: string): unknown {

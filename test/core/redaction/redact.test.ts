@@ -1,21 +1,23 @@
 /** Redaction levels and their results. */
 import { describe, expect, it } from 'vitest'
-import { isAskedLevel, isLevel, LEVELS, lowerLevel } from '../../../src/core/redaction/levels.ts'
+import { isRedaction, isRedactionLevel, lowerLevel, REDACTION_LEVELS } from '../../../src/core/redaction/levels.ts'
 import { REDACTED_TEXT, redact } from '../../../src/core/redaction/redact.ts'
 
 it('returns the level that reveals less, in either order', () => {
-  LEVELS.forEach((one, i) => {
-    LEVELS.forEach((other, k) => {
-      expect(lowerLevel(one, other)).toBe(LEVELS[Math.max(i, k)])
+  REDACTION_LEVELS.forEach((one, i) => {
+    REDACTION_LEVELS.forEach((other, k) => {
+      expect(lowerLevel(one, other)).toBe(REDACTION_LEVELS[Math.max(i, k)])
     })
   })
 })
 
 it('accepts three levels, and DEFAULT in requests', () => {
-  expect([...LEVELS, 'DEFAULT', 'masked', '', 'toString', '__proto__', 1, null, undefined, ['MASKED']].filter(isLevel)).toEqual(
-    LEVELS,
-  )
-  expect(['DEFAULT', 'MASKED', 'default', 'constructor', Symbol.iterator].filter(isAskedLevel)).toEqual(['DEFAULT', 'MASKED'])
+  expect(
+    [...REDACTION_LEVELS, 'DEFAULT', 'masked', '', 'toString', '__proto__', 1, null, undefined, ['MASKED']].filter(
+      isRedactionLevel,
+    ),
+  ).toEqual(REDACTION_LEVELS)
+  expect(['DEFAULT', 'MASKED', 'default', 'constructor', Symbol.iterator].filter(isRedaction)).toEqual(['DEFAULT', 'MASKED'])
 })
 
 describe('redact', () => {

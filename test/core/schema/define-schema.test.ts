@@ -38,7 +38,7 @@ const named: readonly [why: string, tables: unknown, says: readonly string[]][] 
   ['a searchable plain column', { t: { a: column.string({ encrypted: false, searchable: true }) } }, ['a', 'index: true']],
   ['an indexed encrypted column', { t: { a: column.string({ index: true }) } }, ['a', 'searchable: true']],
   ['a plain unique list', { t: { a: column.array({ encrypted: false, unique: true }) } }, ['a', 'encrypt']],
-  ['a normalized plain column', { t: { a: column.string({ encrypted: false, normalise: ['trim'] }) } }, ['a', 'normalise']],
+  ['a normalized plain column', { t: { a: column.string({ encrypted: false, normalize: ['trim'] }) } }, ['a', 'normalize']],
 ]
 
 it.each(named)('rejects %s and names it', (_why, tables, says) => {

@@ -105,8 +105,8 @@ const wrong: readonly (readonly [why: string, tables: unknown, says: readonly st
   ],
   [
     'a group of two normalizers',
-    grouped({ normalise: ['trim'] }, {}),
-    ['column "a" of table "t"', 'column "b" of table "u"', 'same normalise'],
+    grouped({ normalize: ['trim'] }, {}),
+    ['column "a" of table "t"', 'column "b" of table "u"', 'same normalize'],
   ],
   [
     'a group of two masks',
@@ -178,7 +178,7 @@ const right: readonly (readonly [why: string, tables: unknown])[] = [
   ['a required transient', text('transient', { required: true })],
   [
     'a group with equal options',
-    grouped({ token: 'deterministic', normalise: ['trim'] }, { token: 'deterministic', normalise: ['trim'], required: true }),
+    grouped({ token: 'deterministic', normalize: ['trim'] }, { token: 'deterministic', normalize: ['trim'], required: true }),
   ],
 ]
 

@@ -1,12 +1,12 @@
 /** Sealed entries of the audit trail: each opens only in its own row, kind and vault. */
 import { expect, it } from 'vitest'
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import type { AuditAddress } from '../../../src/core/sealing/audit-entry.ts'
 import { openEntries, sealEntries } from '../../../src/core/sealing/audit-entry.ts'
 import { slabItem } from '../../../src/core/util/slab.ts'
 
-const RING = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(9) }])
-const EVENTS: AuditAddress = { ring: RING, vault: new Uint8Array(16).fill(1), space: 'event' }
+const RING = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(9) }])
+const EVENTS: AuditAddress = { ring: RING, vault: new Uint8Array(16).fill(1), kind: 'event' }
 const IDS = [2 ** 32 + 1, 2 ** 32 + 2, 2 ** 48 - 1]
 const PLAIN = IDS.map((_, index) => new Uint8Array(index * 700).fill(index))
 
@@ -28,7 +28,7 @@ it('does not open an entry moved to another row, but its neighbors', () => {
 })
 
 it('does not open an entry of another kind or another vault', () => {
-  expect([...openEntries({ ...EVENTS, space: 'head' }, IDS, sealed()).opened]).toEqual([0, 0, 0])
+  expect([...openEntries({ ...EVENTS, kind: 'head' }, IDS, sealed()).opened]).toEqual([0, 0, 0])
   expect([...openEntries({ ...EVENTS, vault: new Uint8Array(16) }, IDS, sealed()).opened]).toEqual([0, 0, 0])
 })
 

@@ -2,15 +2,15 @@
 import { expect, it } from 'vitest'
 import {
   beginValue,
+  checkStart,
   copyCells,
   createCellMap,
   endValue,
   mapCells,
-  stampStart,
   valueEnd,
   valueStart,
   writeCellHead,
-  writeRecordStampHead,
+  writeRecordCheckHead,
 } from '../../../src/core/sealing/cell-layout.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
@@ -23,7 +23,7 @@ interface Cell {
 
 function write(cells: readonly Cell[]): Uint8Array {
   const out = new ByteWriter(4)
-  writeRecordStampHead(out)
+  writeRecordCheckHead(out)
   out.u32(0xaaaa)
   out.u32(0xbbbb)
   for (const { ordinal, stamp, value } of cells) {
@@ -45,10 +45,10 @@ function read(bytes: Uint8Array, ordinals: number) {
   expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
   return Array.from({ length: ordinals }, (_, ordinal) => {
     const start = valueStart(map, ordinal)
-    const stamp = stampStart(map, ordinal)
+    const stamp = checkStart(map, ordinal)
     return {
       value: start < 0 ? undefined : bytes.slice(start, valueEnd(map, ordinal)),
-      stamp: stamp < 0 ? 'none' : stamp === map.recordStamp ? 'shared' : 'own',
+      stamp: stamp < 0 ? 'none' : stamp === map.recordCheck ? 'shared' : 'own',
     }
   })
 }

@@ -1,16 +1,16 @@
 /** Pointers and associated data: every number that fits is read back, and every part of an address changes the associated data. */
 import { expect, it } from 'vitest'
-import { MOST_SPACES } from '../../../src/core/limits.ts'
-import { CONTEXT_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
-import { HIGHEST_ROW_ID } from '../../../src/core/ports/storage.ts'
-import { writeContexts } from '../../../src/core/sealing/context.ts'
-import { FORMAT, HEADER_BYTES, readVersion, writeHeader } from '../../../src/core/sealing/envelope.ts'
+import { MAX_OBJECT_IDS } from '../../../src/core/limits.ts'
+import { AAD_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
+import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
+import { writeAssociatedData } from '../../../src/core/sealing/associated-data.ts'
+import { BODY_FORMAT, HEADER_BYTES, readVersion, writeHeader } from '../../../src/core/sealing/envelope.ts'
 import { readPointer, writePointer } from '../../../src/core/sealing/pointer.ts'
 
 it('reads back a pointer with every object id, row and token check', () => {
-  const pointers = [0, 1, MOST_SPACES].flatMap((space) =>
-    [0, 1, 2 ** 32 - 1, 2 ** 32, HIGHEST_ROW_ID].flatMap((row) =>
-      [0, 0x03ff_ffff].map((checkHigh) => ({ space, row, checkHigh, checkLow: 0xffff_ffff })),
+  const pointers = [0, 1, MAX_OBJECT_IDS].flatMap((objectId) =>
+    [0, 1, 2 ** 32 - 1, 2 ** 32, MAX_ROW_ID].flatMap((row) =>
+      [0, 0x03ff_ffff].map((checkHigh) => ({ objectId, row, checkHigh, checkLow: 0xffff_ffff })),
     ),
   )
   const words = new Uint32Array(pointers.length * POINTER_WORDS)
@@ -19,25 +19,25 @@ it('reads back a pointer with every object id, row and token check', () => {
 })
 
 it('changes associated data with vault, table, row and key version only', () => {
-  const base = { vault: new Uint8Array(16).fill(1), space: 7 }
+  const base = { vault: new Uint8Array(16).fill(1), objectId: 7 }
   const one = (address: typeof base, id: number, version: number) =>
-    Buffer.from(writeContexts(address, [id], () => version)).toString('hex')
-  const contexts = [
+    Buffer.from(writeAssociatedData(address, [id], () => version)).toString('hex')
+  const associatedData = [
     one(base, 5, 1),
     one({ ...base, vault: new Uint8Array(16).fill(2) }, 5, 1),
-    one({ ...base, space: 8 }, 5, 1),
+    one({ ...base, objectId: 8 }, 5, 1),
     one(base, 6, 1),
     one(base, 5 + 2 ** 32, 1),
     one(base, 5, 2),
   ]
-  expect(new Set(contexts).size).toBe(contexts.length)
-  expect(one(base, 5, 1)).toBe(contexts[0])
-  expect(contexts.every((context) => context.length === CONTEXT_BYTES * 2)).toBe(true)
+  expect(new Set(associatedData).size).toBe(associatedData.length)
+  expect(one(base, 5, 1)).toBe(associatedData[0])
+  expect(associatedData.every((context) => context.length === AAD_BYTES * 2)).toBe(true)
 })
 
 it('returns the version of a header, and 0 for other bytes', () => {
   for (const version of [1, 255, 256, 65_535]) expect(readVersion(writeHeader(version), 0, HEADER_BYTES)).toBe(version)
-  expect(readVersion(Uint8Array.of(FORMAT + 1, 0, 1), 0, 3)).toBe(0)
-  expect(readVersion(Uint8Array.of(FORMAT, 0), 0, 2)).toBe(0)
+  expect(readVersion(Uint8Array.of(BODY_FORMAT + 1, 0, 1), 0, 3)).toBe(0)
+  expect(readVersion(Uint8Array.of(BODY_FORMAT, 0), 0, 2)).toBe(0)
   expect(readVersion(new Uint8Array(0), 0, 0)).toBe(0)
 })

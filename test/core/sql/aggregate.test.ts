@@ -1,9 +1,9 @@
 /** Tests that aggregates computed value by value equal those computed by storage. */
 import { describe, expect, it } from 'vitest'
-import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { Column } from '../../../src/core/schema/layout.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
-import { answerOfCell, createAccumulator, measuresOf } from '../../../src/core/sql/aggregate.ts'
+import { createAccumulator, resultOfCell, storageAggregates } from '../../../src/core/sql/aggregate.ts'
 import type { AggregateOutput } from '../../../src/core/sql/query.ts'
 import type { AggregateName } from '../../../src/core/sql/select.ts'
 import { toSafeNumber } from '../../../src/core/values/cells.ts'
@@ -27,7 +27,7 @@ const TABLES = {
 /** Strings whose order by UTF-16 units differs from their order by code points. */
 const TEXTS = ['a', 'B', '', '\u00e9', '\ue000', '\uffee', '\u{10000}', '\u{10ffff}', 'a\u{10000}']
 
-const table = layoutSchema(allotSchema(TABLES, EMPTY_ALLOTMENT)).tables.get('t')
+const table = layoutSchema(assignIds(TABLES, EMPTY_CATALOG_SCHEMA)).tables.get('t')
 
 function columnNamed(name: string): Column {
   const column = table?.byName.get(name)
@@ -42,7 +42,7 @@ function output(name: AggregateName, column: string | undefined): AggregateOutpu
 function answer(name: AggregateName, column: string, values: readonly unknown[]) {
   const accumulator = createAccumulator(output(name, column))
   for (const value of values) accumulator.add(value)
-  return accumulator.answer()
+  return accumulator.result()
 }
 
 describe('an accumulator', () => {
@@ -79,8 +79,8 @@ describe('an accumulator', () => {
     const accumulator = createAccumulator(output('sum', 'real'))
     accumulator.add(1e308)
     accumulator.add(1e308)
-    expect(() => accumulator.answer()).toThrow(expect.objectContaining({ kind: 'range', at: 7 }))
-    expect(() => answerOfCell(output('sum', 'plain_real'), Number.POSITIVE_INFINITY)).toThrow(
+    expect(() => accumulator.result()).toThrow(expect.objectContaining({ kind: 'range', at: 7 }))
+    expect(() => resultOfCell(output('sum', 'plain_real'), Number.POSITIVE_INFINITY)).toThrow(
       expect.objectContaining({ kind: 'range' }),
     )
   })
@@ -88,7 +88,7 @@ describe('an accumulator', () => {
 
 describe('storage aggregates', () => {
   it('replace aggregates over plain columns and counts over digests, all or none', () => {
-    const measures = (...aggregates: AggregateOutput[]) => measuresOf({ kind: 'totals', aggregates })
+    const measures = (...aggregates: AggregateOutput[]) => storageAggregates({ kind: 'totals', aggregates })
     expect(measures(output('count', undefined), output('min', 'plain_text'))).toEqual([
       { kind: 'count' },
       { kind: 'min', column: columnNamed('plain_text').plain },

@@ -1,14 +1,14 @@
 /** Tests parsing queries. */
 import { describe, expect, it } from 'vitest'
-import { TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../../src/core/sql/print-select.ts'
 
-function faultOf(text: string): TextFault {
+function faultOf(text: string): LanguageError {
   try {
     parseSelect(text)
   } catch (fault) {
-    if (fault instanceof TextFault) return fault
+    if (fault instanceof LanguageError) return fault
     throw fault
   }
   throw new Error(`${text} is read`)

@@ -1,8 +1,8 @@
 /** Tests which conditions storage evaluates, which the vault evaluates, and how a plan is explained. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
-import { equalPairs, joinKey } from '../../../src/core/sql/join-keys.ts'
-import { canBeMissing, placeConditions } from '../../../src/core/sql/place-conditions.ts'
+import { joinEqualities, joinKey } from '../../../src/core/sql/join-keys.ts'
+import { canBeMissing, pushDownConditions } from '../../../src/core/sql/push-down-conditions.ts'
 import type { Source } from '../../../src/core/sql/query.ts'
 import type { JoinKind } from '../../../src/core/sql/select.ts'
 import type { Queries } from '../../support/queries/open-queries.ts'
@@ -25,7 +25,7 @@ describe('placeConditions', () => {
   const below = (limit: number) => Math.floor(random() * limit)
   const cases = Array.from({ length: 500 }, () => {
     const kinds = Array.from({ length: below(5) }, () => KINDS[below(4)] ?? 'inner')
-    const some = (most: number) => Array.from({ length: below(4) }, () => about(...new Set([below(most), below(most)])))
+    const some = (max: number) => Array.from({ length: below(4) }, () => about(...new Set([below(max), below(max)])))
     const joins = kinds.map((kind, index) => ({ kind, on: { kind: 'and' as const, conditions: some(index + 2) } }))
     return { kinds, joins, where: { kind: 'and' as const, conditions: some(kinds.length + 1) } }
   })
@@ -33,16 +33,16 @@ describe('placeConditions', () => {
   it('puts each condition at exactly one stage, at which all its sources are joined', () => {
     for (const { kinds, joins, where } of cases) {
       const sources = Array.from({ length: kinds.length + 1 }, (_, index) => ({ index }) as Source) // Only their number counts.
-      const { own, steps } = placeConditions({ sources, joins, where })
-      const placed = [...own.flat(), ...steps.flatMap(({ on, after }) => [...on, ...after])]
+      const { own, steps } = pushDownConditions({ sources, joins, where })
+      const placed = [...own.flat(), ...steps.flatMap(({ on, postJoin }) => [...on, ...postJoin])]
       const all = [...where.conditions, ...joins.flatMap(({ on }) => on.conditions)]
       expect(new Set(placed)).toEqual(new Set(all))
       expect(placed).toHaveLength(all.length)
       own.forEach((conditions, source) => {
         for (const condition of conditions) expect(sourcesIn(condition)).toEqual([source])
       })
-      steps.forEach(({ on, after }, index) => {
-        for (const condition of [...on, ...after]) expect(Math.max(...sourcesIn(condition))).toBeLessThanOrEqual(index + 1)
+      steps.forEach(({ on, postJoin }, index) => {
+        for (const condition of [...on, ...postJoin]) expect(Math.max(...sourcesIn(condition))).toBeLessThanOrEqual(index + 1)
       })
     }
   })
@@ -50,14 +50,14 @@ describe('placeConditions', () => {
   it('never evaluates a condition of WHERE before a join that can return its source as missing', () => {
     for (const { kinds, joins, where } of cases) {
       const sources = Array.from({ length: kinds.length + 1 }, (_, index) => ({ index }) as Source) // Only their number counts.
-      const { own, steps } = placeConditions({ sources, joins, where })
+      const { own, steps } = pushDownConditions({ sources, joins, where })
       for (const condition of where.conditions) {
         const [source = 0] = sourcesIn(condition)
         if (own.flat().includes(condition)) {
           expect(canBeMissing(kinds, source)).toBe(false)
           continue
         }
-        const step = steps.findIndex(({ on, after }) => [...on, ...after].includes(condition))
+        const step = steps.findIndex(({ on, postJoin }) => [...on, ...postJoin].includes(condition))
         expect(kinds.slice(step + 1).filter((kind) => kind === 'right' || kind === 'full')).toEqual([])
         if (steps[step]?.on.includes(condition)) expect(kinds[step]).toBe('inner')
       }
@@ -80,7 +80,7 @@ describe('join keys', () => {
       ...{ kind: 'compare', operator: '=' },
       ...{ left: cell(left), right: cell(right) },
     })
-    const found = equalPairs([equal(0, 2), equal(2, 1), equal(0, 1), equal(2, 2), about(0, 2)], 2)
+    const found = joinEqualities([equal(0, 2), equal(2, 1), equal(0, 1), equal(2, 2), about(0, 2)], 2)
     expect(found.map(({ left, right }) => [left.source, right.source])).toEqual([
       [0, 2],
       [1, 2],

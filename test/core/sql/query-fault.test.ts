@@ -1,11 +1,11 @@
 /** Tests the faults of queries: code by kind, line and column, and names that the audit trail masks. */
 import { describe, expect, it } from 'vitest'
 import { print, say, words } from '../../../src/core/errors.ts'
-import type { TextFaultKind } from '../../../src/core/expressions/text-fault.ts'
-import { TextFault } from '../../../src/core/expressions/text-fault.ts'
-import { explainingFaults, queryFault, unknownTable } from '../../../src/core/sql/query-fault.ts'
+import type { LanguageErrorKind } from '../../../src/core/expressions/language-error.ts'
+import { LanguageError } from '../../../src/core/expressions/language-error.ts'
+import { toQueryError, unknownTableError, withQueryErrors } from '../../../src/core/sql/query-error.ts'
 
-const KINDS: readonly (readonly [kind: TextFaultKind, code: string])[] = [
+const KINDS: readonly (readonly [kind: LanguageErrorKind, code: string])[] = [
   ['syntax', 'invalid_request'],
   ['name', 'invalid_request'],
   ['unsupported', 'unsupported'],
@@ -18,16 +18,16 @@ const KINDS: readonly (readonly [kind: TextFaultKind, code: string])[] = [
 
 describe('queryFault', () => {
   it.each(KINDS)('gives an error of kind %s the code %s', (kind, code) => {
-    expect(queryFault('SELECT', new TextFault(kind, say`Expected ${words('a column')}.`, 6))).toMatchObject({
+    expect(toQueryError('SELECT', new LanguageError(kind, say`Expected ${words('a column')}.`, 6))).toMatchObject({
       code,
       message: 'Line 1, column 7: Expected a column.',
     })
   })
 
   it('keeps the names of the sentence, so that those outside the schema are masked', () => {
-    const { message, sentence } = queryFault(
+    const { message, sentence } = toQueryError(
       'a\nb',
-      new TextFault('name', say`Column ${'emial'} of table ${'people'} is invalid.`, 2),
+      new LanguageError('name', say`Column ${'emial'} of table ${'people'} is invalid.`, 2),
     )
     expect(message).toBe('Line 2, column 1: Column "emial" of table "people" is invalid.')
     expect(print(sentence, (name) => name === 'people')).toBe('Line 2, column 1: Column *UNKNOWN* of table "people" is invalid.')
@@ -36,7 +36,7 @@ describe('queryFault', () => {
 
 describe('unknownTable', () => {
   it('is not_found and names the table in its details', () => {
-    expect(unknownTable('SELECT a FROM t', { table: 't', at: 14 })).toMatchObject({
+    expect(unknownTableError('SELECT a FROM t', { table: 't', at: 14 })).toMatchObject({
       code: 'not_found',
       message: 'Line 1, column 15: Table "t" does not exist. Specify a table of the schema.',
       details: [{ table: 't' }],
@@ -44,17 +44,17 @@ describe('unknownTable', () => {
   })
 
   it('does not repeat a name that may be a value', () => {
-    const fault = unknownTable('', { table: '4111 1111', at: 0 })
+    const fault = unknownTableError('', { table: '4111 1111', at: 0 })
     expect(`${fault.message} ${JSON.stringify(fault.details)}`).not.toContain('4111')
   })
 })
 
 describe('explainingFaults', () => {
   it('returns the result and passes other errors on', () => {
-    expect(explainingFaults('', () => 7)).toBe(7)
+    expect(withQueryErrors('', () => 7)).toBe(7)
     const other = new RangeError('other')
     expect(() =>
-      explainingFaults('', () => {
+      withQueryErrors('', () => {
         throw other
       }),
     ).toThrow(other)

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Rank } from '../../../src/core/ports/keys.ts'
-import { decipherApart, encipherApart, type Permutation } from '../../../src/core/tokens/derangement.ts'
+import { decryptDeranged, encryptDeranged, type Permutation } from '../../../src/core/tokens/derangement.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const SEED = 'derangement 1'
@@ -17,8 +17,8 @@ function listed(images: readonly number[]): Permutation & { readonly calls: () =
       return ranks.map(({ value }) => BigInt(find(Number(value))))
     }
   return {
-    encipher: moved((value) => images[value] ?? -1),
-    decipher: moved((value) => images.indexOf(value)),
+    encrypt: moved((value) => images[value] ?? -1),
+    decrypt: moved((value) => images.indexOf(value)),
     calls: () => calls,
   }
 }
@@ -30,13 +30,13 @@ function ranksBelow(domain: number): Rank[] {
 /** Throws unless the images are a permutation without fixed points whose inverse is right. */
 function assertDerangement(permutation: Permutation, domain: number, where: string): void {
   const ranks = ranksBelow(domain)
-  const images = encipherApart(permutation, ranks)
+  const images = encryptDeranged(permutation, ranks)
   expect(new Set(images).size, where).toBe(domain)
   for (const [i, image] of images.entries()) {
     expect(image, where).not.toBe(BigInt(i))
     expect(image >= 0n && image < BigInt(domain), where).toBe(true)
   }
-  const back = decipherApart(
+  const back = decryptDeranged(
     permutation,
     images.map((value) => ({ value, domain: BigInt(domain) })),
   )
@@ -78,36 +78,36 @@ it('handles runs of fixed points at the start, in the middle, at the end and aro
 it('keeps a permutation without fixed points, with one call to encrypt and two to decrypt', () => {
   const images = Array.from({ length: 30 }, (_, i) => (i + 7) % 30)
   const permutation = listed(images)
-  expect(encipherApart(permutation, ranksBelow(30))).toEqual(images.map(BigInt))
+  expect(encryptDeranged(permutation, ranksBelow(30))).toEqual(images.map(BigInt))
   expect(permutation.calls()).toBe(1)
-  decipherApart(permutation, ranksBelow(30))
+  decryptDeranged(permutation, ranksBelow(30))
   expect(permutation.calls()).toBe(3)
 })
 
 it('negative control: detects the rule without its second half, and the permutation itself', () => {
   const images = [1, 0, 2, 3, 5, 4]
   const naive: Permutation = {
-    encipher: (ranks) => ranks.map(({ value }) => BigInt(images[Number(value)] ?? 0)),
-    decipher: (ranks) => ranks.map(({ value }) => BigInt(images.indexOf(Number(value)))),
+    encrypt: (ranks) => ranks.map(({ value }) => BigInt(images[Number(value)] ?? 0)),
+    decrypt: (ranks) => ranks.map(({ value }) => BigInt(images.indexOf(Number(value)))),
   }
-  const images1 = naive.encipher(ranksBelow(6)).map((image, i) => (image === BigInt(i) ? BigInt(images[i + 1] ?? 0) : image))
+  const images1 = naive.encrypt(ranksBelow(6)).map((image, i) => (image === BigInt(i) ? BigInt(images[i + 1] ?? 0) : image))
   expect(new Set(images1).size).toBeLessThan(6)
-  expect(naive.encipher(ranksBelow(6)).some((image, i) => image === BigInt(i))).toBe(true)
+  expect(naive.encrypt(ranksBelow(6)).some((image, i) => image === BigInt(i))).toBe(true)
   assertDerangement(naive, 6, 'the same permutation, rightly treated')
 })
 
 it('throws internal for the identity instead of searching without end', () => {
   const still: Permutation = {
-    encipher: (ranks) => ranks.map(({ value }) => value),
-    decipher: (ranks) => ranks.map(({ value }) => value),
+    encrypt: (ranks) => ranks.map(({ value }) => value),
+    decrypt: (ranks) => ranks.map(({ value }) => value),
   }
   // 6 moves, so that its neighbour below, fixed, makes the walk begin; everything below that is fixed too.
-  const almostStill: Permutation = { ...still, encipher: (ranks) => ranks.map(({ value }) => (value === 6n ? 7n : value)) }
+  const almostStill: Permutation = { ...still, encrypt: (ranks) => ranks.map(({ value }) => (value === 6n ? 7n : value)) }
   const cases = [
-    () => encipherApart(almostStill, [{ value: 6n, domain: 10n ** 9n }]),
+    () => encryptDeranged(almostStill, [{ value: 6n, domain: 10n ** 9n }]),
     // Going back from 9, whose neighbour below moved, the walk goes up and finds no end.
     () =>
-      decipherApart({ ...almostStill, decipher: (ranks) => ranks.map(({ value }) => (value === 8n ? 1n : value)) }, [
+      decryptDeranged({ ...almostStill, decrypt: (ranks) => ranks.map(({ value }) => (value === 8n ? 1n : value)) }, [
         { value: 9n, domain: 10n ** 9n },
       ]),
   ]
@@ -126,17 +126,17 @@ it('throws internal for the identity instead of searching without end', () => {
 it('passes tweak text and domain with every number', () => {
   const seen: Rank[] = []
   const permutation: Permutation = {
-    encipher(ranks) {
+    encrypt(ranks) {
       seen.push(...ranks)
       return ranks.map(({ value, domain }) => (value + 3n) % domain)
     },
-    decipher(ranks) {
+    decrypt(ranks) {
       seen.push(...ranks)
       return ranks.map(({ value, domain }) => (value - 3n + domain) % domain)
     },
   }
-  encipherApart(permutation, [{ value: 0n, domain: 50n, context: 'a' }])
-  decipherApart(permutation, [{ value: 9n, domain: 50n, context: 'a' }])
+  encryptDeranged(permutation, [{ value: 0n, domain: 50n, tweakText: 'a' }])
+  decryptDeranged(permutation, [{ value: 9n, domain: 50n, tweakText: 'a' }])
   expect(seen.map(({ value }) => value)).toEqual([0n, 49n, 9n, 5n])
-  expect(seen.every(({ domain, context }) => domain === 50n && context === 'a')).toBe(true)
+  expect(seen.every(({ domain, tweakText }) => domain === 50n && tweakText === 'a')).toBe(true)
 })

@@ -1,6 +1,6 @@
 /** Definitions of token formats: short and long forms, rejected shapes, and limits. */
 import { expect, it } from 'vitest'
-import { counted, TokenFault } from '../../../src/core/tokens/token-format.ts'
+import { formatCount, TokenFormatError } from '../../../src/core/tokens/token-format.ts'
 import { compileFormat, TOKEN_PRESETS, tokenFormatShape } from '../../../src/core/tokens/token-formats.ts'
 
 it('takes the name of a preset as the preset with its defaults', () => {
@@ -17,16 +17,16 @@ it('takes the name of a preset as the preset with its defaults', () => {
     const [short, long] = [compileFormat(preset), compileFormat({ preset })]
     expect(short.capacity).toBe(long.capacity)
     for (const rank of [0n, 12_345n])
-      expect(short.shapeOf(values[preset]).tokenAt(rank)).toBe(long.shapeOf(values[preset]).tokenAt(rank))
+      expect(short.rangeOf(values[preset]).tokenAt(rank)).toBe(long.rangeOf(values[preset]).tokenAt(rank))
   }
 })
 
 it('applies options', () => {
   const card = '4111111111111111'
-  expect(compileFormat('card').shapeOf(card).tokenAt(0n)).toMatch(/1111$/)
-  expect(compileFormat({ preset: 'card', keepFirst: 4, keepLast: 0 }).shapeOf(card).tokenAt(0n)).toMatch(/^4111/)
-  expect(compileFormat({ preset: 'email', keepDomain: false }).shapeOf('a@b').tokenAt(0n)).toMatch(/@example\.com$/)
-  expect(compileFormat({ preset: 'phone', keepCountry: false }).shapeOf('+46 8123456').tokenAt(0n)).toBe('+10 0000000')
+  expect(compileFormat('card').rangeOf(card).tokenAt(0n)).toMatch(/1111$/)
+  expect(compileFormat({ preset: 'card', keepFirst: 4, keepLast: 0 }).rangeOf(card).tokenAt(0n)).toMatch(/^4111/)
+  expect(compileFormat({ preset: 'email', keepDomain: false }).rangeOf('a@b').tokenAt(0n)).toMatch(/@example\.com$/)
+  expect(compileFormat({ preset: 'phone', keepCountry: false }).rangeOf('+46 8123456').tokenAt(0n)).toBe('+10 0000000')
   expect(compileFormat({ pattern: '\\d{6}' }).capacity).toBe(10n ** 6n)
 })
 
@@ -38,7 +38,7 @@ it('has no deterministic form for formats that cannot be inverted', () => {
 
 it('rejects a definition with too few possible tokens, with a clause about the column', () => {
   for (const definition of [{ preset: 'card', keepFirst: 6, keepLast: 4 } as const, { pattern: 'x\\d{5}' }]) {
-    expect(() => compileFormat(definition)).toThrow(TokenFault)
+    expect(() => compileFormat(definition)).toThrow(TokenFormatError)
     expect(() => compileFormat(definition)).toThrow(/^has a token (format|pattern) with [0-9,]+ possibilities/)
   }
 })
@@ -66,7 +66,7 @@ it.each([
 })
 
 it('writes a comma after every three digits', () => {
-  expect([0n, 12n, 999n, 1000n, 900_000n, 10n ** 9n].map(counted)).toEqual([
+  expect([0n, 12n, 999n, 1000n, 900_000n, 10n ** 9n].map(formatCount)).toEqual([
     '0',
     '12',
     '999',

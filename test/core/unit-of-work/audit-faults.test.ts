@@ -49,7 +49,7 @@ const DEEDS: Readonly<Record<string, Deed>> = {
 /** Verbs whose success would take away what the next round needs. */
 const CONSUMING = new Set(['delete one'])
 
-const AUDIT_TABLES = new Set(['audit_events', 'audit_lanes'])
+const AUDIT_TABLES = new Set(['audit_events', 'audit_chains'])
 const down = (): VaultError => new VaultError('unavailable', 'The storage cannot be reached. Try again.')
 
 /** A failure, and whether it came. */
@@ -149,8 +149,8 @@ onEachStorage('faults', (engine) => {
     const { vault, given } = opened
     const steps: Readonly<Record<string, (call: Call) => boolean>> = {
       'the events': ({ method, table }) => method === 'insert' && table === 'audit_events',
-      'the head': ({ method, table }) => method !== 'get' && method !== 'find' && table === 'audit_lanes',
-      'the head being read': ({ method, table }) => method === 'get' && table === 'audit_lanes',
+      'the head': ({ method, table }) => method !== 'get' && method !== 'find' && table === 'audit_chains',
+      'the head being read': ({ method, table }) => method === 'get' && table === 'audit_chains',
       'the commit': ({ method }) => method === 'commit',
     }
     const refused: Deed = () => vault.as(STRANGER).getOne('clients', given.id)
@@ -175,7 +175,7 @@ onEachStorage('faults', (engine) => {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
     expect(inspect([outcome, lines], { depth: 9, showHidden: true })).not.toContain(CANARY)
     expect(lines).toMatchObject([[{ operation: 'GET', code: 'internal' }, 'audit event not stored']])
-    expect(await vault.verifyAudit()).toMatchObject({ ok: true, events: 1 })
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true, eventCount: 1 })
   })
 
   test('of a shared commit fail all who share it, or, where one of them was at fault, him alone', async () => {
@@ -193,7 +193,7 @@ onEachStorage('faults', (engine) => {
     const codes = await refusals()
     faulty.mend()
     expect(codes.sort()).toEqual([...Array.from({ length: 19 }, () => 'forbidden'), 'unavailable'])
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 19 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 19 })
   })
 
   test('of the answer to a commit are settled by the event: where it is stored, so is the change', async () => {
@@ -203,7 +203,7 @@ onEachStorage('faults', (engine) => {
     faulty.mend()
     expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 200])
     expect((await given.session.get('orders')).records.map(({ id }) => id)).toEqual(records.map(({ id }) => id))
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 3 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 3 })
   })
 
   test('inside a transaction can be caught, and what is committed is whole', async () => {
@@ -221,6 +221,6 @@ onEachStorage('faults', (engine) => {
     })
     const { records } = await given.session.get('orders', { redaction: 'PLAIN_TEXT' })
     expect(records.map(({ fields }) => fields.memo)).toEqual(['one', 'three'])
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 2 + 1 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 2 + 1 })
   })
 })

@@ -15,7 +15,7 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
 
 const CHANGED_MIND = new Error('changed my mind')
-const UNDONE = 'Rolled back with its transaction.'
+const ROLLED_BACK = 'Rolled back with its transaction.'
 
 async function insertClient(session: ClientSession, email: string): Promise<string> {
   const { records } = await session.insert('clients', [{ fields: { name: 'n', email } }])
@@ -54,7 +54,7 @@ onEachStorage('events of a transaction', (engine) => {
       expect(await toldBy(vault)).toEqual([])
     })
     expect(await toldBy(vault)).toEqual(TOLD)
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 5 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 5 })
   })
 
   test('are told again when it is rolled back: what was read as read, what was changed as undone', async () => {
@@ -66,9 +66,12 @@ onEachStorage('events of a transaction', (engine) => {
     await expect(work).rejects.toBe(CHANGED_MIND)
     // They are stored side by side, so which is the earlier means nothing.
     expect((await toldBy(vault)).sort()).toEqual([...TOLD_UNDONE].sort())
-    expect((await eventsOf(vault)).filter(({ code }) => code === 500).map(({ message }) => message)).toEqual([UNDONE, UNDONE])
+    expect((await eventsOf(vault)).filter(({ code }) => code === 500).map(({ message }) => message)).toEqual([
+      ROLLED_BACK,
+      ROLLED_BACK,
+    ])
     expect(await countClients(vault)).toBe(0)
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 6 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 6 })
   })
 
   test('keep the chain whole when many transactions end this way and that beside other callers', async () => {
@@ -82,7 +85,7 @@ onEachStorage('events of a transaction', (engine) => {
     })
     const outcomes = await Promise.allSettled(works)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(4)
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 12 * 5 + 4 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 12 * 5 + 4 })
     expect(await countClients(vault)).toBe(8)
   })
 
@@ -117,7 +120,7 @@ async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void
   await within('rollback', 'b@acme.example')
   expect(await toldBy(vault)).toEqual(TOLD)
   await within('commit', 'b@acme.example')
-  expect(await vault.verifyAudit()).toEqual({ ok: true, events: 10 })
+  expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   const transaction = await host.begin()
   const inside = vault.withTransaction(transaction).as(OWNER)
   await insertClient(inside, 'c@acme.example')
@@ -126,7 +129,7 @@ async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void
   await host.run(transaction, 'rollback to savepoint halfway')
   await insertClient(inside, 'e@acme.example')
   await host.end(transaction, 'commit')
-  expect(await vault.verifyAudit()).toEqual({ ok: true, events: 12 })
+  expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 12 })
   expect(await countClients(vault)).toBe(4)
 }
 
@@ -212,10 +215,10 @@ describe('events of a host’s transaction on Postgres', () => {
     await host.end(right, 'rollback')
     await host.end(left, 'commit')
     expect(await countClients(vault)).toBe(3)
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 1 + 5 + 10 + 1 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 5 + 10 + 1 })
   })
 
-  test('are stored in another lane where another process was quicker to begin the same', async () => {
+  test('are stored in another chain where another process was quicker to begin the same', async () => {
     const place = { pool, schema: `host_${++places}` }
     const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
     const [left, right] = [await host.begin(), await host.begin()]
@@ -225,8 +228,8 @@ describe('events of a host’s transaction on Postgres', () => {
     await host.end(left, 'commit')
     await late
     await host.end(right, 'commit')
-    expect(new Set((await eventsOf(one)).map(({ place }) => place.lane)).size).toBe(2)
-    expect(await one.verifyAudit()).toEqual({ ok: true, events: 10 })
+    expect(new Set((await eventsOf(one)).map(({ position }) => position.chain)).size).toBe(2)
+    expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   })
 
   test('have one each, also of ours where another process was quicker, and nobody hears of it', async () => {
@@ -239,7 +242,7 @@ describe('events of a host’s transaction on Postgres', () => {
     await host.end(left, 'commit')
     await late
     expect(await toldBy(one)).toEqual(expect.arrayContaining([...TOLD, ...TOLD]))
-    expect(await one.verifyAudit()).toEqual({ ok: true, events: 10 })
+    expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   })
 
   test('need no connection but the host’s, who may hold them all', async () => {
@@ -254,18 +257,18 @@ describe('events of a host’s transaction on Postgres', () => {
       await client.query('commit')
       client.release()
     }
-    expect(await vault.verifyAudit()).toEqual({ ok: true, events: 10 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
     await tight.end()
   })
 
-  test('use again the lanes of those that committed', async () => {
+  test('use again the chains of those that committed', async () => {
     const vault = await nextVault()
     for (let n = 0; n < 10; n++) {
       const transaction = await host.begin()
       await insertClient(vault.withTransaction(transaction).as(OWNER), `${n}@acme.example`)
       await host.end(transaction, 'commit')
     }
-    const lanes = (await eventsOf(vault)).map(({ place }) => place.lane)
-    expect(Math.max(...lanes)).toBeLessThanOrEqual(2)
+    const chains = (await eventsOf(vault)).map(({ position }) => position.chain)
+    expect(Math.max(...chains)).toBeLessThanOrEqual(2)
   })
 })

@@ -17,15 +17,15 @@ const OWN_FAULT = new Error('one of them is at fault')
 const OUTAGE = new Error('nobody can be reached')
 
 /** A sender that keeps the lists it was handed, and fails those that hold a bad item. */
-function recording({ most = 10, fault = OWN_FAULT } = {}) {
+function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
   const lists: number[][] = []
   const send = createGroupCommit<Item>(
     async (items) => {
       lists.push(items.map(({ name }) => name))
-      await scheduler.turn()
+      await scheduler.yield()
       if (items.some(({ isBad }) => isBad)) throw fault
     },
-    { scheduler, maxWeight: most, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
+    { scheduler, maxWeight: max, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
   )
   return { lists, send }
 }
@@ -35,7 +35,7 @@ const itemsOf = (...weights: number[]): Item[] => weights.map((weight, name) => 
 test('what comes in one turn goes as one list, in order; what comes in the next goes by itself', async () => {
   const { lists, send } = recording()
   const first = itemsOf(1, 1, 1).map(send)
-  await scheduler.turn()
+  await scheduler.yield()
   const late = send({ name: 9, weight: 1 })
   await Promise.all([...first, late])
   expect(lists).toEqual([[0, 1, 2], [9]])
@@ -55,7 +55,7 @@ test('a list never waits for the one before it, which may be held up for as long
     { scheduler, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
   )
   const waiting = send('held')
-  await scheduler.turn()
+  await scheduler.yield()
   await send('quick')
   expect(lists).toEqual(['held', 'quick'])
   letGo()

@@ -29,7 +29,7 @@ describe('JSON', () => {
     const value = jsonType.parse(JSON.parse('{"__proto__":{"polluted":true}}'))
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(Object.keys(value as object)).toEqual(['__proto__']) // A JSON object by construction.
-    expect(jsonType.show(value)).toBe('{"__proto__":{"polluted":true}}')
+    expect(jsonType.toText(value)).toBe('{"__proto__":{"polluted":true}}')
     expect({}).not.toHaveProperty('polluted')
   })
 

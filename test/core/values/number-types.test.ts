@@ -45,8 +45,8 @@ describe('INTEGER', () => {
   })
 
   it('returns a number if it is exact, else decimal text', () => {
-    expect(integerType.answer(7)).toBe(7)
-    expect(integerType.answer(2n ** 53n)).toBe('9007199254740992')
+    expect(integerType.toJson(7)).toBe(7)
+    expect(integerType.toJson(2n ** 53n)).toBe('9007199254740992')
   })
 
   it('compares numbers and bigints with each other', () => {

@@ -27,7 +27,7 @@ export function openClients(
   storage: StorageHandle,
   more: Partial<VaultOptions<Clients>> & { readonly policy?: PolicyFor<Clients> } = {},
 ): Promise<Vault<Clients>> {
-  return createVault({ id: 'v1', schema: clients, keys: localKeys({ secret: TEST_SECRET }), ...more, storage })
+  return createVault({ id: 'v1', schema: clients, keys: localKeys({ key: TEST_SECRET }), ...more, storage })
 }
 
 /** A caller with these roles. */

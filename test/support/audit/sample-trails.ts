@@ -4,13 +4,13 @@ import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import type { ChainedRow } from '../../../src/core/audit/chain.ts'
 import { chainEvents } from '../../../src/core/audit/chain.ts'
-import type { LaneMark } from '../../../src/core/audit/chain-check.ts'
-import { markOfHead } from '../../../src/core/audit/chain-check.ts'
+import type { ChainHead } from '../../../src/core/audit/chain-head.ts'
+import type { TreeHead } from '../../../src/core/audit/chain-verifier.ts'
+import { treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../../src/core/audit/export-lines.ts'
-import type { LaneHead } from '../../../src/core/audit/lane-head.ts'
 import type { Signer } from '../../../src/core/ports/signer.ts'
 
 /** Start of the trails below, in nanoseconds since 1970. */
@@ -81,32 +81,32 @@ export function changeIDsOf(rows: readonly number[]): string[] {
 /** A trail as storage holds it, unsealed. */
 export interface Trail {
   readonly rows: readonly ChainedRow[]
-  readonly heads: readonly LaneHead[]
+  readonly heads: readonly ChainHead[]
 }
 
 /** Appends lists of events to one chain, from a start time. */
 export function chainLane(
-  lane: number,
+  chain: number,
   drafts: readonly EventDraft[],
-  { now = START, head }: { now?: bigint; head?: LaneHead } = {},
+  { now = START, head }: { now?: bigint; head?: ChainHead } = {},
 ) {
-  return chainEvents(drafts, { lane, head, vaultID: 'v1', accountID: 'acme', now, hash: systemHash, changeIDsOf })
+  return chainEvents(drafts, { chain, head, vaultID: 'v1', accountID: 'acme', now, hash: systemHash, changeIDsOf })
 }
 
 /** A trail with chains of these lengths. */
 export function writeTrail(lengths: readonly number[]): Trail {
-  const lanes = lengths.map((length, index) =>
+  const chains = lengths.map((length, index) =>
     chainLane(
       index + 1,
       Array.from({ length }, (_, place) => ({ ...(DRAFTS[place % DRAFTS.length] ?? DRAFT), message: `${index}/${place}` })),
     ),
   )
-  return { rows: lanes.flatMap(({ rows }) => rows), heads: lanes.map(({ head }) => head) }
+  return { rows: chains.flatMap(({ rows }) => rows), heads: chains.map(({ head }) => head) }
 }
 
 /** The tree heads of a trail. */
-export function marksOf({ heads }: Trail): LaneMark[] {
-  return heads.map((head) => markOfHead(systemHash, head))
+export function marksOf({ heads }: Trail): TreeHead[] {
+  return heads.map((head) => treeHeadOf(systemHash, head))
 }
 
 /** A key to sign with, and to check with. */
@@ -120,7 +120,7 @@ export function createSigning(keyId: string): { signer: Signer; keys: { keyId: s
 }
 
 /** A signed checkpoint of these tree heads. */
-export async function signCheckpoint(marks: readonly LaneMark[], now: bigint, { signer } = SIGNING): Promise<SignedCheckpoint> {
+export async function signCheckpoint(marks: readonly TreeHead[], now: bigint, { signer } = SIGNING): Promise<SignedCheckpoint> {
   const checkpoint = createCheckpoint(marks, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
 }

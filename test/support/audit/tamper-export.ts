@@ -74,29 +74,29 @@ export const CLUMSY: Readonly<Record<string, Tampering>> = {
 /** Tampering that recomputes heads, counts and all later digests: only a checkpoint reveals it. */
 export const CAREFUL: Readonly<Record<string, Tampering>> = {
   'cuts the end of a lane': ({ below }) => {
-    const lane = below(LENGTHS.length)
-    const length = LENGTHS[lane] ?? 1
-    return exportLines(rewritten(LENGTHS.with(lane, length - 1 - below(length))))
+    const chain = below(LENGTHS.length)
+    const length = LENGTHS[chain] ?? 1
+    return exportLines(rewritten(LENGTHS.with(chain, length - 1 - below(length))))
   },
   'cuts whole lanes': ({ below }) => exportLines(rewritten(LENGTHS.slice(0, below(LENGTHS.length)))),
   'edits an event and chains the rest to it': ({ below }) => {
-    const lane = below(LENGTHS.length)
-    const sequence = below(LENGTHS[lane] ?? 1)
+    const chain = below(LENGTHS.length)
+    const sequence = below(LENGTHS[chain] ?? 1)
     return exportLines(
-      rewritten(LENGTHS, (draft, at) => (at.lane === lane && at.place === sequence ? changedDraft(draft, below) : draft)),
+      rewritten(LENGTHS, (draft, at) => (at.lane === chain && at.place === sequence ? changedDraft(draft, below) : draft)),
     )
   },
   'puts in an event and chains the rest to it': ({ trail, below }) => {
-    const lane = below(LENGTHS.length)
-    const drafts = draftsOf(trail, lane + 1)
+    const chain = below(LENGTHS.length)
+    const drafts = draftsOf(trail, chain + 1)
     const put = drafts.toSpliced(below(drafts.length), 0, { ...someDraft(trail, below), message: 'forged' })
-    return exportLines(replacedLane(trail, lane + 1, put))
+    return exportLines(replacedLane(trail, chain + 1, put))
   },
   'takes out an event and chains the rest together': ({ trail, below }) => {
     // A chain of one event would be removed completely, which the cut above does already.
-    const lane = below(2) === 0 ? 1 : 3
-    const drafts = draftsOf(trail, lane)
-    return exportLines(replacedLane(trail, lane, drafts.toSpliced(below(drafts.length), 1)))
+    const chain = below(2) === 0 ? 1 : 3
+    const drafts = draftsOf(trail, chain)
+    return exportLines(replacedLane(trail, chain, drafts.toSpliced(below(drafts.length), 1)))
   },
 }
 
@@ -111,32 +111,32 @@ function rewritten(
   change?: (draft: EventDraft, at: { lane: number; place: number }) => EventDraft,
 ): Trail {
   const whole = writeTrail(LENGTHS)
-  const lanes = lengths.flatMap((length, lane) => {
-    const drafts = draftsOf(whole, lane + 1).slice(0, length)
-    const changed = change === undefined ? drafts : drafts.map((draft, place) => change(draft, { lane, place }))
-    return changed.length === 0 ? [] : chainLane(lane + 1, changed)
+  const chains = lengths.flatMap((length, chain) => {
+    const drafts = draftsOf(whole, chain + 1).slice(0, length)
+    const changed = change === undefined ? drafts : drafts.map((draft, place) => change(draft, { lane: chain, place }))
+    return changed.length === 0 ? [] : chainLane(chain + 1, changed)
   })
-  return { rows: lanes.flatMap(({ rows }) => rows), heads: lanes.map(({ head }) => head) }
+  return { rows: chains.flatMap(({ rows }) => rows), heads: chains.map(({ head }) => head) }
 }
 
-function replacedLane({ rows, heads }: Trail, lane: number, drafts: readonly EventDraft[]): Trail {
-  const anew = chainLane(lane, drafts)
-  const others = rows.filter(({ bytes }) => decodeEvent(bytes).place.lane !== lane)
+function replacedLane({ rows, heads }: Trail, chain: number, drafts: readonly EventDraft[]): Trail {
+  const anew = chainLane(chain, drafts)
+  const others = rows.filter(({ bytes }) => decodeEvent(bytes).position.chain !== chain)
   return {
     rows: [...others, ...anew.rows].sort((left, right) => left.id - right.id),
-    heads: heads.map((head) => (head.lane === lane ? anew.head : head)),
+    heads: heads.map((head) => (head.chain === chain ? anew.head : head)),
   }
 }
 
 /** The drafts of the events of a chain. */
-function draftsOf({ rows }: Trail, lane: number): EventDraft[] {
+function draftsOf({ rows }: Trail, chain: number): EventDraft[] {
   return rows
     .map(({ bytes }) => decodeEvent(bytes))
-    .filter(({ place }) => place.lane === lane)
+    .filter(({ position }) => position.chain === chain)
     .map(
       ({
         v: _v,
-        place: _place,
+        position: _place,
         changeID: _changeID,
         timestamp: _timestamp,
         vaultID: _vaultID,

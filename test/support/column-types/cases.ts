@@ -1,5 +1,5 @@
 /** Checks for the tests of one column type: which inputs it accepts, as what, and which it rejects. */
-import { ValueFault } from '../../../src/core/values/column-type.ts'
+import { ValueError } from '../../../src/core/values/column-type.ts'
 import type { AnyColumnType } from '../../../src/core/values/column-types.ts'
 
 /** The parsed form, or the message of the error. */
@@ -7,7 +7,7 @@ export function outcomeOf(work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {
-    if (error instanceof ValueFault) return `fault: ${error.message}`
+    if (error instanceof ValueError) return `fault: ${error.message}`
     throw error
   }
 }

@@ -35,7 +35,7 @@ const string: Samples<string> = {
     pick([key, `${key}\u0000`, `${key}\u0301`, `${key} `, key.slice(1), key.toUpperCase(), `\u200b${key}`], salt)
       .normalize('NFC')
       .replaceAll(/[\ud800-\udfff]/gu, ''),
-  order: undefined, // Texts order as given, not as normalised: tested on its own.
+  order: undefined, // Texts order as given, not as normalized: tested on its own.
 }
 
 const integer: Samples<bigint> = {

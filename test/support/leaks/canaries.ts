@@ -78,17 +78,17 @@ function search(index: ReadonlyMap<string, readonly Needle[]>, text: string, fou
  * Cores are plain letters and digits with at most a point, a colon or a hyphen, so that escapes of JSON and URLs leave their letters as they are; one
  * more needle spells the colon as a URL does.
  */
-function foldedDisguises({ text, least }: Core): Set<string> {
-  const head = text.slice(0, least)
+function foldedDisguises({ text, least: min }: Core): Set<string> {
+  const head = text.slice(0, min)
   const reversed = [...text].reverse().join('')
   const utf16 = Buffer.from(head, 'utf16le')
   return new Set([
     head,
-    reversed.slice(0, least),
+    reversed.slice(0, min),
     [...head].reverse().join(''),
     encodeURIComponent(head),
     Buffer.from(head).toString('hex'),
-    Buffer.from(reversed.slice(0, least)).toString('hex'),
+    Buffer.from(reversed.slice(0, min)).toString('hex'),
     utf16.toString('latin1'),
     utf16.swap16().toString('latin1'),
     utf16.toString('hex'),
@@ -96,8 +96,8 @@ function foldedDisguises({ text, least }: Core): Set<string> {
 }
 
 /** Base64 of a text inside a longer one depends on where it begins; each of the three offsets leaves a part in the middle that does not. */
-function base64Disguises({ text, least }: Core): Set<string> {
-  const head = Buffer.from(text.slice(0, Math.max(least, 12)))
+function base64Disguises({ text, least: min }: Core): Set<string> {
+  const head = Buffer.from(text.slice(0, Math.max(min, 12)))
   const parts = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), head])
       .toString('base64')

@@ -1,6 +1,6 @@
 /** Compares results with the oracle, cell by cell: they must hold no more and no less. */
 import { isDeepStrictEqual } from 'node:util'
-import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'
+import type { Redaction, RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { LeakRequest } from './known-values.ts'
 import type { Model, ModelRow } from './model.ts'
 import { spelt } from './model.ts'
@@ -55,13 +55,13 @@ function memberOf(part: unknown, name: string): unknown {
   return typeof part === 'object' && part !== null ? Reflect.get(part, name) : undefined
 }
 
-function levelIn(options: unknown): AskedLevel {
-  return (memberOf(options, 'redaction') as AskedLevel | undefined) ?? 'DEFAULT' // The vault accepted it, so it is one.
+function levelIn(options: unknown): Redaction {
+  return (memberOf(options, 'redaction') as Redaction | undefined) ?? 'DEFAULT' // The vault accepted it, so it is one.
 }
 
 interface Expecting {
   readonly columns: readonly LeakColumn[]
-  readonly asked: AskedLevel
+  readonly asked: Redaction
   readonly oracle: Oracle
 }
 
@@ -103,7 +103,7 @@ function faultOfValue(request: LeakRequest, record: Answered, index: number, { m
 }
 
 /** A value at a redaction level, with masks written by hand. */
-export function shown({ definition }: LeakColumn, value: unknown, level: Level): unknown {
+export function shown({ definition }: LeakColumn, value: unknown, level: RedactionLevel): unknown {
   if (value === null || value === undefined || level === 'PLAIN_TEXT') return value
   if (level === 'REDACTED' || definition.mask === undefined) return REDACTED
   return masked(definition.mask, spelt(value))

@@ -43,7 +43,7 @@ export interface LeakFixture {
 }
 
 const ROWS = 6
-const FEWEST_ROWS = 3
+const MIN_ROWS = 3
 
 /** The state of a running fixture. */
 interface State {
@@ -133,8 +133,8 @@ function knownValuesOf(state: State): KnownValues {
 async function look(state: State): Promise<void> {
   const { tables, owner, canaries, oracle, apart, everPlain } = state
   for (const table of tables) {
-    const { records } = await owner.get(table.name, { limit: FEWEST_ROWS })
-    if (records.length < FEWEST_ROWS) await fill(state, table)
+    const { records } = await owner.get(table.name, { limit: MIN_ROWS })
+    if (records.length < MIN_ROWS) await fill(state, table)
   }
   state.model = await readModel(owner, tables)
   state.sightings = sight(state.model, apart, { canaries, oracle })
@@ -232,7 +232,7 @@ function recordingLog(noise: string[]) {
 
 function recordingTracing(noise: string[]): Tracing {
   return {
-    within(name, facts, work) {
+    startActiveSpan(name, facts, work) {
       noise.push(name, inspect(facts))
       return work({ traceId: undefined, end: (told, failure) => void noise.push(inspect(told), String(failure)) })
     },

@@ -1,7 +1,7 @@
 /** The oracle: what a caller may see, by a slow and simple second implementation of the policy rules. */
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
-import type { AskedLevel, Level } from '../../../src/core/redaction/levels.ts'
+import type { Redaction, RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { Caller } from '../../../src/index.ts'
 import type { AskedRow, RandomPolicy } from '../policies/random-policies.ts'
 import { CONDITIONS } from '../policies/random-policies.ts'
@@ -10,7 +10,7 @@ import type { LeakColumn, LeakTable } from './schemas.ts'
 /** One caller under one policy. */
 export interface Oracle {
   /** The redaction level at which READ shows this column in this row; undefined if it is hidden. */
-  level(table: LeakTable, column: LeakColumn, row: AskedRow): Level | undefined
+  level(table: LeakTable, column: LeakColumn, row: AskedRow): RedactionLevel | undefined
   /** Whether the action is granted on the column in this row. READ and write grants imply SEARCH. */
   may(action: Action, table: LeakTable, column: LeakColumn, row: AskedRow): boolean
   /** Whether some statement allows the action on the column, for any row and regardless of DENY. */
@@ -20,15 +20,15 @@ export interface Oracle {
 /** The row of a transient value: conditions on it are unknown. */
 export const NO_ROW: AskedRow = { region: undefined, grade: undefined }
 
-const HEIGHTS: Readonly<Record<Level, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
+const HEIGHTS: Readonly<Record<RedactionLevel, number>> = { REDACTED: 0, MASKED: 1, PLAIN_TEXT: 2 }
 
 /** The lower of two levels. */
-export function lower(left: Level, right: Level): Level {
+export function lower(left: RedactionLevel, right: RedactionLevel): RedactionLevel {
   return HEIGHTS[left] < HEIGHTS[right] ? left : right
 }
 
 /** The redaction level of a result. */
-export function answeredLevel(column: LeakColumn, asked: AskedLevel, allowed: Level): Level {
+export function answeredLevel(column: LeakColumn, asked: Redaction, allowed: RedactionLevel): RedactionLevel {
   return lower(asked === 'DEFAULT' ? ownLevel(column) : asked, allowed)
 }
 
@@ -65,11 +65,11 @@ export function createOracle(policy: RandomPolicy, caller: Caller): Oracle {
   return oracle
 }
 
-function ownLevel({ definition }: LeakColumn): Level {
+function ownLevel({ definition }: LeakColumn): RedactionLevel {
   return definition.redaction ?? 'REDACTED'
 }
 
-function levelBy(statement: StatementDefinition, column: LeakColumn): Level {
+function levelBy(statement: StatementDefinition, column: LeakColumn): RedactionLevel {
   const redaction = statement.effect === 'ALLOW' ? statement.redaction : undefined
   return redaction === undefined || redaction === 'DEFAULT' ? ownLevel(column) : redaction
 }

@@ -37,7 +37,7 @@ export async function dumpOf(storage: StorageHandle, names: Iterable<string>): P
     let rows: readonly Row[] = []
     do {
       const after = rows.at(-1)?.id
-      rows = await storage.find(name, { kind: 'every' }, { order: 'up', limit: 1000, ...(after === undefined ? {} : { after }) })
+      rows = await storage.find(name, { kind: 'all' }, { order: 'asc', limit: 1000, ...(after === undefined ? {} : { after }) })
       for (const row of rows) for (const cell of Object.values(row)) texts.push(cellText(cell))
     } while (rows.length === 1000)
   }

@@ -129,7 +129,7 @@ function cardOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { rea
 function emailOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { readonly type: 'STRING' }>, 'type'> {
   return {
     ...sealedOptions(random, true),
-    normalise: ['trim', 'lowercase'],
+    normalize: ['trim', 'lowercase'],
     ...(random.chance(0.5) ? { mask: { preset: 'email' } as const } : {}),
     ...(random.chance(0.5) ? { token: { kind: 'formatPreserving', format: { preset: 'email' } } as const } : {}),
   }

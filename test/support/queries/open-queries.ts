@@ -1,10 +1,10 @@
 /** Opens tables for queries without a vault: a layout, keys, access by a policy, and a storage that records its calls. */
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
-import { admitRows } from '../../../src/core/barrier/admit.ts'
 import { parseFields } from '../../../src/core/barrier/parse-record.ts'
+import { sealRows } from '../../../src/core/barrier/seal-rows.ts'
 import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
 import type { QueryOptions } from '../../../src/core/operations/query-records.ts'
 import { parseQueryText, query } from '../../../src/core/operations/query-records.ts'
@@ -14,7 +14,7 @@ import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
 import type { QueryAnswer, QueryContext } from '../../../src/core/queries/answer-query.ts'
 import { answerQuery, explainQuery } from '../../../src/core/queries/answer-query.ts'
-import { allotSchema, EMPTY_ALLOTMENT } from '../../../src/core/schema/allotment.ts'
+import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { defineSchema } from '../../../src/index.ts'
@@ -57,18 +57,18 @@ export interface QueriesOptions {
 
 /** Answers a query as the operation does, without a session. */
 export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryAnswer> {
-  const layout = layoutSchema(EMPTY_ALLOTMENT)
-  const parsing = { layout, limits: { records: 1000, page: 1000 }, event: new EventBuilder() }
+  const layout = layoutSchema(EMPTY_CATALOG_SCHEMA)
+  const parsing = { layout, limits: { maxRecords: 1000, maxPageSize: 1000 }, event: new EventBuilder() }
   return answerQuery(context, query.parse({ query: sql, options }, parsing))
 }
 
 /** Opens these tables in an empty storage. */
 export async function openQueries(tables: SchemaDefinition, options: QueriesOptions = {}): Promise<Queries> {
   const { storage = memoryStorage(), policy = {}, clock = { now: () => process.hrtime.bigint() } } = options
-  const layout = layoutSchema(allotSchema(defineSchema(tables).tables, EMPTY_ALLOTMENT))
+  const layout = layoutSchema(assignIds(defineSchema(tables).tables, EMPTY_CATALOG_SCHEMA))
   const compiled = compilePolicy(policy, layout)
   await storage.prepare([...layout.tables.values()].map((table) => table.physical))
-  const ring = keyEngine.createRing('v1', [{ version: 1, secret: new Uint8Array(32).fill(7) }])
+  const ring = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(7) }])
   const counts = { opened: 0 }
   const calls: Call[] = []
   const barrier = {
@@ -94,8 +94,8 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
     const ids = await storage.reserveIds(table.physical.name, records.length)
     const values = records.map((fields, index) => parseFields(table, fields, index))
     const nothing = records.map(() => undefined)
-    const sources = { texts: nothing, brought: nothing, transientIds: records.map((_, index) => index + 1), nowMs: 0 }
-    await storage.insert(table.physical.name, admitRows(barrier, table, { ids, records: values, sources }).rows)
+    const sources = { texts: nothing, supplied: nothing, transientIds: records.map((_, index) => index + 1), nowMs: 0 }
+    await storage.insert(table.physical.name, sealRows(barrier, table, { ids, records: values, sources }).rows)
     return ids.map(String)
   }
 
@@ -128,9 +128,9 @@ function watched(storage: Storage, calls: Call[]): Storage {
       calls.push({ verb: 'find', table, rows: rows.length })
       return rows
     },
-    async measure(table, filter, measures) {
+    async aggregate(table, filter, aggregates) {
       calls.push({ verb: 'measure', table, rows: 0 })
-      return storage.measure(table, filter, measures)
+      return storage.aggregate(table, filter, aggregates)
     },
   }
 }

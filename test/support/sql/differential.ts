@@ -55,7 +55,7 @@ export async function openFixture(fixture: Fixture, storage: StorageHandle): Pro
     id: 'fixture',
     storage,
     schema: defineSchema(schemaOf(fixture)),
-    keys: localKeys({ secret: TEST_SECRET }),
+    keys: localKeys({ key: TEST_SECRET }),
   })
   const session = vault.as(OWNER)
   for (const { name, columns, rows } of fixture.tables) {

@@ -87,7 +87,7 @@ const TYPES: readonly ColumnTypeName[] = [
   ...(['BOOL', 'DATE', 'TIME', 'DATETIME', 'DATETIME', 'JSON', 'ARRAY'] as const),
 ]
 
-const MOST_ROWS = 14
+const MAX_ROWS = 14
 /** Beyond the first page a scan asks for. */
 const TALL_ROWS = 260
 
@@ -116,28 +116,28 @@ export function drawFixture(random: SeededRandom): Fixture {
   }
   const names = random.sample(TABLE_NAMES, 1 + random.below(3))
   // All columns of the group have equal definitions, in all tables.
-  const normalise = random.chance(0.3) ? { normalise: ['trim', 'lowercase'] as const } : {}
-  const tables = names.map((name, at) => drawTable(random, name, { pools, normalise, isTall: isTall && at === 0 }))
+  const normalize = random.chance(0.3) ? { normalize: ['trim', 'lowercase'] as const } : {}
+  const tables = names.map((name, at) => drawTable(random, name, { pools, normalize, isTall: isTall && at === 0 }))
   return { tables, pools, hasNul, hasBackslash, isWide, isTall }
 }
 
 interface Making {
   readonly pools: Fixture['pools']
-  readonly normalise: { readonly normalise?: readonly ('trim' | 'lowercase')[] }
+  readonly normalize: { readonly normalize?: readonly ('trim' | 'lowercase')[] }
   readonly isTall: boolean
 }
 
 function drawTable(random: SeededRandom, name: string, making: Making): FixtureTable {
   const columns = random.sample(COLUMN_NAMES, 2 + random.below(5)).map((column) => drawColumn(random, column, making))
   const nulls = random() * 0.5
-  const count = making.isTall ? TALL_ROWS : random.chance(0.07) ? 0 : 1 + random.below(MOST_ROWS)
+  const count = making.isTall ? TALL_ROWS : random.chance(0.07) ? 0 : 1 + random.below(MAX_ROWS)
   const rows = Array.from({ length: count }, () =>
     columns.map(({ type }) => (random.chance(nulls) ? null : random.pick(making.pools[type]))),
   )
   return { name, columns, rows }
 }
 
-function drawColumn(random: SeededRandom, name: string, { normalise }: Making): FixtureColumn {
+function drawColumn(random: SeededRandom, name: string, { normalize }: Making): FixtureColumn {
   const type = random.pick(TYPES)
   const shown = { redaction: 'PLAIN_TEXT' } as const
   const keeping = random.chance(0.4)
@@ -145,7 +145,7 @@ function drawColumn(random: SeededRandom, name: string, { normalise }: Making): 
     : { searchable: random.chance(0.5), ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
   if (type === 'STRING' && random.chance(0.4)) {
     // Two columns of one group have digests that can be compared with each other.
-    return { name, type, definition: { type, ...shown, searchable: true, columnGroup: 'texts', ...normalise } }
+    return { name, type, definition: { type, ...shown, searchable: true, columnGroup: 'texts', ...normalize } }
   }
   return { name, type, definition: { type, ...shown, ...keeping } }
 }

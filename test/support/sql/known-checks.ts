@@ -81,6 +81,6 @@ function isExpected(kind: Outcome['kind'], query: KnownQuery | WrongQuery, expec
 }
 
 /** The faults as text: their number, and the first ones. */
-export function listed(faults: readonly string[], most = 40): string {
-  return faults.length === 0 ? 'none' : `${faults.length} faults\n  ${faults.slice(0, most).join('\n  ')}`
+export function listed(faults: readonly string[], max = 40): string {
+  return faults.length === 0 ? 'none' : `${faults.length} faults\n  ${faults.slice(0, max).join('\n  ')}`
 }

@@ -2,7 +2,7 @@
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
-import { nameFault } from '../../../src/core/schema/names.ts'
+import { nameProblem } from '../../../src/core/schema/names.ts'
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { createVault, defineSchema } from '../../../src/index.ts'
 import type { LooseRecord, LooseSession } from '../vaults/open-untyped.ts'
@@ -41,9 +41,9 @@ export function placeDatabases(databases: ReadonlyMap<string, KnownDatabase>): K
   const places = new Map<string, ReadonlyMap<string, KnownPlace>>()
   for (const [id, tables] of databases) {
     const own = Object.entries(tables).map(([name, table], at) => {
-      const place = { name: `d${places.size}_${nameFault(name) === undefined ? name : `t${at}`}`, table }
+      const place = { name: `d${places.size}_${nameProblem(name) === undefined ? name : `t${at}`}`, table }
       const columns = table.columns.map((column, position) =>
-        nameFault(column.name) === undefined ? column.name : `c${position}`,
+        nameProblem(column.name) === undefined ? column.name : `c${position}`,
       )
       return [name, { ...place, columns }] as const
     })
@@ -71,7 +71,7 @@ export async function openKnown(
     id: 'known',
     storage,
     schema: defineSchema<SchemaDefinition>(schema),
-    keys: localKeys({ secret: TEST_SECRET }),
+    keys: localKeys({ key: TEST_SECRET }),
   })
   await vault.transaction(async (inside) => {
     const session = asLoose(inside.as(OWNER))

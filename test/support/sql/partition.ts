@@ -17,7 +17,7 @@ import { unknownOf } from './unknown.ts'
 import { vaultDialect } from './vault-dialect.ts'
 
 /** Above this number of rows only the number is compared, because a query returns 25 at a time. */
-const MOST_ROWS = 100
+const MAX_ROWS = 100
 
 /** What a run checks. */
 export interface Partitioning {
@@ -82,7 +82,7 @@ async function mismatch(ask: Ask, { whole, parts }: Parted): Promise<string | un
   const counts: number[] = []
   for (const part of parts) counts.push(countOf(await ask(counted(part))))
   if (counts.reduce((sum, one) => sum + one, 0) !== total) return `${counts.join(' + ')} records are not ${total}`
-  if (total > MOST_ROWS) return undefined
+  if (total > MAX_ROWS) return undefined
   const together: string[] = []
   for (const part of parts) together.push(...(await readAll(ask, shown(part))))
   const all = await readAll(ask, shown(whole))
@@ -109,7 +109,7 @@ function countOf({ records }: Answer): number {
 /** All records, page by page. Stops at an impossible number, which occurs if OFFSET does nothing. */
 async function readAll(ask: Ask, query: RandomQuery): Promise<string[]> {
   const all: string[] = []
-  while (all.length <= MOST_ROWS) {
+  while (all.length <= MAX_ROWS) {
     const { records } = await ask({ ...query, offset: all.length })
     all.push(...records.map(({ fields }) => canonicalJson(fields)))
     if (records.length < MAX_RECORDS) break

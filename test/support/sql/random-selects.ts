@@ -1,6 +1,6 @@
 /** Random queries by the grammar, for the parser: random trees, random spellings of their texts, and random damage. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ColumnName, Expression, Literal, Operand } from '../../../src/core/expressions/ast.ts'
+import type { ColumnIdentifier, Expression, Literal, Operand } from '../../../src/core/expressions/ast.ts'
 import { lex } from '../../../src/core/expressions/lexer.ts'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
@@ -182,8 +182,8 @@ const SNIPPETS = [
   ],
 ]
 
-function list<Thing>(random: SeededRandom, most: number, make: () => Thing): readonly Thing[] {
-  return Array.from({ length: 1 + random.below(most) }, make)
+function list<Thing>(random: SeededRandom, max: number, make: () => Thing): readonly Thing[] {
+  return Array.from({ length: 1 + random.below(max) }, make)
 }
 
 function randomCase(random: SeededRandom, word: string): string {
@@ -214,7 +214,7 @@ function randomJoin(random: SeededRandom): Join {
   return { kind, table: randomTable(random), on: randomCondition(random, 1), at: 0 }
 }
 
-function randomColumn(random: SeededRandom): ColumnName {
+function randomColumn(random: SeededRandom): ColumnIdentifier {
   const table = random.chance(0.6) ? undefined : random.pick([...SIMPLE_NAMES, ...ODD_NAMES])
   return { kind: 'column', table, name: random.pick([...SIMPLE_NAMES, ...ODD_NAMES]), at: 0 }
 }

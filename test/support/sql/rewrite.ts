@@ -1,6 +1,6 @@
 /** Rewrites the table names of a query to those of the known vault. The rest of the text stays. */
 import type { Expression, Operand } from '../../../src/core/expressions/ast.ts'
-import { TextFault } from '../../../src/core/expressions/text-fault.ts'
+import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
 import type { FromTable, Select } from '../../../src/core/sql/select.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
@@ -47,7 +47,7 @@ function parsed(sql: string): Select | undefined {
   try {
     return parseSelect(sql)
   } catch (error) {
-    if (error instanceof TextFault) return undefined
+    if (error instanceof LanguageError) return undefined
     throw error
   }
 }

@@ -59,13 +59,13 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('update', table)
         return inner.update(table, patches)
       },
-      async delete(table, doomed) {
+      async delete(table, target) {
         assertSound('delete', table)
-        return inner.delete(table, doomed)
+        return inner.delete(table, target)
       },
-      async measure(table, filter, measures) {
-        assertSound('measure', table)
-        return inner.measure(table, filter, measures)
+      async aggregate(table, filter, aggregates) {
+        assertSound('aggregate', table)
+        return inner.aggregate(table, filter, aggregates)
       },
       async transaction(work) {
         assertSound('begin')
@@ -97,7 +97,7 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
     async dump() {
       const found = new Map<string, readonly Row[]>()
       for (const table of [...tables].sort()) {
-        found.set(table, await sound.find(table, { kind: 'every' }, { order: 'up', limit: 100_000 }))
+        found.set(table, await sound.find(table, { kind: 'all' }, { order: 'asc', limit: 100_000 }))
       }
       return found
     },

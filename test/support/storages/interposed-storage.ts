@@ -39,9 +39,9 @@ export function interposedStorage(sound: StorageHandle): InterposedStorage {
         await before('update', table)
         return inner.update(table, patches)
       },
-      async delete(table, doomed) {
+      async delete(table, target) {
         await before('delete', table)
-        return inner.delete(table, doomed)
+        return inner.delete(table, target)
       },
       async transaction(work) {
         await before('begin')

@@ -2,7 +2,17 @@
 
 import fc from 'fast-check'
 import { isVaultError } from '../../../src/core/errors.ts'
-import type { Cell, Doomed, Filter, Measure, NewRow, Page, PhysicalTable, Row, Storage } from '../../../src/core/ports/storage.ts'
+import type {
+  Aggregate,
+  Cell,
+  DeleteTarget,
+  Filter,
+  NewRow,
+  Page,
+  PhysicalTable,
+  Row,
+  Storage,
+} from '../../../src/core/ports/storage.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 
 export type Operation =
@@ -10,8 +20,8 @@ export type Operation =
   | { readonly kind: 'get'; readonly ids: readonly number[] }
   | { readonly kind: 'find'; readonly filter: Filter; readonly page: Page }
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
-  | { readonly kind: 'delete'; readonly doomed: Doomed }
-  | { readonly kind: 'measure'; readonly filter: Filter; readonly measures: readonly Measure[] }
+  | { readonly kind: 'delete'; readonly doomed: DeleteTarget }
+  | { readonly kind: 'measure'; readonly filter: Filter; readonly measures: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
 
@@ -112,7 +122,7 @@ const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
   filter: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     { weight: 3, arbitrary: leaf },
-    { weight: 1, arbitrary: fc.constant<Filter>({ kind: 'every' }) },
+    { weight: 1, arbitrary: fc.constant<Filter>({ kind: 'all' }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('not' as const), filter: tie('filter') }) },
     {
       weight: 2,
@@ -126,7 +136,7 @@ const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
 
 const page: fc.Arbitrary<Page> = fc.record(
   {
-    order: fc.constantFrom('up' as const, 'down' as const),
+    order: fc.constantFrom('asc' as const, 'desc' as const),
     after: fc.integer({ min: 0, max: 17 }),
     skip: fc.integer({ min: 0, max: 4 }),
     limit: fc.integer({ min: 0, max: 12 }),
@@ -135,7 +145,7 @@ const page: fc.Arbitrary<Page> = fc.record(
 )
 
 /** Aggregates of every engine: sums and means of numbers, minimum and maximum of numbers and texts. */
-const measure: fc.Arbitrary<Measure> = fc.oneof(
+const measure: fc.Arbitrary<Aggregate> = fc.oneof(
   fc.constant({ kind: 'count' as const }),
   fc.record({ kind: fc.constant('count' as const), column: fc.constantFrom(...COLUMNS) }),
   fc.record({ kind: fc.constantFrom('sum' as const, 'avg' as const), column: fc.constantFrom('n', 'r', 'b', 'id') }),
@@ -200,11 +210,11 @@ const POPULATION: readonly NewRow[] = [2, 3, 5, 7, 8, 11, 12, 13].map((id, at) =
 
 /** Replays a list. Returns one text per operation, and the rows at the end. They must be equal for all storages. */
 export async function replay(storage: Storage, operations: readonly Operation[]): Promise<readonly string[]> {
-  await storage.delete(PLAYGROUND.name, { filter: { kind: 'every' } })
+  await storage.delete(PLAYGROUND.name, { filter: { kind: 'all' } })
   await storage.insert(PLAYGROUND.name, POPULATION)
   const answers: string[] = []
   for (const each of operations) answers.push(await answerOf(storage, each))
-  const rows = await storage.find(PLAYGROUND.name, { kind: 'every' }, { order: 'up', limit: 1000 })
+  const rows = await storage.find(PLAYGROUND.name, { kind: 'all' }, { order: 'asc', limit: 1000 })
   return [...answers, `left: ${toText(rows)}`]
 }
 
@@ -237,7 +247,7 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     case 'delete':
       return storage.delete(table, operation.doomed)
     case 'measure':
-      return roundMeans(await storage.measure(table, operation.filter, operation.measures), operation.measures)
+      return roundMeans(await storage.aggregate(table, operation.filter, operation.measures), operation.measures)
     case 'reserve':
       return areFresh(await storage.reserveIds(table, operation.count), operation.count)
     case 'transaction':
@@ -277,8 +287,8 @@ function versionOf(row: Row | undefined): number {
 }
 
 /** A mean is a double whose last digits may differ between engines. */
-function roundMeans(answers: readonly Cell[], measures: readonly Measure[]): readonly Cell[] {
-  return answers.map((cell, at) => (measures[at]?.kind === 'avg' && cell !== null ? Number(cell).toPrecision(12) : cell))
+function roundMeans(answers: readonly Cell[], aggregates: readonly Aggregate[]): readonly Cell[] {
+  return answers.map((cell, at) => (aggregates[at]?.kind === 'avg' && cell !== null ? Number(cell).toPrecision(12) : cell))
 }
 
 /** Ids differ between engines, but they rise on all of them. */

@@ -74,18 +74,18 @@ function cardSample(
   least: bigint,
 ): TokenFormatSample {
   const { keepFirst = 0, keepLast = 4, luhn = 'invalid' } = options
-  const fewest = Math.max(12, keepFirst + keepLast + 7)
+  const min = Math.max(12, keepFirst + keepLast + 7)
   return {
     definition: { preset: 'card', ...options },
-    value: (random) => card(random, fewest + random.below(20 - fewest)),
+    value: (random) => card(random, min + random.below(20 - min)),
     keeps: (value, token) => sameClasses(value, token) && sameEnds(value, token, keepFirst, keepLast),
     holds: (token) => passesLuhn(token) === (luhn === 'valid'),
     least: [
-      ['4000000000000000000'.slice(0, fewest - 1)].flatMap((body) => [...DIGITS].map((end) => body + end)).find(passesLuhn) ?? '',
+      ['4000000000000000000'.slice(0, min - 1)].flatMap((body) => [...DIGITS].map((end) => body + end)).find(passesLuhn) ?? '',
       least,
     ],
     refused: [
-      '4'.repeat(fewest - 1),
+      '4'.repeat(min - 1),
       '4'.repeat(20),
       '4111 1111  1111 1111',
       '4111.1111.1111.1111',

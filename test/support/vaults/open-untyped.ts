@@ -1,5 +1,5 @@
 /** Opens vaults whose schema is made at run time, with a clock and entropy that the test controls. */
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
@@ -86,7 +86,7 @@ export async function openLoose(
   tables: SchemaDefinition,
   options: LooseOptions = {},
 ): Promise<LooseVault> {
-  const { id = 'v1', secret = TEST_SECRET, entropy = systemEntropy, clock = { ms: START_MS }, ...others } = options
+  const { id = 'v1', secret: key = TEST_SECRET, entropy = systemEntropy, clock = { ms: START_MS }, ...others } = options
   const rings: KeyRing[] = []
   const vault = await openVault({
     ...SYSTEM_PORTS,
@@ -95,11 +95,11 @@ export async function openLoose(
     storage,
     entropy,
     schema: defineSchema(tables),
-    keys: localKeys({ secret }),
+    keys: localKeys({ key }),
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
-    engine: {
+    keyRingFactory: {
       createRing(vaultId, roots) {
-        const ring = keyEngine.createRing(vaultId, roots)
+        const ring = keyRingFactory.createRing(vaultId, roots)
         rings.push(ring)
         return ring
       },

@@ -1,5 +1,5 @@
 /** The system ports of `createVault`, for tests that replace one of them. */
-import { keyEngine } from '../../../src/adapters/keys/key-engine.ts'
+import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { systemClock } from '../../../src/adapters/system/system-clock.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
@@ -8,7 +8,7 @@ import { systemScheduler } from '../../../src/adapters/system/system-scheduler.t
 export const SYSTEM_PORTS = {
   clock: systemClock,
   entropy: systemEntropy,
-  engine: keyEngine,
+  keyRingFactory,
   hash: systemHash,
   scheduler: systemScheduler,
 } as const

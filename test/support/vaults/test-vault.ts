@@ -16,7 +16,7 @@ export const STRANGER: Caller = { actor: 'stranger@acme.example', actorType: 'US
 export const people = defineSchema({
   people: {
     name: column.string({ required: true, redaction: 'MASKED', mask: mask.keepFirst(1), token: 'random', maxLength: 40 }),
-    email: column.string({ unique: true, normalise: ['trim', 'lowercase'], token: 'random', redaction: 'PLAIN_TEXT' }),
+    email: column.string({ unique: true, normalize: ['trim', 'lowercase'], token: 'random', redaction: 'PLAIN_TEXT' }),
     ssn: column.string({ pattern: '[0-9]{3}-[0-9]{2}-[0-9]{4}', mask: mask.keepLast(4), token: 'random', redaction: 'MASKED' }),
     country: column.string({ encrypted: false, index: true, oneOf: ['SE', 'DE', 'US'], redaction: 'PLAIN_TEXT' }),
     badge: column.string({ encrypted: false, unique: true, token: 'random', redaction: 'PLAIN_TEXT' }),
@@ -37,5 +37,5 @@ export type People = (typeof people)['tables']
 
 /** Opens the vault of `people` on a storage. */
 export function openPeople(storage: StorageHandle, id = 'v1'): Promise<Vault<People>> {
-  return createVault({ id, schema: people, storage, keys: localKeys({ secret: TEST_SECRET }) })
+  return createVault({ id, schema: people, storage, keys: localKeys({ key: TEST_SECRET }) })
 }

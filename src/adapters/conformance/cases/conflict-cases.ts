@@ -12,7 +12,7 @@ function clash(name: string, columns: readonly string[], first: NewRow, second: 
     await storage.insert('keyed', [first])
     assertNames(await assertRejects(storage.insert('keyed', [second]), 'conflict', 'the second insert'), columns)
     assertEqual(
-      await storage.find('keyed', EVERY, { order: 'up', limit: 9 }).then((rows) => rows.length),
+      await storage.find('keyed', EVERY, { order: 'asc', limit: 9 }).then((rows) => rows.length),
       1,
       'the number of rows',
     )

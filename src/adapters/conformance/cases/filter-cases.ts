@@ -38,7 +38,7 @@ function filterCase(name: string, ...expectations: readonly Expectation[]): Stor
     await storage.insert('mixed', ROWS)
     for (const [at, [filter, ids]] of expectations.entries()) {
       assertEqual(await idsFound(storage, 'mixed', filter), ids, `the rows found by filter ${at}`)
-      assertEqual(await storage.measure('mixed', filter, [{ kind: 'count' }]), [ids.length], `the count by filter ${at}`)
+      assertEqual(await storage.aggregate('mixed', filter, [{ kind: 'count' }]), [ids.length], `the count by filter ${at}`)
     }
   })
 }
@@ -121,7 +121,7 @@ export const filterCases: readonly StorageCase[] = [
     [MIXED],
     async ({ storage }) => {
       await storage.insert('mixed', ROWS)
-      const page = { order: 'down', limit: 2, columns: ['t', 'n'] } as const
+      const page = { order: 'desc', limit: 2, columns: ['t', 'n'] } as const
       const found = await storage.find('mixed', equal('indexed', 2), page)
       assertEqual(
         found.map((row) => ({ ...row })),
@@ -130,7 +130,7 @@ export const filterCases: readonly StorageCase[] = [
           { id: 2, version: 1, t: 'b', n: 2 },
         ],
       )
-      const bare = await storage.find('mixed', EVERY, { order: 'up', after: 5, limit: 9, columns: [] })
+      const bare = await storage.find('mixed', EVERY, { order: 'asc', after: 5, limit: 9, columns: [] })
       assertEqual(
         bare.map((row) => ({ ...row })),
         [{ id: 6, version: 3 }],

@@ -20,7 +20,7 @@ export const lengthCases: readonly StorageCase[] = [
     assertEqual(await storage.update('things', []), [])
     assertEqual(await storage.delete('things', { ids: [] }), [])
     assertEqual(await storage.reserveIds('things', 0), [])
-    assertEqual(await storage.measure('things', EVERY, []), [])
+    assertEqual(await storage.aggregate('things', EVERY, []), [])
     assertEqual(await idsFound(storage, 'things', EVERY), [])
     await storage.prepare([])
   }),
@@ -30,7 +30,7 @@ export const lengthCases: readonly StorageCase[] = [
       'things',
       ids.map((id) => ({ id, n: id * 2, t: `row ${id}`, b: new Uint8Array([id & 0xff]) })),
     )
-    assertEqual(await storage.measure('things', EVERY, [...COUNT, { kind: 'sum', column: 'n' }]), [20_000, 400_020_000])
+    assertEqual(await storage.aggregate('things', EVERY, [...COUNT, { kind: 'sum', column: 'n' }]), [20_000, 400_020_000])
     const rows = await storage.find('things', EVERY, ALL)
     assert(
       rows.every((row, at) => row.id === at + 1 && row.n === row.id * 2 && row.t === `row ${row.id}`),
@@ -58,7 +58,7 @@ export const lengthCases: readonly StorageCase[] = [
       answers.length === 20_000 && answers.every((applied, at) => applied === ((at + 1) % 100 !== 0)),
       'each patch of the standing version should apply, and no other',
     )
-    assertEqual(await storage.measure('things', EVERY, [{ kind: 'count', column: 'n' }]), [19_800])
+    assertEqual(await storage.aggregate('things', EVERY, [{ kind: 'count', column: 'n' }]), [19_800])
     const { n, t } = await rowOf(storage, 'things', 19_999)
     assertEqual([n, t], [19_999, 't19999'])
   }),
@@ -71,7 +71,7 @@ export const lengthCases: readonly StorageCase[] = [
   storageCase('V6 20,000 rows are deleted by one filter', [THINGS], async ({ storage }) => {
     await storage.insert('things', rowsWithIds(numbers(1, 20_000)))
     assertEqual((await storage.delete('things', { filter: EVERY })).length, 20_000)
-    assertEqual(await storage.measure('things', EVERY, COUNT), [0])
+    assertEqual(await storage.aggregate('things', EVERY, COUNT), [0])
   }),
   storageCase('V7 100,000 ids are reserved in one call, rising', [THINGS], async ({ storage }) => {
     const ids = await storage.reserveIds('things', 100_000)
@@ -107,7 +107,11 @@ export const lengthCases: readonly StorageCase[] = [
       'wide',
       numbers(1, 2000).map((id) => ({ id, ...Object.fromEntries(WIDE.columns.map(({ name }, at) => [name, id + at])) })),
     )
-    const sums = await storage.measure('wide', EVERY, [...COUNT, { kind: 'max', column: 'c1' }, { kind: 'min', column: 'c100' }])
+    const sums = await storage.aggregate('wide', EVERY, [
+      ...COUNT,
+      { kind: 'max', column: 'c1' },
+      { kind: 'min', column: 'c100' },
+    ])
     assertEqual(sums, [2000, 2000, 100])
   }),
   storageCase('V10 filters may have hundreds of parts and many levels', [THINGS], async ({ storage }) => {

@@ -46,20 +46,20 @@ export const orderCases: readonly StorageCase[] = [
       [2, 1, 2, undefined, 2],
     )
   }),
-  pageCase('O3 find goes up by number, not by text or insertion', { order: 'up', limit: 100 }, SORTED),
-  pageCase('O4 find goes down by number', { order: 'down', limit: 100 }, SORTED.toReversed()),
-  pageCase('O5 a page up begins beyond `after`', { order: 'up', after: 10, limit: 2 }, [99, 100]),
-  pageCase('O6 a page down begins below `after`', { order: 'down', after: 100, limit: 2 }, [99, 10]),
-  pageCase('O7 `after` need not be an id that exists', { order: 'up', after: 50, limit: 1 }, [99]),
-  pageCase('O8 `skip` passes over rows', { order: 'up', skip: 3, limit: 2 }, [99, 100]),
-  pageCase('O9 `skip` counts from `after`', { order: 'down', after: 2 ** 31, skip: 1, limit: 2 }, [99, 10]),
-  pageCase('O10 a skip beyond the end leaves nothing', { order: 'up', skip: 8, limit: 5 }, []),
-  pageCase('O11 a limit of zero gives nothing', { order: 'up', limit: 0 }, []),
-  pageCase('O12 a limit beyond the number of rows gives all', { order: 'up', limit: Number.MAX_SAFE_INTEGER }, SORTED),
-  pageCase('O13 nothing lies beyond the last id', { order: 'up', after: 2 ** 48 - 1, limit: 5 }, []),
+  pageCase('O3 find goes up by number, not by text or insertion', { order: 'asc', limit: 100 }, SORTED),
+  pageCase('O4 find goes down by number', { order: 'desc', limit: 100 }, SORTED.toReversed()),
+  pageCase('O5 a page up begins beyond `after`', { order: 'asc', after: 10, limit: 2 }, [99, 100]),
+  pageCase('O6 a page down begins below `after`', { order: 'desc', after: 100, limit: 2 }, [99, 10]),
+  pageCase('O7 `after` need not be an id that exists', { order: 'asc', after: 50, limit: 1 }, [99]),
+  pageCase('O8 `skip` passes over rows', { order: 'asc', offset: 3, limit: 2 }, [99, 100]),
+  pageCase('O9 `skip` counts from `after`', { order: 'desc', after: 2 ** 31, offset: 1, limit: 2 }, [99, 10]),
+  pageCase('O10 a skip beyond the end leaves nothing', { order: 'asc', offset: 8, limit: 5 }, []),
+  pageCase('O11 a limit of zero gives nothing', { order: 'asc', limit: 0 }, []),
+  pageCase('O12 a limit beyond the number of rows gives all', { order: 'asc', limit: Number.MAX_SAFE_INTEGER }, SORTED),
+  pageCase('O13 nothing lies beyond the last id', { order: 'asc', after: 2 ** 48 - 1, limit: 5 }, []),
   storageCase('O14 skip and limit count matching rows only', [THINGS], async (fixture) => {
     await insertTen(fixture)
-    const rows = await fixture.storage.find('things', equal('n', 1), { order: 'up', after: 2, skip: 1, limit: 2 })
+    const rows = await fixture.storage.find('things', equal('n', 1), { order: 'asc', after: 2, offset: 1, limit: 2 })
     assertEqual(
       rows.map((row) => row.id),
       [6, 8],
@@ -69,7 +69,7 @@ export const orderCases: readonly StorageCase[] = [
     await insertTen(fixture)
     const visited: number[] = []
     for (let page = 0; page < 4; page++) {
-      const rows = await fixture.storage.find('things', above('id', 0), { order: 'up', after: visited.at(-1) ?? 0, limit: 3 })
+      const rows = await fixture.storage.find('things', above('id', 0), { order: 'asc', after: visited.at(-1) ?? 0, limit: 3 })
       visited.push(...rows.map((row) => row.id))
     }
     assertEqual(visited, numbers(1, 10))

@@ -183,7 +183,7 @@ export const textCases: readonly StorageCase[] = [
       assertEqual(await rowOf(storage, name, id), { id, version: 1, ...cells })
       for (const column of columns) {
         assertEqual(await idsFound(storage, name, equal(column.name, `cell of ${column.name}`)), [id])
-        assertEqual(await storage.measure(name, EVERY, [{ kind: 'max', column: column.name }]), [`cell of ${column.name}`])
+        assertEqual(await storage.aggregate(name, EVERY, [{ kind: 'max', column: column.name }]), [`cell of ${column.name}`])
       }
       const unique = indexes.find((index) => index.unique)
       const copied = Object.fromEntries((unique?.columns ?? []).map((column) => [column, cells[column] ?? null]))

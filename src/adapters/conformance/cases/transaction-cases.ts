@@ -72,7 +72,7 @@ const committing: readonly StorageCase[] = [
       await inner.delete('things', { ids: [2] })
       assertEqual((await inner.get('things', [1, 2, 3])).map((row) => row?.n), [9, undefined, 9]) // biome-ignore format: one line
       assertEqual(await idsFound(inner, 'things', equal('n', 9)), [1, 3])
-      assertEqual(await inner.measure('things', EVERY, COUNT), [2])
+      assertEqual(await inner.aggregate('things', EVERY, COUNT), [2])
       assertEqual(await inner.delete('things', { filter: equal('n', 9) }), [1, 3])
     })
     assertEqual(await idsFound(storage, 'things', EVERY), [])
@@ -99,7 +99,7 @@ const committing: readonly StorageCase[] = [
       await inner.insert('things', rowsWithIds(await inner.reserveIds('things', 3)))
     })
     for (let round = 0; round < 3; round++) await storage.insert('things', rowsWithIds(await storage.reserveIds('things', 3)))
-    assertEqual(await storage.measure('things', EVERY, COUNT), [9])
+    assertEqual(await storage.aggregate('things', EVERY, COUNT), [9])
   }),
 ]
 
@@ -166,7 +166,7 @@ async function assertEnded(ended: Storage | undefined): Promise<void> {
   assert(ended !== undefined, 'work should have been called')
   await assertRejects(ended.get('things', [1]), 'internal', 'get after the end')
   await assertRejects(ended.find('things', EVERY, ALL), 'internal', 'find after the end')
-  await assertRejects(ended.measure('things', EVERY, COUNT), 'internal', 'measure after the end')
+  await assertRejects(ended.aggregate('things', EVERY, COUNT), 'internal', 'measure after the end')
   await assertRejects(ended.insert('things', [{ id: 99 }]), 'internal', 'insert after the end')
   await assertRejects(ended.update('things', [{ id: 1, version: 1, set: {} }]), 'internal', 'update after the end')
   await assertRejects(ended.delete('things', { ids: [1] }), 'internal', 'delete after the end')
@@ -345,7 +345,7 @@ const isolation: readonly StorageCase[] = [
         readings.push(reader.get('keyed', [1, 2, 3]).then((rows) => assertEqual(rows, [...before, undefined], 'get')))
         readings.push(idsFound(reader, 'keyed', equal('email', 'b@x')).then((ids) => assertEqual(ids, [2], 'find by index')))
         readings.push(idsFound(reader, 'keyed', equal('email', 'changed@x')).then((ids) => assertEqual(ids, [], 'find changed')))
-        readings.push(reader.measure('keyed', EVERY, COUNT).then((cells) => assertEqual(cells, [2], 'measure')))
+        readings.push(reader.aggregate('keyed', EVERY, COUNT).then((cells) => assertEqual(cells, [2], 'measure')))
       }
       for (let pause = 0; pause < 5; pause++) await inner.get('keyed', [1])
     })
@@ -356,13 +356,13 @@ const isolation: readonly StorageCase[] = [
     const writing = storage.transaction(async (inner) => {
       for (const id of numbers(1, 10)) await inner.insert('things', [{ id }])
     })
-    const counts = await Promise.all(numbers(0, 20).map(() => reader.measure('things', EVERY, COUNT)))
+    const counts = await Promise.all(numbers(0, 20).map(() => reader.aggregate('things', EVERY, COUNT)))
     await writing
     assert(
       counts.every(([count]) => count === 0 || count === 10),
       'a reader should see none of the rows or all',
     )
-    assertEqual(await reader.measure('things', EVERY, COUNT), [10])
+    assertEqual(await reader.aggregate('things', EVERY, COUNT), [10])
   }),
   storageCase(
     'T18 of 64 concurrent transactions that read and increment one counter, none is lost',

@@ -1,9 +1,9 @@
 /** The preset `card`: a token keeps the punctuation and chosen digits of a card number. By default it fails the Luhn check, so it cannot be charged. */
 import { at } from '../../util/at.ts'
-import { counted, type DeterministicFormat, LEAST_POSSIBILITIES, TokenFault, type TokenFormat } from '../token-format.ts'
-import { DIGITS } from './layout-format.ts'
+import { type DeterministicFormat, formatCount, MIN_DOMAIN, type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { luhnDigit, luhnSum } from './luhn.ts'
-import { apartFrom, slotSpace, type TextSpace } from './text-space.ts'
+import { DIGITS } from './template-format.ts'
+import { excluding, slotDomain, type TokenDomain } from './token-domain.ts'
 
 /** Options of a card format. */
 export interface CardOptions {
@@ -30,26 +30,26 @@ export function cardFormat({ keepFirst = 0, keepLast = 4, luhn = 'invalid' }: Ca
   const kept = { first: keepFirst, last: keepLast }
   const sums = luhn === 'valid' ? [0] : [1, 2, 3, 4, 5, 6, 7, 8, 9]
   const perCard = (digits: number): bigint => possibilities(digits - keepFirst - keepLast, sums.length)
-  if (perCard(USUAL_DIGITS) < LEAST_POSSIBILITIES) {
-    throw new TokenFault(
-      `has a token format with ${counted(perCard(USUAL_DIGITS))} possibilities for a card of ${USUAL_DIGITS} digits; ` +
-        `keep fewer digits, so that there are at least ${counted(LEAST_POSSIBILITIES)}`,
+  if (perCard(USUAL_DIGITS) < MIN_DOMAIN) {
+    throw new TokenFormatError(
+      `has a token format with ${formatCount(perCard(USUAL_DIGITS))} possibilities for a card of ${USUAL_DIGITS} digits; ` +
+        `keep fewer digits, so that there are at least ${formatCount(MIN_DOMAIN)}`,
     )
   }
   const lengths = Array.from({ length: MAX_DIGITS - MIN_DIGITS + 1 }, (_, i) => MIN_DIGITS + i)
-  const fewest = lengths.find((digits) => possibilities(digits - keepFirst - keepLast, 1) >= LEAST_POSSIBILITIES) ?? USUAL_DIGITS
+  const min = lengths.find((digits) => possibilities(digits - keepFirst - keepLast, 1) >= MIN_DOMAIN) ?? USUAL_DIGITS
   const assertCard = (value: string): void => {
-    if (!isCard(value, fewest)) {
-      throw new TokenFault(`must be a card number of ${fewest} to ${MAX_DIGITS} digits to have a token of this kind`)
+    if (!isCard(value, min)) {
+      throw new TokenFormatError(`must be a card number of ${min} to ${MAX_DIGITS} digits to have a token of this kind`)
     }
   }
   return {
-    capacity: perCard(fewest),
-    shapeOf(value) {
+    capacity: perCard(min),
+    rangeOf(value) {
       assertCard(value)
-      return apartFrom(cardSpace(value, kept, sums), value)
+      return excluding(cardDomain(value, kept, sums), value)
     },
-    deterministic: deterministicCard(kept, luhn === 'valid' ? 0 : FAILING_SUM, fewest, assertCard),
+    deterministic: deterministicCard(kept, luhn === 'valid' ? 0 : FAILING_SUM, min, assertCard),
   }
 }
 
@@ -60,31 +60,31 @@ interface Kept {
 }
 
 /** Maps valid cards one-to-one to tokens of one Luhn sum that keep the same digits. */
-function deterministicCard(kept: Kept, sum: number, fewest: number, assertCard: (value: string) => void): DeterministicFormat {
+function deterministicCard(kept: Kept, sum: number, min: number, assertCard: (value: string) => void): DeterministicFormat {
   return {
-    capacity: possibilities(fewest - kept.first - kept.last, 1),
+    capacity: possibilities(min - kept.first - kept.last, 1),
     rankOf(value) {
       assertCard(value)
-      const rankOfValue = cardSpace(value, kept, [0]).rankOf(value)
+      const rankOfValue = cardDomain(value, kept, [0]).rankOf(value)
       if (rankOfValue === undefined)
-        throw new TokenFault('must be a card number with a correct check digit to have a token of this kind')
-      const tokens = cardSpace(value, kept, [sum])
+        throw new TokenFormatError('must be a card number with a correct check digit to have a token of this kind')
+      const tokens = cardDomain(value, kept, [sum])
       return {
         value: rankOfValue,
-        domain: tokens.domain,
-        context: contextOf(value, kept),
+        domain: tokens.size,
+        tweakText: contextOf(value, kept),
         tokenAt: (rank) => tokens.textAt(rank),
       }
     },
     rankOfToken(token) {
-      const tokens = isCard(token, fewest) ? cardSpace(token, kept, [sum]) : undefined
+      const tokens = isCard(token, min) ? cardDomain(token, kept, [sum]) : undefined
       const rankOfToken = tokens?.rankOf(token)
       if (tokens === undefined || rankOfToken === undefined) return undefined
-      const values = cardSpace(token, kept, [0])
+      const values = cardDomain(token, kept, [0])
       return {
         value: rankOfToken,
-        domain: values.domain,
-        context: contextOf(token, kept),
+        domain: values.size,
+        tweakText: contextOf(token, kept),
         valueAt: (rank) => values.textAt(rank),
       }
     },
@@ -95,28 +95,28 @@ function possibilities(freeDigits: number, sums: number): bigint {
   return freeDigits < 1 ? 0n : BigInt(sums) * 10n ** BigInt(freeDigits - 1)
 }
 
-function isCard(text: string, fewest: number): boolean {
+function isCard(text: string, min: number): boolean {
   if (text.length > 2 * MAX_DIGITS || !CARD.test(text)) return false
   const digits = text.replaceAll(/[ -]/g, '').length
-  return digits >= fewest && digits <= MAX_DIGITS
+  return digits >= min && digits <= MAX_DIGITS
 }
 
 /**
  * Returns all card numbers with the kept digits and the punctuation of this one whose Luhn sum is in `sums`. All free digits
  * except the last are arbitrary; the last one is computed from the sum. `card` must have at least one free digit.
  */
-export function cardSpace(card: string, kept: Kept, sums: readonly number[]): TextSpace {
+export function cardDomain(card: string, kept: Kept, sums: readonly number[]): TokenDomain {
   const free = freeIndexes(card, kept)
   const solved = at(free, free.length - 1)
   const slots = card.split('')
   for (const index of free) slots[index] = DIGITS
   // The computed digit is 0 at first, where it adds nothing to the sum.
   slots[solved] = '0'
-  const space = slotSpace(slots)
+  const space = slotDomain(slots)
   const count = BigInt(sums.length)
   const put = (text: string, digit: number): string => `${text.slice(0, solved)}${digit}${text.slice(solved + 1)}`
   return {
-    domain: space.domain * count,
+    size: space.size * count,
     textAt(rank) {
       const text = space.textAt(rank / count)
       const missing = (at(sums, Number(rank % count)) - luhnSum(text) + 10) % 10

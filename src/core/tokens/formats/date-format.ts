@@ -1,8 +1,8 @@
 /** The preset `date`: any day of the calendar from year 0001 to 9999, as YYYY-MM-DD. */
 import { required } from '../../util/at.ts'
-import { TokenFault, type TokenFormat } from '../token-format.ts'
-import { deterministicLayout, type Layout } from './layout-format.ts'
-import { apartFrom, type TextSpace } from './text-space.ts'
+import { type TokenFormat, TokenFormatError } from '../token-format.ts'
+import { deterministicTemplate, type TextTemplate } from './template-format.ts'
+import { excluding, type TokenDomain } from './token-domain.ts'
 
 const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
 const DAY_MILLIS = 86_400_000
@@ -10,8 +10,8 @@ const FIRST_DAY = required(dayOf('0001-01-01'), 'The first day')
 const LAST_DAY = required(dayOf('9999-12-31'), 'The last day')
 
 /** All days of the calendar. A smaller set of days would have fewer than a million possible tokens. */
-const days: TextSpace = {
-  domain: BigInt(LAST_DAY - FIRST_DAY + 1),
+const days: TokenDomain = {
+  size: BigInt(LAST_DAY - FIRST_DAY + 1),
   textAt: (rank) => textOf(FIRST_DAY + Number(rank)),
   rankOf(text) {
     const day = dayOf(text)
@@ -21,16 +21,16 @@ const days: TextSpace = {
 
 /** A format for dates. A token keeps no part of the date. */
 export const dateFormat: TokenFormat = {
-  capacity: days.domain,
-  shapeOf: (value) => apartFrom(readLayout(value).space, value),
-  deterministic: { ...deterministicLayout(readLayout), capacity: days.domain },
+  capacity: days.size,
+  rangeOf: (value) => excluding(readTemplate(value).tokens, value),
+  deterministic: { ...deterministicTemplate(readTemplate), capacity: days.size },
 }
 
-function readLayout(text: string): Layout {
+function readTemplate(text: string): TextTemplate {
   if (days.rankOf(text) === undefined) {
-    throw new TokenFault('must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999, to have a token of this kind')
+    throw new TokenFormatError('must be a day of the calendar as YYYY-MM-DD, years 0001 to 9999, to have a token of this kind')
   }
-  return { space: days, context: '' }
+  return { tokens: days, tweakText: '' }
 }
 
 function textOf(day: number): string {

@@ -1,7 +1,7 @@
 /** The preset `email`: the local part is random, or its characters are replaced within their classes. The domain is kept or replaced. */
-import { TokenFault, type TokenFormat } from '../token-format.ts'
-import { classOf, DIGITS, deterministicLayout, type Layout, LOWER, slotLayout } from './layout-format.ts'
-import { apartFrom, type Slot, slotSpace } from './text-space.ts'
+import { type TokenFormat, TokenFormatError } from '../token-format.ts'
+import { classOf, DIGITS, deterministicTemplate, LOWER, slotTemplate, type TextTemplate } from './template-format.ts'
+import { excluding, type Slot, slotDomain } from './token-domain.ts'
 
 /** Options of an email format. */
 export interface EmailOptions {
@@ -21,24 +21,24 @@ const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u
 
 /** Local part of every random token. Its length is fixed, so that it reveals nothing about the local part of the value. */
 const RANDOM_LOCAL: readonly Slot[] = [LOWER, ...new Array<Slot>(11).fill(LOWER + DIGITS)]
-const RANDOM_POSSIBILITIES = slotSpace(RANDOM_LOCAL).domain
+const RANDOM_POSSIBILITIES = slotDomain(RANDOM_LOCAL).size
 
 /** Returns a format for email addresses. A deterministic token keeps the length and the character classes of the local part, and requires `keepDomain`. */
 export function emailFormat({ keepDomain = true }: EmailOptions = {}): TokenFormat {
   return {
     capacity: RANDOM_POSSIBILITIES,
-    shapeOf(value) {
+    rangeOf(value) {
       const { domain } = split(value)
-      return apartFrom(slotSpace([...RANDOM_LOCAL, '@', ...(keepDomain ? domain : RESERVED_DOMAIN).split('')]), value)
+      return excluding(slotDomain([...RANDOM_LOCAL, '@', ...(keepDomain ? domain : RESERVED_DOMAIN).split('')]), value)
     },
-    ...(keepDomain ? { deterministic: deterministicLayout(readLayout) } : {}),
+    ...(keepDomain ? { deterministic: deterministicTemplate(readTemplate) } : {}),
   }
 }
 
-function readLayout(text: string): Layout {
+function readTemplate(text: string): TextTemplate {
   const { local, domain } = split(text)
   const slots = [...Array.from(local, (character) => classOf(character) ?? character), '@', ...domain.split('')]
-  return slotLayout(
+  return slotTemplate(
     slots,
     'must have at least 5 letters or 6 digits, or as many of both, before the @ to have a token of this kind',
   )
@@ -54,7 +54,7 @@ function split(text: string): { readonly local: string; readonly domain: string 
     domain.length <= MAX_DOMAIN_LENGTH &&
     domain.split('.').every(isLabel)
   if (!isAddress)
-    throw new TokenFault(
+    throw new TokenFormatError(
       `must be an email address with at most ${MAX_DOMAIN_LENGTH} characters after the @ to have a token of this kind`,
     )
   return { local, domain }

@@ -1,8 +1,8 @@
 /** The format `{ pattern }`: tokens of a small pattern language with characters, classes like [a-z0-9] or \d, and {n}. */
-import { LONGEST_TOKEN } from '../../limits.ts'
-import { counted, LEAST_POSSIBILITIES, TokenFault, type TokenFormat } from '../token-format.ts'
-import { DIGITS, deterministicLayout, type Layout } from './layout-format.ts'
-import { apartFrom, type Slot, slotSpace } from './text-space.ts'
+import { MAX_TOKEN_LENGTH } from '../../limits.ts'
+import { formatCount, MIN_DOMAIN, type TokenFormat, TokenFormatError } from '../token-format.ts'
+import { DIGITS, deterministicTemplate, type TextTemplate } from './template-format.ts'
+import { excluding, type Slot, slotDomain } from './token-domain.ts'
 
 /** Characters with a meaning in other pattern languages. Here they need a backslash, and then mean themselves. */
 const RESERVED = '.*+?|()^$[]{}'
@@ -11,21 +11,21 @@ const REPEAT = /^\{([1-9][0-9]{0,2})\}/
 
 /** Returns a format whose tokens match a pattern, for any value. Values with deterministic tokens must match the pattern too. Throws `TokenFormatError` for an invalid pattern. */
 export function patternFormat(pattern: string): TokenFormat {
-  const space = slotSpace(parsePattern(pattern))
-  if (space.domain < LEAST_POSSIBILITIES) {
-    throw new TokenFault(
-      `has a token pattern with ${counted(space.domain)} possibilities; ` +
-        `make it longer, so that there are at least ${counted(LEAST_POSSIBILITIES)}`,
+  const tokens = slotDomain(parsePattern(pattern))
+  if (tokens.size < MIN_DOMAIN) {
+    throw new TokenFormatError(
+      `has a token pattern with ${formatCount(tokens.size)} possibilities; ` +
+        `make it longer, so that there are at least ${formatCount(MIN_DOMAIN)}`,
     )
   }
-  const read = (text: string): Layout => {
-    if (space.rankOf(text) === undefined) throw new TokenFault('must match the token pattern to have a token')
-    return { space, context: '' }
+  const read = (text: string): TextTemplate => {
+    if (tokens.rankOf(text) === undefined) throw new TokenFormatError('must match the token pattern to have a token')
+    return { tokens, tweakText: '' }
   }
   return {
-    capacity: space.domain,
-    shapeOf: (value) => apartFrom(space, value),
-    deterministic: { ...deterministicLayout(read), capacity: space.domain },
+    capacity: tokens.size,
+    rangeOf: (value) => excluding(tokens, value),
+    deterministic: { ...deterministicTemplate(read), capacity: tokens.size },
   }
 }
 
@@ -41,7 +41,7 @@ function parsePattern(pattern: string): Slot[] {
     const item = parseItem(pattern, at)
     const repeat = REPEAT.exec(pattern.slice(item.end))
     const times = Number(repeat?.[1] ?? 1)
-    if (slots.length + times > LONGEST_TOKEN) throw invalid(`a token can have at most ${LONGEST_TOKEN} characters`)
+    if (slots.length + times > MAX_TOKEN_LENGTH) throw invalid(`a token can have at most ${MAX_TOKEN_LENGTH} characters`)
     for (let i = 0; i < times; i++) slots.push(item.slot)
     at = item.end + (repeat?.[0].length ?? 0)
   }
@@ -104,6 +104,6 @@ function escaped(pattern: string, at: number): Slot {
   return character
 }
 
-function invalid(clause: string, at?: number): TokenFault {
-  return new TokenFault(`has an invalid token pattern: ${clause}${at === undefined ? '' : ` (at character ${at + 1})`}`)
+function invalid(clause: string, at?: number): TokenFormatError {
+  return new TokenFormatError(`has an invalid token pattern: ${clause}${at === undefined ? '' : ` (at character ${at + 1})`}`)
 }

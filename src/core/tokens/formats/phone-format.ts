@@ -1,6 +1,6 @@
 /** The preset `phone`: the digits of a telephone number are replaced, its punctuation is kept. The country code is kept by choice. */
-import { TokenFault, type TokenFormat } from '../token-format.ts'
-import { DIGITS, LEADING_DIGITS, layoutFormat, slotLayout } from './layout-format.ts'
+import { type TokenFormat, TokenFormatError } from '../token-format.ts'
+import { DIGITS, LEADING_DIGITS, slotTemplate, templateFormat } from './template-format.ts'
 
 /** Options of a phone format. */
 export interface PhoneOptions {
@@ -18,10 +18,12 @@ const TWO_DIGIT_CODES = /^(2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]
 
 /** Returns a format for telephone numbers: international with a plus sign, or national without. */
 export function phoneFormat({ keepCountry = true }: PhoneOptions = {}): TokenFormat {
-  return layoutFormat((text) => {
+  return templateFormat((text) => {
     const digits = PHONE.test(text) ? text.replaceAll(/[^0-9]/g, '') : ''
     if (digits.length < MIN_DIGITS || digits.length > MAX_DIGITS) {
-      throw new TokenFault(`must be a telephone number of ${MIN_DIGITS} to ${MAX_DIGITS} digits to have a token of this kind`)
+      throw new TokenFormatError(
+        `must be a telephone number of ${MIN_DIGITS} to ${MAX_DIGITS} digits to have a token of this kind`,
+      )
     }
     const kept = keepCountry && text.startsWith('+') ? countryDigits(digits) : 0
     let seen = 0
@@ -33,7 +35,7 @@ export function phoneFormat({ keepCountry = true }: PhoneOptions = {}): TokenFor
       if (index === 0) return character === '0' ? '0' : LEADING_DIGITS
       return DIGITS
     })
-    return slotLayout(slots, 'must have at least 7 digits after its country code to have a token of this kind')
+    return slotTemplate(slots, 'must have at least 7 digits after its country code to have a token of this kind')
   })
 }
 

@@ -1,8 +1,8 @@
 /** The preset `ssn`: tokens look like US social security numbers that were never assigned and never will be. */
 import { at } from '../../util/at.ts'
-import { TokenFault, type TokenFormat } from '../token-format.ts'
-import { DIGITS } from './layout-format.ts'
-import { apartFrom, slotSpace, type TextSpace } from './text-space.ts'
+import { type TokenFormat, TokenFormatError } from '../token-format.ts'
+import { DIGITS } from './template-format.ts'
+import { excluding, slotDomain, type TokenDomain } from './token-domain.ts'
 
 const SSN = /^[0-9]{3}([- ]?)[0-9]{2}\1[0-9]{4}$/
 
@@ -16,8 +16,8 @@ const BEGINNINGS: readonly string[] = [
   ...range(900, 999).flatMap((area) => [...range(0, 49), ...range(66, 69), 89].map((group) => area + twoDigits(group))),
 ]
 const INDEXES: ReadonlyMap<string, number> = new Map(BEGINNINGS.map((beginning, index) => [beginning, index]))
-const SERIALS = slotSpace([DIGITS, DIGITS, DIGITS, DIGITS])
-const POSSIBILITIES = BigInt(BEGINNINGS.length) * SERIALS.domain
+const SERIALS = slotDomain([DIGITS, DIGITS, DIGITS, DIGITS])
+const POSSIBILITIES = BigInt(BEGINNINGS.length) * SERIALS.size
 
 /**
  * A format for social security numbers, with hyphens, with spaces or without. There are fewer numbers that cannot be assigned
@@ -25,25 +25,26 @@ const POSSIBILITIES = BigInt(BEGINNINGS.length) * SERIALS.domain
  */
 export const ssnFormat: TokenFormat = {
   capacity: POSSIBILITIES,
-  shapeOf(value) {
+  rangeOf(value) {
     const found = SSN.exec(value)
-    if (found === null) throw new TokenFault('must be a number of nine digits, such as 123-45-6789, to have a token of this kind')
-    return apartFrom(ssnSpace(at(found, 1)), value)
+    if (found === null)
+      throw new TokenFormatError('must be a number of nine digits, such as 123-45-6789, to have a token of this kind')
+    return excluding(ssnSpace(at(found, 1)), value)
   },
 }
 
-function ssnSpace(separator: string): TextSpace {
+function ssnSpace(separator: string): TokenDomain {
   return {
-    domain: POSSIBILITIES,
+    size: POSSIBILITIES,
     textAt(rank) {
-      const beginning = at(BEGINNINGS, Number(rank / SERIALS.domain))
-      return [beginning.slice(0, 3), beginning.slice(3), SERIALS.textAt(rank % SERIALS.domain)].join(separator)
+      const beginning = at(BEGINNINGS, Number(rank / SERIALS.size))
+      return [beginning.slice(0, 3), beginning.slice(3), SERIALS.textAt(rank % SERIALS.size)].join(separator)
     },
     rankOf(text) {
       const digits = text.replaceAll(/[- ]/g, '')
       const index = INDEXES.get(digits.slice(0, 5))
       const serial = SERIALS.rankOf(digits.slice(5))
-      return index === undefined || serial === undefined ? undefined : BigInt(index) * SERIALS.domain + serial
+      return index === undefined || serial === undefined ? undefined : BigInt(index) * SERIALS.size + serial
     },
   }
 }

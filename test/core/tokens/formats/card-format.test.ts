@@ -1,6 +1,6 @@
 /** Card tokens: their Luhn sums, their enumerated number, and rejected cards. */
 import { expect, it } from 'vitest'
-import { cardFormat, cardSpace } from '../../../../src/core/tokens/formats/card-format.ts'
+import { cardDomain, cardFormat } from '../../../../src/core/tokens/formats/card-format.ts'
 import { luhnDigit, luhnSum } from '../../../../src/core/tokens/formats/luhn.ts'
 
 /** The Luhn check from its description: double every second digit from the right and subtract 9 from what exceeds 9. */
@@ -36,12 +36,12 @@ it('enumerates exactly the numbers of its sums for few free digits, each once', 
     { first: 3, last: 0 },
   ]) {
     for (const sums of [NON_ZERO, [0], [5]]) {
-      const space = cardSpace(card, kept, sums)
+      const space = cardDomain(card, kept, sums)
       const expected = Array.from({ length: 100_000 }, (_, i) => i.toString().padStart(5, '0'))
         .map((digits) => `${digits.slice(0, 2)}-${digits.slice(2)}`)
         .filter((text) => text.replace('-', '').startsWith('12345'.slice(0, kept.first)))
         .filter((text) => text.endsWith(card.slice(card.length - kept.last)) && sums.includes(luhnSum(text)))
-      expect(space.domain).toBe(BigInt(expected.length))
+      expect(space.size).toBe(BigInt(expected.length))
       const step = Math.max(1, Math.floor(expected.length / 3000))
       const texts = new Set<string>()
       for (let rank = 0; rank < expected.length; rank += step) {
@@ -68,15 +68,15 @@ it('rejects formats with fewer than a million tokens for a card of 16 digits, an
 
 it('rejects a card too short for the kept digits, and names the length', () => {
   const format = cardFormat({ keepFirst: 6, keepLast: 3 })
-  expect(() => format.shapeOf('340000000000009')).toThrow('must be a card number of 16 to 19 digits')
-  expect(format.shapeOf('4111111111111111').domain).toBe(9_000_000n)
-  expect(format.shapeOf('4111111111111111110').domain).toBe(9_000_000_000n)
+  expect(() => format.rangeOf('340000000000009')).toThrow('must be a card number of 16 to 19 digits')
+  expect(format.rangeOf('4111111111111111').domain).toBe(9_000_000n)
+  expect(format.rangeOf('4111111111111111110').domain).toBe(9_000_000_000n)
 })
 
 it('excludes a value that fails the check from its own tokens', () => {
   const format = cardFormat()
-  expect(format.shapeOf('4111111111111112').domain).toBe(9n * 10n ** 11n - 1n)
-  expect(format.shapeOf('4111111111111111').domain).toBe(9n * 10n ** 11n)
+  expect(format.rangeOf('4111111111111112').domain).toBe(9n * 10n ** 11n - 1n)
+  expect(format.rangeOf('4111111111111111').domain).toBe(9n * 10n ** 11n)
 })
 
 it('inverts deterministic tokens, which share one sum, and rejects a card that fails the check', () => {
@@ -87,10 +87,10 @@ it('inverts deterministic tokens, which share one sum, and rejects a card that f
     const token = ranked?.tokenAt(rank) ?? ''
     expect(token).toMatch(/^4111-[0-9]{4}-[0-9]{4}-1111$/)
     expect(luhnSum(token)).toBe(5)
-    expect(format?.rankOfToken(token)).toMatchObject({ value: rank, domain: 10n ** 7n, context: ranked?.context })
+    expect(format?.rankOfToken(token)).toMatchObject({ value: rank, domain: 10n ** 7n, tweakText: ranked?.tweakText })
     expect(passes(format?.rankOfToken(token)?.valueAt(rank) ?? '')).toBe(true)
   }
   expect(() => format?.rankOf('4111-1111-1111-1112')).toThrow('must be a card number with a correct check digit')
   expect(format?.rankOfToken('4111-1111-1111-1111')).toBeUndefined()
-  expect(format?.rankOf('4111-1111-1111-1111').context).not.toBe(format?.rankOf('5500-0000-0000-0004').context)
+  expect(format?.rankOf('4111-1111-1111-1111').tweakText).not.toBe(format?.rankOf('5500-0000-0000-0004').tweakText)
 })

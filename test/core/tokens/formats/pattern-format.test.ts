@@ -1,11 +1,11 @@
 /** Token patterns: the texts of each item, and the errors with their positions. */
 import { expect, it } from 'vitest'
 import { patternFormat } from '../../../../src/core/tokens/formats/pattern-format.ts'
-import { TokenFault } from '../../../../src/core/tokens/token-format.ts'
+import { TokenFormatError } from '../../../../src/core/tokens/token-format.ts'
 
 /** Returns the first and the last token, and their number, for a value that does not match the pattern. */
 function ends(pattern: string): readonly [first: string, last: string, count: bigint] {
-  const { domain, tokenAt } = patternFormat(pattern).shapeOf('no such text')
+  const { domain, tokenAt } = patternFormat(pattern).rangeOf('no such text')
   return [tokenAt(0n), tokenAt(domain - 1n), domain]
 }
 
@@ -69,16 +69,16 @@ it.each([
   } catch (error) {
     thrown = error
   }
-  expect(thrown).toBeInstanceOf(TokenFault)
+  expect(thrown).toBeInstanceOf(TokenFormatError)
   expect(String(thrown)).toContain(clause)
   expect(String(thrown)).toContain('has an invalid token pattern: ')
 })
 
 it('makes random tokens for any value, and deterministic ones only for values that match the pattern', () => {
-  const { shapeOf, deterministic } = patternFormat('K\\d{6}')
-  expect(shapeOf('anything at all').domain).toBe(10n ** 6n)
-  expect(shapeOf('K000000').domain).toBe(10n ** 6n - 1n)
-  expect(shapeOf('K000000').tokenAt(0n)).toBe('K000001')
+  const { rangeOf, deterministic } = patternFormat('K\\d{6}')
+  expect(rangeOf('anything at all').domain).toBe(10n ** 6n)
+  expect(rangeOf('K000000').domain).toBe(10n ** 6n - 1n)
+  expect(rangeOf('K000000').tokenAt(0n)).toBe('K000001')
   expect(deterministic?.rankOf('K000123').value).toBe(123n)
   expect(() => deterministic?.rankOf('k000123')).toThrow('must match the token pattern to have a token')
   expect(deterministic?.rankOfToken('K00012')).toBeUndefined()

@@ -8,34 +8,36 @@ import { ssnFormat } from '../../../../src/core/tokens/formats/ssn-format.ts'
 import type { TokenFormat } from '../../../../src/core/tokens/token-format.ts'
 
 function firstToken(format: TokenFormat, value: string): string {
-  return format.shapeOf(value).tokenAt(0n)
+  return format.rangeOf(value).tokenAt(0n)
 }
 
 it('keeps only separators and case', () => {
   expect(firstToken(digitsFormat, '(12) 34-56/78')).toBe('(00) 00-00/00')
   expect(firstToken(lettersFormat, "Ada O'Hara, 7")).toBe("Aaa A'Aaaa, 0")
-  expect(digitsFormat.shapeOf('000000').tokenAt(0n)).toBe('000001')
+  expect(digitsFormat.rangeOf('000000').tokenAt(0n)).toBe('000001')
 })
 
 it('rejects values with too few letters and digits', () => {
-  expect(lettersFormat.shapeOf('abcde').domain).toBe(26n ** 5n - 1n)
-  expect(lettersFormat.shapeOf('abc12').domain).toBe(26n ** 3n * 100n - 1n)
-  expect(() => lettersFormat.shapeOf('abcd')).toThrow('must have at least 5 letters or 6 digits')
-  expect(() => digitsFormat.shapeOf('12345')).toThrow('must have at least 6 digits')
-  expect(() => digitsFormat.shapeOf('Robert 123456')).toThrow('must hold nothing but digits and separators')
-  expect(() => digitsFormat.shapeOf('1'.repeat(257))).toThrow('must have at most 256 characters')
-  expect(digitsFormat.shapeOf('1'.repeat(256)).domain).toBe(10n ** 256n - 1n)
+  expect(lettersFormat.rangeOf('abcde').domain).toBe(26n ** 5n - 1n)
+  expect(lettersFormat.rangeOf('abc12').domain).toBe(26n ** 3n * 100n - 1n)
+  expect(() => lettersFormat.rangeOf('abcd')).toThrow('must have at least 5 letters or 6 digits')
+  expect(() => digitsFormat.rangeOf('12345')).toThrow('must have at least 6 digits')
+  expect(() => digitsFormat.rangeOf('Robert 123456')).toThrow('must hold nothing but digits and separators')
+  expect(() => digitsFormat.rangeOf('1'.repeat(257))).toThrow('must have at most 256 characters')
+  expect(digitsFormat.rangeOf('1'.repeat(256)).domain).toBe(10n ** 256n - 1n)
 })
 
 it('has separate permutations for other punctuation, case and country', () => {
-  const contexts = ['12-34567', '123-4567', '1234567'].map((value) => digitsFormat.deterministic?.rankOf(value).context)
+  const contexts = ['12-34567', '123-4567', '1234567'].map((value) => digitsFormat.deterministic?.rankOf(value).tweakText)
   expect(new Set(contexts).size).toBe(3)
-  expect(lettersFormat.deterministic?.rankOf('Abcdef').context).not.toBe(lettersFormat.deterministic?.rankOf('aBcdef').context)
+  expect(lettersFormat.deterministic?.rankOf('Abcdef').tweakText).not.toBe(
+    lettersFormat.deterministic?.rankOf('aBcdef').tweakText,
+  )
   const phone = phoneFormat().deterministic
-  expect(phone?.rankOf('+46 8123456').context).not.toBe(phone?.rankOf('+47 8123456').context)
-  expect(phone?.rankOf('+46 8123456').context).toBe(phone?.rankOf('+46 9999999').context)
+  expect(phone?.rankOf('+46 8123456').tweakText).not.toBe(phone?.rankOf('+47 8123456').tweakText)
+  expect(phone?.rankOf('+46 8123456').tweakText).toBe(phone?.rankOf('+46 9999999').tweakText)
   const email = emailFormat().deterministic
-  expect(email?.rankOf('ada.love@a.example').context).not.toBe(email?.rankOf('ada.love@b.example').context)
+  expect(email?.rankOf('ada.love@a.example').tweakText).not.toBe(email?.rankOf('ada.love@b.example').tweakText)
 })
 
 it.each([
@@ -52,25 +54,25 @@ it.each([
 
 it('replaces every digit of a telephone number without keepCountry, and makes no leading zero', () => {
   expect(firstToken(phoneFormat({ keepCountry: false }), '+46 8-123 45 67')).toBe('+10 0-000 00 00')
-  const { domain, tokenAt } = phoneFormat({ keepCountry: false }).shapeOf('+46 8-123 45 67')
+  const { domain, tokenAt } = phoneFormat({ keepCountry: false }).rangeOf('+46 8-123 45 67')
   expect(domain).toBe(9n * 10n ** 9n - 1n)
   expect(tokenAt(domain - 1n)).toBe('+99 9-999 99 99')
 })
 
 it('rejects a telephone number with too few digits after its country code', () => {
-  expect(() => phoneFormat().shapeOf('+358123456')).toThrow('must have at least 7 digits after its country code')
-  expect(phoneFormat().shapeOf('+3581234567').domain).toBe(9_000_000n - 1n)
-  expect(phoneFormat().shapeOf('+358 0123456').domain).toBe(1_000_000n - 1n)
-  expect(() => phoneFormat().shapeOf('911')).toThrow('must be a telephone number of 7 to 15 digits')
+  expect(() => phoneFormat().rangeOf('+358123456')).toThrow('must have at least 7 digits after its country code')
+  expect(phoneFormat().rangeOf('+3581234567').domain).toBe(9_000_000n - 1n)
+  expect(phoneFormat().rangeOf('+358 0123456').domain).toBe(1_000_000n - 1n)
+  expect(() => phoneFormat().rangeOf('911')).toThrow('must be a telephone number of 7 to 15 digits')
 })
 
 it('makes random email tokens that reveal neither length nor form of the local part', () => {
-  const short = emailFormat().shapeOf('a@acme.example')
-  const long = emailFormat().shapeOf('ada.lovelace+news@acme.example')
+  const short = emailFormat().rangeOf('a@acme.example')
+  const long = emailFormat().rangeOf('ada.lovelace+news@acme.example')
   expect([short.domain, short.tokenAt(5n)]).toEqual([long.domain, long.tokenAt(5n)])
   expect(short.tokenAt(0n)).toBe('aaaaaaaaaaaa@acme.example')
-  expect(emailFormat({ keepDomain: false }).shapeOf('a@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaaa@example.com')
-  expect(emailFormat().shapeOf('aaaaaaaaaaaa@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaab@acme.example')
+  expect(emailFormat({ keepDomain: false }).rangeOf('a@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaaa@example.com')
+  expect(emailFormat().rangeOf('aaaaaaaaaaaa@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaab@acme.example')
 })
 
 it('keeps length, classes and punctuation of the local part in deterministic email tokens', () => {
@@ -82,7 +84,7 @@ it('keeps length, classes and punctuation of the local part in deterministic ema
 })
 
 it('uses each of the 57 million social security numbers that are never assigned once', () => {
-  const { domain, tokenAt } = ssnFormat.shapeOf('123-45-6789')
+  const { domain, tokenAt } = ssnFormat.rangeOf('123-45-6789')
   expect(domain).toBe(57_000_000n)
   const beginnings = new Set<string>()
   for (let rank = 0n; rank < domain; rank += 10_000n) {
@@ -96,17 +98,17 @@ it('uses each of the 57 million social security numbers that are never assigned 
 })
 
 it('excludes a value that is itself a number never assigned', () => {
-  expect(ssnFormat.shapeOf('000-00-0000').domain).toBe(57_000_000n - 1n)
-  expect(ssnFormat.shapeOf('000000000').tokenAt(0n)).toBe('000000001')
-  expect(ssnFormat.shapeOf('000 00 0000').tokenAt(0n)).toBe('000 00 0001')
+  expect(ssnFormat.rangeOf('000-00-0000').domain).toBe(57_000_000n - 1n)
+  expect(ssnFormat.rangeOf('000000000').tokenAt(0n)).toBe('000000001')
+  expect(ssnFormat.rangeOf('000 00 0000').tokenAt(0n)).toBe('000 00 0001')
   expect(ssnFormat.deterministic).toBeUndefined()
 })
 
 it('covers all dates of the calendar, including leap days', () => {
-  const { domain, tokenAt } = dateFormat.shapeOf('2000-02-29')
+  const { domain, tokenAt } = dateFormat.rangeOf('2000-02-29')
   expect(domain).toBe(3_652_059n - 1n)
   expect([tokenAt(0n), tokenAt(domain - 1n)]).toEqual(['0001-01-01', '9999-12-31'])
   const leapDay = dateFormat.deterministic?.rankOf('2000-02-29').value ?? 0n
   expect([tokenAt(leapDay - 1n), tokenAt(leapDay)]).toEqual(['2000-02-28', '2000-03-01'])
-  expect(() => dateFormat.shapeOf('1900-02-29')).toThrow('must be a day of the calendar')
+  expect(() => dateFormat.rangeOf('1900-02-29')).toThrow('must be a day of the calendar')
 })

@@ -1,0 +1,73 @@
+/** Measures taken piece by piece: what to ask of each piece, how pieces add up, and what they come to. */
+import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
+import { unreachable } from '../../core/util/unreachable.ts'
+import { toIntegerCell } from '../sql/stored-cells.ts'
+import { columnType, type TableShape } from '../sql/table-shapes.ts'
+
+/** A measure whose pieces add up. */
+export interface PartialMeasure {
+  readonly kind: 'count' | 'sum' | 'min' | 'max'
+  readonly column?: string
+  readonly type: PhysicalType
+}
+
+/** Every measure as it is, a mean as sum and count. */
+export function partialMeasures(aggregates: readonly Aggregate[], shape: TableShape): readonly PartialMeasure[] {
+  return aggregates.flatMap(({ kind, column }): PartialMeasure[] => {
+    if (column === undefined) return [{ kind: kind === 'avg' ? 'sum' : kind, type: 'integer' }]
+    const type = columnType(shape, column)
+    if (kind !== 'avg') return [{ kind, column, type }]
+    return [
+      { kind: 'sum', column, type },
+      { kind: 'count', column, type },
+    ]
+  })
+}
+
+/** The cells of two pieces as the cells of both. */
+export function mergeParts(parts: readonly PartialMeasure[], left: readonly Cell[], right: readonly Cell[]): readonly Cell[] {
+  return parts.map((part, at) => mergeCells(part, left[at] ?? null, right[at] ?? null))
+}
+
+function mergeCells({ kind, type }: PartialMeasure, left: Cell, right: Cell): Cell {
+  if (left === null) return right
+  if (right === null) return left
+  switch (kind) {
+    case 'count':
+      return Number(left) + Number(right)
+    case 'sum':
+      return type === 'integer' ? toIntegerCell(BigInt(String(left)) + BigInt(String(right))) : Number(left) + Number(right)
+    case 'min':
+      return compareCells(left, right) <= 0 ? left : right
+    case 'max':
+      return compareCells(left, right) >= 0 ? left : right
+    default:
+      return unreachable(kind)
+  }
+}
+
+/** Text by its UTF-8 bytes, as SQLite compares it, which is by code point. */
+function compareCells(left: Exclude<Cell, null>, right: Exclude<Cell, null>): number {
+  if (isBytewise(left) || isBytewise(right)) return Buffer.compare(toBytes(left), toBytes(right))
+  // Comparing a number with a bigint is exact.
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+function isBytewise(cell: Exclude<Cell, null>): cell is string | Uint8Array {
+  return typeof cell === 'string' || cell instanceof Uint8Array
+}
+
+function toBytes(cell: Exclude<Cell, null>): Uint8Array {
+  return cell instanceof Uint8Array ? cell : Buffer.from(String(cell))
+}
+
+/** One cell per measure from the cells of its parts. */
+export function wholeMeasures(aggregates: readonly Aggregate[], cells: readonly Cell[]): readonly Cell[] {
+  let at = 0
+  return aggregates.map(({ kind, column }) => {
+    const cell = cells[at++] ?? null
+    if (kind !== 'avg' || column === undefined) return cell
+    const count = Number(cells[at++])
+    return cell === null ? null : Number(cell) / count
+  })
+}

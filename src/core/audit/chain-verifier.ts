@@ -1,0 +1,203 @@
+/** Verifies all audit chains and finds the first position where they are not as they were written. */
+import type { Hash } from '../ports/hash.ts'
+import { sameBytes, toHex } from '../util/bytes.ts'
+import type { ChainHead } from './chain-head.ts'
+import type { ChainPosition } from './chain-position.ts'
+import { fromRowId } from './chain-position.ts'
+import { decodeEvent, encodeEvent, hasTimestamp } from './encode-event.ts'
+import type { ChainedEvent } from './event.ts'
+import { hashLeaf, MerkleBuilder } from './merkle.ts'
+
+/** A position of a chain: the digest of its event, and the Merkle root of all events up to it, 64 hex digits each. Source: RFC 9162, section 2.1. */
+export interface TreeHead {
+  readonly chain: number
+  readonly sequence: number
+  readonly digest: string
+  readonly root: string
+}
+
+/** The position where the trail differs from what was written, and why. */
+export interface VerificationFailure {
+  readonly chain: number
+  readonly sequence: number
+  /** Id of the event at this position, if one can be read. */
+  readonly changeID?: string
+  /** A sentence. */
+  readonly reason: string
+}
+
+/** The result of a verification: the number of events, and the first failure in the order of chains and sequence numbers. */
+export interface VerificationResult {
+  readonly ok: boolean
+  readonly eventCount: number
+  readonly firstFailure?: VerificationFailure
+}
+
+/** What a verification needs to start. */
+export interface VerifierInput {
+  readonly hash: Hash
+  readonly vaultID: string
+  /** The heads of all chains, read before the events. */
+  readonly heads: readonly TreeHead[]
+  /** Positions whose tree heads are needed later, such as those of checkpoints: sequence numbers by chain. */
+  readonly watchedPositions?: ReadonlyMap<number, ReadonlySet<number>>
+}
+
+/** The last event of a chain. */
+type LastEvent = Omit<TreeHead, 'root'>
+
+/** The next entry to verify. */
+interface Entry {
+  /** Undefined if the entry failed authentication. */
+  readonly bytes: Uint8Array | undefined
+  /** Undefined if the bytes are not an event. */
+  readonly event: ChainedEvent | undefined
+  /** The time of the row, in nanoseconds since 1970. Undefined for an exported event. */
+  readonly at?: bigint
+}
+
+/** Returns the tree head of a chain head. */
+export function treeHeadOf(hash: Hash, { chain, sequence, digest, tree }: ChainHead): TreeHead {
+  return { chain, sequence, digest, root: toHex(new MerkleBuilder(hash, tree).root()) }
+}
+
+/** Verifies events in the order of rows, one at a time, and returns the result at the end. */
+export class ChainVerifier {
+  readonly #input: VerifierInput
+  /** Heads of chains not reached yet, lowest chain last. */
+  readonly #remaining: TreeHead[]
+  readonly #treeHeads = new Map<string, TreeHead>()
+  /** Last events of chains that continue after the head they had at the start. */
+  readonly #longer: LastEvent[] = []
+  #head: TreeHead | undefined
+  #tree: MerkleBuilder
+  #chain = 0
+  #sequence = 0
+  #digest = ''
+  #timestamp = ''
+  #events = 0
+  #failure: VerificationFailure | undefined
+
+  constructor(input: VerifierInput) {
+    this.#input = input
+    this.#tree = new MerkleBuilder(input.hash)
+    this.#remaining = [...input.heads].sort((left, right) => right.chain - left.chain)
+  }
+
+  /**
+   * Verifies the next stored event. `bytes` is undefined if it failed authentication; `at` is in nanoseconds. Returns its digest (64 hex
+   * digits), or undefined after the first failure.
+   */
+  add(row: number, bytes: Uint8Array | undefined, at: bigint): string | undefined {
+    this.#events++
+    if (this.#failure !== undefined) return undefined
+    const position = fromRowId(row)
+    if (position === undefined) return this.#fail(this.#expected(), 'is followed or replaced by a row that is not an event')
+    return this.#follow(position, { bytes, event: bytes === undefined ? undefined : readEvent(bytes), at })
+  }
+
+  /** Verifies the next event of an export, which contains its position. Returns the same as `add`. */
+  addExported(bytes: Uint8Array): string | undefined {
+    this.#events++
+    if (this.#failure !== undefined) return undefined
+    const event = readEvent(bytes)
+    return this.#follow(event?.position ?? this.#expected(), { bytes, event })
+  }
+
+  /** Ends the verification. `after` are the heads read after the events: events can be appended during the verification. */
+  end(after: readonly TreeHead[] = this.#input.heads): VerificationResult {
+    if (this.#failure === undefined) this.#enter(Number.POSITIVE_INFINITY)
+    const beyond = this.#longer.find((last) => !isCovered(last, after))
+    // It precedes any other failure: it was skipped when its chain ended, until the new heads were known.
+    if (beyond !== undefined) this.#failure = failureAt(beyond, 'lies after the head of its chain')
+    const firstFailure = this.#failure
+    return { ok: firstFailure === undefined, eventCount: this.#events, ...(firstFailure === undefined ? {} : { firstFailure }) }
+  }
+
+  /** Returns the tree head of a watched position; undefined if it was not reached. */
+  treeHeadAt(chain: number, sequence: number): TreeHead | undefined {
+    return this.#treeHeads.get(`${chain}/${sequence}`)
+  }
+
+  /** Ends the current chain, whose head must be reached, and starts `chain`. No chain with a head can be skipped. */
+  #enter(chain: number): void {
+    const reached = this.#head?.sequence ?? 0
+    if (this.#sequence < reached) this.#fail({ chain: this.#chain, sequence: this.#sequence + 1 }, 'is missing')
+    else if (this.#sequence > reached) this.#longer.push({ chain: this.#chain, sequence: this.#sequence, digest: this.#digest })
+    const next = this.#remaining.at(-1)
+    if (next !== undefined && next.chain < chain) this.#fail({ chain: next.chain, sequence: 1 }, 'is missing')
+    this.#head = next?.chain === chain ? this.#remaining.pop() : undefined
+    this.#chain = chain
+    this.#sequence = 0
+    this.#digest = ''
+    this.#timestamp = ''
+    this.#tree = new MerkleBuilder(this.#input.hash)
+  }
+
+  #expected(): ChainPosition {
+    return { chain: this.#chain, sequence: this.#sequence + 1 }
+  }
+
+  #follow(position: ChainPosition, { bytes, event, at }: Entry): string | undefined {
+    if (position.chain > this.#chain) this.#enter(position.chain)
+    if (this.#failure !== undefined) return undefined
+    const expected = this.#expected()
+    if (position.chain < expected.chain || position.sequence < expected.sequence) return this.#fail(position, 'is out of order')
+    if (position.sequence > expected.sequence) return this.#fail(expected, 'is missing')
+    if (bytes === undefined || event === undefined) return this.#fail(expected, 'cannot be read')
+    const problem = this.#problemOf(event, at)
+    if (problem !== undefined) return this.#fail(expected, problem, event.changeID)
+    return this.#accept(event, hashLeaf(this.#input.hash, bytes))
+  }
+
+  #problemOf(event: ChainedEvent, at: bigint | undefined): string | undefined {
+    const { position, vaultID, timestamp } = event
+    if (position.chain !== this.#chain || position.sequence !== this.#sequence + 1) return 'was moved here from another position'
+    if (vaultID !== this.#input.vaultID) return 'belongs to another vault'
+    if (at !== undefined && !hasTimestamp(event, at)) return "has a row timestamp that differs from the event's"
+    if (position.previous !== this.#digest) return 'does not follow the event before it'
+    return timestamp <= this.#timestamp ? 'is not later than the event before it' : undefined
+  }
+
+  #accept({ timestamp, changeID }: ChainedEvent, leaf: Uint8Array): string | undefined {
+    this.#tree.append(leaf)
+    this.#digest = toHex(leaf)
+    this.#timestamp = timestamp
+    this.#sequence++
+    const [chain, sequence, digest] = [this.#chain, this.#sequence, this.#digest]
+    const isHead = this.#head?.sequence === sequence
+    if (!isHead && this.#input.watchedPositions?.get(chain)?.has(sequence) !== true) return digest
+    const found = { chain, sequence, digest, root: toHex(this.#tree.root()) }
+    this.#treeHeads.set(`${chain}/${sequence}`, found)
+    if (isHead && (this.#head?.digest !== found.digest || this.#head.root !== found.root)) {
+      return this.#fail(found, 'differs from the head of its chain', changeID)
+    }
+    return digest
+  }
+
+  /** Stores the first failure. Later ones are its consequences. */
+  #fail(position: ChainPosition, problem: string, changeID?: string): undefined {
+    this.#failure ??= failureAt(position, problem, changeID)
+  }
+}
+
+function failureAt({ chain, sequence }: ChainPosition, problem: string, changeID?: string): VerificationFailure {
+  const reason = `Event ${sequence} of audit chain ${chain} ${problem}.`
+  return { chain, sequence, reason, ...(changeID === undefined ? {} : { changeID }) }
+}
+
+/** True if a head is at this event, or after it in the same chain. */
+function isCovered(last: LastEvent, heads: readonly TreeHead[]): boolean {
+  const head = heads.find(({ chain }) => chain === last.chain)
+  return head !== undefined && (head.sequence > last.sequence || (head.sequence === last.sequence && head.digest === last.digest))
+}
+
+/** Returns the event of these bytes; undefined if they are not an event in canonical form. */
+function readEvent(bytes: Uint8Array): ChainedEvent | undefined {
+  try {
+    const event = decodeEvent(bytes)
+    return sameBytes(encodeEvent(event), bytes) ? event : undefined
+  } catch {
+    return undefined
+  }
+}

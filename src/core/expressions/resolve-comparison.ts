@@ -1,0 +1,172 @@
+/** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
+import { say, words } from '../errors.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { ColumnTypeName } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
+import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
+import { compareCodePoints } from '../values/string-type.ts'
+import type { Comparator, Literal } from './ast.ts'
+import { truthOf, typeOf } from './columns-of.ts'
+import { MIRRORED, satisfies } from './comparator.ts'
+import type { Condition, Term } from './condition.ts'
+import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from './decimal.ts'
+import { LanguageError } from './language-error.ts'
+import {
+  type ColumnOperand,
+  type ConstantOperand,
+  capitalize,
+  describe,
+  mismatch,
+  nameOf,
+  type ResolvedOperand,
+  UNKNOWN,
+} from './resolve-operand.ts'
+
+/** Types with the same text are comparable. Types without one are not comparable, not even with themselves. */
+const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
+  STRING: 'text',
+  INTEGER: 'number',
+  FLOAT: 'number',
+  BOOL: 'boolean',
+  DATE: 'date',
+  TIME: 'time',
+  DATETIME: 'instant',
+  JSON: undefined,
+  ARRAY: undefined,
+}
+
+/** Returns the comparison of two operands. Throws `LanguageError` if they are not comparable. */
+export function resolveComparison(operator: Comparator, left: ResolvedOperand, right: ResolvedOperand): Condition {
+  if (left.kind === 'constant') {
+    return right.kind === 'constant' ? compareConstants(operator, left, right) : compareWith(right, MIRRORED[operator], left)
+  }
+  return right.kind === 'constant' ? compareWith(left, operator, right) : compareColumns(operator, left, right)
+}
+
+function compareColumns(operator: Comparator, left: ColumnOperand, right: ColumnOperand): Condition {
+  if (familyOf(left) !== familyOf(right)) throw incomparable(left, right)
+  return { kind: 'compare', operator, left: termOf(left), right: termOf(right) }
+}
+
+/** A column as a term. */
+export function termOf({ ref }: ColumnOperand): Term {
+  return { kind: 'cell', ref }
+}
+
+function familyOf({ ref, at }: ColumnOperand): string {
+  const family = FAMILIES[typeOf(ref).name]
+  if (family !== undefined) return family
+  throw new LanguageError(
+    'type',
+    say`The values of ${nameOf(ref)} cannot be compared. Only IS NULL and IS NOT NULL are supported for it.`,
+    at,
+  )
+}
+
+function incomparable(left: ResolvedOperand, right: ResolvedOperand): LanguageError {
+  return new LanguageError('type', say`${capitalize(describe(left))} cannot be compared with ${describe(right)}.`, right.at)
+}
+
+/** Compares a column with a constant. The constant is parsed as a value of the column's type. */
+function compareWith(cell: ColumnOperand, operator: Comparator, constant: ConstantOperand): Condition {
+  const family = familyOf(cell)
+  const { literal } = constant
+  switch (literal.kind) {
+    case 'null':
+      return UNKNOWN
+    case 'text':
+      return compareWithText(cell, operator, { constant, text: literal.text })
+    case 'boolean':
+      if (family !== 'boolean') return mismatch(incomparable(cell, constant), constant)
+      return comparison(cell, operator, { value: literal.value, type: typeOf(cell.ref) })
+    case 'number':
+      if (family !== 'number') return mismatch(incomparable(cell, constant), constant)
+      return compareWithNumber(cell, operator, literal)
+    default:
+      return unreachable(literal)
+  }
+}
+
+/** A value and the type that parsed it. */
+interface Typed {
+  readonly value: unknown
+  readonly type: AnyColumnType
+}
+
+function comparison(cell: ColumnOperand, operator: Comparator, { value, type }: Typed): Condition {
+  return { kind: 'compare', operator, left: termOf(cell), right: { kind: 'constant', value, type } }
+}
+
+function compareWithText(
+  cell: ColumnOperand,
+  operator: Comparator,
+  { constant, text }: { readonly constant: ConstantOperand; readonly text: string },
+): Condition {
+  const type = typeOf(cell.ref)
+  try {
+    return comparison(cell, operator, { value: readText(type, text), type })
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    return mismatch(
+      new LanguageError('type', say`The literal compared with ${nameOf(cell.ref)} ${words(error.message)}.`, constant.at),
+      constant,
+    )
+  }
+}
+
+/** Parses a quoted literal as the column's type. BOOL accepts the words of PostgreSQL, which are more than a record can contain. */
+function readText(type: AnyColumnType, text: string): unknown {
+  if (type !== columnTypes.BOOL) return type.fromText(text)
+  const word = text.trim().toLowerCase()
+  return type.fromText(TRUE_WORDS.test(word) ? 'true' : FALSE_WORDS.test(word) ? 'false' : word)
+}
+
+/** An unambiguous prefix is enough. */
+const TRUE_WORDS = /^(t|tr|tru|true|y|ye|yes|on|1)$/
+const FALSE_WORDS = /^(f|fa|fal|fals|false|n|no|of|off|0)$/
+
+/** For FLOAT a number is the nearest double. For INTEGER no digit is lost. */
+function compareWithNumber(cell: ColumnOperand, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
+  const decimal = decimalOf(literal)
+  if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
+  const value = Number(literal.text)
+  if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
+  throw new LanguageError('range', say`The number is too large for a double.`, literal.at)
+}
+
+function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal {
+  const decimal = parseDecimal(text)
+  if (decimal !== undefined) return decimal
+  throw new LanguageError('range', say`The exponent of this number is out of range.`, at)
+}
+
+/** A constant that no integer equals. */
+const NO_INTEGER: Typed = { value: 0.5, type: columnTypes.FLOAT }
+/** Every 64-bit integer is less than this, and greater than its negative. */
+const BEYOND_INTEGERS = 2 ** 64
+
+/**
+ * Returns an equivalent constant to compare integers with. It is an integer if possible: `x > 5.5` is `x > 5`, and `x < 5.5` is `x < 6`.
+ */
+function integerFor(operator: Comparator, decimal: Decimal): Typed {
+  const floor = floorOf(decimal)
+  if (operator === '=' && !isWhole(decimal)) return NO_INTEGER
+  const bound = floor === undefined || operator !== '<' || isWhole(decimal) ? floor : floor + 1n
+  if (bound !== undefined && BigInt.asIntN(64, bound) === bound) {
+    return { value: columnTypes.INTEGER.parse(bound), type: columnTypes.INTEGER }
+  }
+  return { value: decimal.isNegative ? -BEYOND_INTEGERS : BEYOND_INTEGERS, type: columnTypes.FLOAT }
+}
+
+/** Compares two constants at once. */
+function compareConstants(operator: Comparator, left: ConstantOperand, right: ConstantOperand): Condition {
+  const [one, other] = [left.literal, right.literal]
+  if (one.kind === 'null' || other.kind === 'null') return UNKNOWN
+  if (one.kind === 'text' && other.kind === 'text') return truthOf(satisfies(operator, compareCodePoints(one.text, other.text)))
+  if (one.kind === 'boolean' && other.kind === 'boolean')
+    return truthOf(satisfies(operator, Number(one.value) - Number(other.value)))
+  if (one.kind === 'number' && other.kind === 'number') {
+    return truthOf(satisfies(operator, compareDecimals(decimalOf(one), decimalOf(other))))
+  }
+  return mismatch(incomparable(left, right), left, right)
+}

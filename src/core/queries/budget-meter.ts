@@ -1,0 +1,76 @@
+/** The budget of one query, and when it yields to the event loop. */
+import { fault, words } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
+
+/** Limits of one query. */
+export interface QueryBudget {
+  /** Rows read, of all tables together. */
+  readonly maxRows: number
+  /** Duration in milliseconds. */
+  readonly timeoutMs: number
+  /** Estimated bytes of the rows buffered for joins. */
+  readonly maxBytes: number
+}
+
+/** The member of an `AbortSignal` that a query reads. Core has no DOM types. */
+export interface Stop {
+  readonly aborted: boolean
+}
+
+/**
+ * Meters one query. Its methods throw `limit_exceeded` above a budget; `yield` throws `deadline_exceeded` after the time limit and
+ * `cancelled` after an abort.
+ */
+export interface BudgetMeter {
+  /** Adds rows that were read. */
+  addRowsRead(rows: number): void
+  /** Adds bytes to the memory in use; a negative number releases them. */
+  addBytes(bytes: number): void
+  /** True if the event loop has been blocked for too long. */
+  shouldYield(): boolean
+  /** Yields to the event loop, then checks time limit and signal. */
+  yield(): Promise<void>
+}
+
+/** Longest time that a query blocks the event loop, in nanoseconds. */
+const MAX_BLOCKING_NS = 8_000_000n
+
+const NARROW = words('Narrow it, or compare searchable columns by =.')
+
+/** Creates the meter of a query that starts now. Throws like `yield`. */
+export function createBudgetMeter(
+  { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
+  budget: QueryBudget,
+  signal: Stop | undefined,
+): BudgetMeter {
+  const end = clock.now() + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
+  let lastYield = clock.now()
+  let rowsRead = 0
+  let bytesInUse = 0
+
+  const assertTime = () => {
+    if (signal?.aborted === true) throw fault('cancelled')`It was cancelled by its AbortSignal.`
+    if (clock.now() > end) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
+  }
+  assertTime()
+  return {
+    addRowsRead(rows) {
+      rowsRead += rows
+      if (rowsRead > budget.maxRows)
+        throw fault('limit_exceeded')`It exceeded the limit of ${budget.maxRows} rows read. ${NARROW}`
+    },
+    addBytes(bytes) {
+      bytesInUse += bytes
+      if (bytesInUse > budget.maxBytes) {
+        throw fault('limit_exceeded')`It exceeded the join memory limit of ${budget.maxBytes} bytes. Narrow the joined tables.`
+      }
+    },
+    shouldYield: () => clock.now() - lastYield > MAX_BLOCKING_NS,
+    async yield() {
+      await scheduler.yield()
+      lastYield = clock.now()
+      assertTime()
+    },
+  }
+}

@@ -1,0 +1,127 @@
+/** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
+import { lookupCells } from '../barrier/lookup.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
+import type { Filter } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
+import type { JoinEquality } from '../sql/join-keys.ts'
+import { joinKey } from '../sql/join-keys.ts'
+import type { StepPlan } from '../sql/plan.ts'
+import type { BudgetMeter } from './budget-meter.ts'
+import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
+import { sizeOf } from './buffered-row.ts'
+import { createJoinIndex, type JoinIndex } from './join-index.ts'
+import type { ScanContext } from './scan-rows.ts'
+import { scanRows } from './scan-rows.ts'
+
+/** Returns the rows that can match a tuple. The join condition decides whether they do. */
+export type CandidatesOf = (tuple: Tuple) => readonly BufferedRow[]
+
+/** What joining one table needs. */
+export interface JoinInput {
+  readonly step: StepPlan
+  readonly meter: BudgetMeter
+  readonly read: ReadBuffered
+}
+
+/** The joined table of one join. */
+export interface JoinSide {
+  /** Prepares the candidates of these tuples. */
+  candidatesFor(tuples: readonly Tuple[]): Promise<CandidatesOf>
+  /** All rows of the joined table, after `candidatesFor` was called for all tuples. Only for joins without look-up. */
+  allRows(): Promise<readonly BufferedRow[]>
+}
+
+/** Number of tuples after which the joined table is read once instead, because that becomes cheaper. */
+const MAX_LOOKUPS = 2000
+
+/** Creates the joined side of one join. Nothing is read before the first tuples. */
+export function createJoinSide(context: ScanContext, joining: JoinInput): JoinSide {
+  let table: Promise<BufferedTable> | undefined
+  let lookedUp = 0
+  let bytesInUse = 0
+  const wholeTable = () => {
+    table ??= readTable(context, joining)
+    return table
+  }
+  return {
+    async candidatesFor(tuples) {
+      const [pair] = joining.step.equalities
+      if (table === undefined && joining.step.canLookUp && pair !== undefined && lookedUp < MAX_LOOKUPS) {
+        lookedUp += tuples.length
+        // The rows found for the tuples before were in use until now.
+        joining.meter.addBytes(-bytesInUse)
+        const found = await lookUp(context, joining, { pair, tuples })
+        bytesInUse = found.bytes
+        return found.candidatesOf
+      }
+      return candidatesIn(await wholeTable(), joining)
+    },
+    allRows: async () => (await wholeTable()).rows,
+  }
+}
+
+/** Rows in order of insertion and, if the join has equalities, also by key. */
+interface BufferedTable {
+  readonly rows: readonly BufferedRow[]
+  readonly index: JoinIndex
+}
+
+async function readTable(context: ScanContext, { step, meter, read }: JoinInput): Promise<BufferedTable> {
+  const rows: BufferedRow[] = []
+  const index = createJoinIndex()
+  for await (const batch of scanRows(context, { plan: step.right, meter })) {
+    for (const row of batch) {
+      meter.addBytes(sizeOf(row))
+      rows.push(row)
+      if (step.equalities.length > 0) index.add(joinKey(step.equalities.map(({ right }) => read(row, right))), row)
+    }
+  }
+  return { rows, index }
+}
+
+function candidatesIn({ rows, index }: BufferedTable, { step: { equalities }, read }: JoinInput): CandidatesOf {
+  if (equalities.length === 0) return () => rows
+  return (tuple) => index.get(joinKey(equalities.map(({ left }) => read(tuple[left.source], left))))
+}
+
+/** Looks up the candidates of these tuples in storage. Also returns the bytes that they use. */
+async function lookUp(
+  context: ScanContext,
+  { step, meter, read }: JoinInput,
+  { pair, tuples }: { readonly pair: JoinEquality; readonly tuples: readonly Tuple[] },
+): Promise<{ readonly candidatesOf: CandidatesOf; readonly bytes: number }> {
+  const valueIn = (tuple: Tuple) => read(tuple[pair.left.source], pair.left)
+  const wanted = new Set(tuples.map(valueIn).filter((value) => value !== null))
+  const extraFilter = lookupFilter(context, { table: step.right.source.table, pair, values: [...wanted] })
+  const index = createJoinIndex()
+  let bytes = 0
+  if (extraFilter !== undefined) {
+    for await (const batch of scanRows(context, { plan: step.right, meter, extraFilter })) {
+      for (const row of batch) {
+        const size = sizeOf(row)
+        meter.addBytes(size)
+        bytes += size
+        index.add(joinKey([read(row, pair.right)]), row)
+      }
+    }
+  }
+  return { candidatesOf: (tuple) => index.get(joinKey([valueIn(tuple)])), bytes }
+}
+
+/** A look-up of the rows that have one of these values in the joined column. */
+interface LookupRequest {
+  readonly table: Table
+  readonly pair: JoinEquality
+  readonly values: readonly unknown[]
+}
+
+/** The filter for rows with one of these values, or undefined if no row can have one. */
+function lookupFilter({ barrier }: ScanContext, { table, pair, values }: LookupRequest): Filter | undefined {
+  if (values.length === 0) return undefined
+  const { column } = pair.right
+  if (column?.lookup !== undefined) {
+    return { kind: 'in', column: column.lookup, values: lookupCells(barrier.ring, column, values) }
+  }
+  const ids = decodeRecordIds(barrier.ring, table, values.map(String)).filter((id) => id !== undefined)
+  return ids.length === 0 ? undefined : { kind: 'in', column: 'id', values: ids }
+}

@@ -1,0 +1,172 @@
+/**
+ * Evaluates on rows what storage could not: the policy's conditions and the residual conditions of the query. Keeps only the columns needed
+ * later.
+ */
+import type { Barrier } from '../barrier/barrier.ts'
+import { encodeRecordIds } from '../barrier/record-ids.ts'
+import { openColumns } from '../barrier/reveal.ts'
+import { allOf, columnsOf, splitConjuncts } from '../expressions/columns-of.ts'
+import type { Condition, ValueOf } from '../expressions/condition.ts'
+import { compileCondition } from '../expressions/evaluate-condition.ts'
+import type { Row } from '../ports/storage.ts'
+import { compiledConditions } from '../row-access/evaluate-access.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import { BODY } from '../schema/layout.ts'
+import type { SourcePlan } from '../sql/plan.ts'
+import { isAlways } from '../sql/plan.ts'
+import type { RowGrants } from '../sql/source-access.ts'
+import { guaranteedGrants, isVisibleTo } from '../sql/source-access.ts'
+import { at } from '../util/at.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { BufferedRow } from './buffered-row.ts'
+
+/** Filters slices of rows. */
+export interface ResidualFilter {
+  /** The physical columns that it reads; storage need not return others. */
+  readonly columns: readonly string[]
+  /** Returns the visible rows among these, at most `max`. Throws `data_loss` if a body that must be opened fails authentication. */
+  apply(rows: readonly Row[], max: number): BufferedRow[]
+}
+
+/** Creates the filter of one source. Its conditions are compiled once. */
+export function createResidualFilter(barrier: Barrier, plan: SourcePlan): ResidualFilter {
+  const conjuncts = splitConjuncts(plan.residual)
+  const onPlain = conjuncts.filter(isOnPlain)
+  const passesPlain = createTest(allOf(onPlain))
+  const passesOpened = createTest(allOf(conjuncts.filter((condition) => !isOnPlain(condition))))
+  const evaluator = createRowEvaluator(plan)
+  const filtersOpened = plan.isConditional || onPlain.length < conjuncts.length
+  const columns = [...passesOpened.columns, ...(plan.isConditional ? plan.source.access.conditionColumns : []), ...plan.projected]
+  const readsIds = plan.projectsId || passesOpened.readsIds || evaluator.readsIds
+
+  const isVisible = (cellOf: ValueOf): boolean => evaluator.grantsOf(cellOf) !== undefined
+  const apply = (rows: readonly Row[], max: number): BufferedRow[] => {
+    const visible = evaluator.isOnPlain ? onlyPassing(barrier, plan.source.table, { ...evaluator, rows, test: isVisible }) : rows
+    const survivors = passesPlain.isAlwaysTrue
+      ? visible
+      : onlyPassing(barrier, plan.source.table, { ...passesPlain, rows: visible })
+    // Without conditions on opened rows, only rows of the result are opened.
+    const opened = filtersOpened ? survivors : survivors.slice(0, max)
+    if (opened.length === 0) return []
+    const cursor = openColumns(barrier, plan.source.table, opened, columns)
+    const ids = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, idsOf(opened)) : []
+    const buffered: BufferedRow[] = []
+    let index = 0
+    const cellOf: ValueOf = ({ column }) => (column === undefined ? at(ids, index) : cursor.value(column))
+    for (; index < opened.length && buffered.length < max; index++) {
+      cursor.to(index)
+      const grants = evaluator.grantsOf(cellOf)
+      if (grants === undefined || !passesOpened.test(cellOf)) continue
+      const values = plan.projected.map((column) => cursor.value(column))
+      buffered.push({ id: at(opened, index).id, publicId: ids[index], grants, values })
+    }
+    return buffered
+  }
+  return { columns: physicalOf([...passesPlain.columns, ...columns]), apply }
+}
+
+/** The physical columns that contain these values: the body for all sealed columns. */
+function physicalOf(columns: readonly Column[]): string[] {
+  return [...new Set(columns.map(({ plain }) => plain ?? BODY))]
+}
+
+/** A compiled condition and the columns it reads. */
+interface RowTest {
+  /** True if every row passes. */
+  readonly isAlwaysTrue: boolean
+  readonly columns: readonly Column[]
+  readonly readsIds: boolean
+  test(cellOf: ValueOf): boolean
+}
+
+function createTest(condition: Condition): RowTest {
+  const refs = columnsOf(condition)
+  const evaluate = compileCondition(condition)
+  return {
+    isAlwaysTrue: isAlways(condition),
+    columns: refs.flatMap(({ column }) => column ?? []),
+    readsIds: refs.some(({ column }) => column === undefined),
+    test: (cellOf) => evaluate(cellOf) === true,
+  }
+}
+
+/** Returns the rows that pass a test on plain columns. No body is opened. */
+function onlyPassing(
+  barrier: Barrier,
+  table: Table,
+  { rows, readsIds, test }: Pick<RowTest, 'readsIds' | 'test'> & { readonly rows: readonly Row[] },
+): readonly Row[] {
+  const cursor = openColumns(barrier, table, rows, [])
+  const ids = readsIds ? encodeRecordIds(barrier.ring, table, idsOf(rows)) : []
+  let current = 0
+  const cellOf: ValueOf = ({ column }) => (column === undefined ? at(ids, current) : cursor.value(column))
+  return rows.filter((_, index) => {
+    current = index
+    cursor.to(index)
+    return test(cellOf)
+  })
+}
+
+interface RowEvaluator {
+  readonly readsIds: boolean
+  /** True if the policy's conditions read only plain columns. Then no hidden row is opened, and damage to one is never reported. */
+  readonly isOnPlain: boolean
+  /** The grants of the current row, or undefined if the row is not visible to this query. */
+  grantsOf(cellOf: ValueOf): RowGrants | undefined
+}
+
+function createRowEvaluator({ source: { access }, isConditional, requirements }: SourcePlan): RowEvaluator {
+  if (!isConditional) {
+    const grants = guaranteedGrants(access)
+    return { readsIds: false, isOnPlain: false, grantsOf: () => grants }
+  }
+  const conditions = compiledConditions(access)
+  // Rows with equal truths share one grants object, so visibility is computed once for it.
+  const visibility = new Map<RowGrants, boolean>()
+  return {
+    isOnPlain: access.conditions.every(isOnPlain),
+    readsIds: access.conditions.some((condition) => columnsOf(condition).some(({ column }) => column === undefined)),
+    grantsOf(cellOf) {
+      const grants = access.forRow(conditions.map((evaluate) => evaluate(cellOf)))
+      let isVisible = visibility.get(grants)
+      if (isVisible === undefined) {
+        isVisible = isVisibleTo(grants, requirements)
+        visibility.set(grants, isVisible)
+      }
+      return isVisible ? grants : undefined
+    },
+  }
+}
+
+/**
+ * True for a condition on plain columns that can be evaluated before the row is known to be visible. A pattern read from a column cannot:
+ * if it is invalid, its error would reveal a hidden row.
+ */
+function isOnPlain(condition: Condition): boolean {
+  return (
+    !hasPatternColumn(condition) && columnsOf(condition).every(({ column }) => column === undefined || column.plain !== undefined)
+  )
+}
+
+function hasPatternColumn(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return condition.conditions.some(hasPatternColumn)
+    case 'not':
+      return hasPatternColumn(condition.condition)
+    case 'like':
+      return condition.right.kind === 'cell'
+    case 'truth':
+    case 'compare':
+    case 'isNull':
+    case 'hasKey':
+      return false
+    default:
+      return unreachable(condition)
+  }
+}
+
+function idsOf(rows: readonly Row[]): number[] {
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,46 @@
+/** System tables, which every vault has besides its records: stored tokens, transient values and the audit trail. */
+import type { PhysicalTable } from '../ports/storage.ts'
+
+/** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
+export const TOKENS: PhysicalTable = {
+  name: 'tokens',
+  columns: [
+    { name: 'digest', type: 'bytes' },
+    { name: 'object_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+  ],
+  indexes: [
+    { columns: ['digest'], unique: true },
+    { columns: ['row_id', 'object_id'], unique: false },
+  ],
+}
+
+/** Transient values, each sealed with its token check and its expiry. `expires_at` is in milliseconds since 1970, and used only to purge. */
+export const TRANSIENTS: PhysicalTable = {
+  name: 'transients',
+  columns: [
+    { name: 'body', type: 'bytes' },
+    { name: 'expires_at', type: 'integer' },
+  ],
+  indexes: [{ columns: ['expires_at'], unique: false }],
+}
+
+/** Audit events, sealed. The row id is the chain and the sequence number, so that order by id is the order of the chains. `at` is in nanoseconds since 1970, for time ranges. */
+export const AUDIT_EVENTS: PhysicalTable = {
+  name: 'audit_events',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['at'], unique: false }],
+}
+
+/** The head of each chain, sealed: the sequence number and digest of its last event, and its Merkle tree. The row id is the chain. */
+export const AUDIT_CHAINS: PhysicalTable = {
+  name: 'audit_chains',
+  columns: [{ name: 'body', type: 'bytes' }],
+  indexes: [],
+}
+
+/** All system tables. */
+export const SYSTEM_TABLES: readonly PhysicalTable[] = [TOKENS, TRANSIENTS, AUDIT_EVENTS, AUDIT_CHAINS]

@@ -1,0 +1,34 @@
+/** The associated data of sealed bodies: the address of each body, so that a moved body does not open. */
+import { AAD_BYTES } from '../ports/keys.ts'
+import { at } from '../util/at.ts'
+import { BODY_FORMAT } from './envelope.ts'
+
+/** The table that holds a body. `vault` is the 16-byte digest of the vault id. */
+export interface Address {
+  readonly vault: Uint8Array
+  /** Object id of the table. */
+  readonly objectId: number
+}
+
+/** Length of the digest of the vault id, in bytes. */
+const VAULT_BYTES = 16
+
+/**
+ * Returns AAD_BYTES of associated data for each row, in order. Layout in bytes, big-endian: format 1 | root key version 2 |
+ * zero 1 | object id 4 | row id 8 | vault 16. `versionOf` returns the root key version of the body at an index.
+ */
+export function writeAssociatedData(address: Address, ids: readonly number[], versionOf: (index: number) => number): Uint8Array {
+  const associatedData = new Uint8Array(ids.length * AAD_BYTES)
+  const view = new DataView(associatedData.buffer)
+  for (let i = 0; i < ids.length; i++) {
+    const start = i * AAD_BYTES
+    const id = at(ids, i)
+    view.setUint8(start, BODY_FORMAT)
+    view.setUint16(start + 1, versionOf(i))
+    view.setUint32(start + 4, address.objectId)
+    view.setUint32(start + 8, Math.floor(id / 0x1_0000_0000))
+    view.setUint32(start + 12, id >>> 0)
+    associatedData.set(address.vault, start + AAD_BYTES - VAULT_BYTES)
+  }
+  return associatedData
+}

@@ -1,0 +1,96 @@
+/** Registers every use of a column in a query and checks that the caller's grants allow it, before any row is read. */
+
+import { say, words } from '../errors.ts'
+import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
+import { LanguageError } from '../expressions/language-error.ts'
+import type { Column } from '../schema/layout.ts'
+import { unreachable } from '../util/unreachable.ts'
+import type { Source, Use, UseKind } from './query.ts'
+import type { Scope } from './scope.ts'
+import { findColumn, unknownQueryColumn } from './scope.ts'
+import { possiblyPlainText } from './source-access.ts'
+
+/** The uses registered so far, and the scope that resolves names. */
+export interface ColumnUses {
+  readonly uses: Use[]
+  readonly scope: Scope
+}
+
+/** Registers one use of a column by name and returns the column. Throws a `name` or `level` error. */
+export function useColumn({ uses, scope }: ColumnUses, name: ColumnIdentifier, kind: UseKind): ColumnRef {
+  const ref = findColumn(scope, name)
+  const source = scope.sources[ref.source]
+  if (ref.column !== undefined && source !== undefined) assertGranted(source, ref.column, { name, kind })
+  uses.push({ kind, ref })
+  return ref
+}
+
+/** Registers every column of a condition. */
+export function useConditionColumns(columnUses: ColumnUses, expression: Expression): void {
+  const useAll = (kind: UseKind, ...operands: readonly Operand[]) => {
+    for (const operand of operands) if (operand.kind === 'column') useColumn(columnUses, operand, kind)
+  }
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      for (const operand of expression.operands) useConditionColumns(columnUses, operand)
+      break
+    case 'not':
+      useConditionColumns(columnUses, expression.operand)
+      break
+    case 'compare':
+      useAll(expression.operator === '=' ? 'equality' : 'comparison', expression.left, expression.right)
+      break
+    case 'like':
+      useAll('comparison', expression.left, expression.right)
+      break
+    case 'isNull':
+      useAll('null test', expression.operand)
+      break
+    case 'hasKey':
+      useAll('comparison', expression.operand, expression.key)
+      break
+    case 'truth':
+      break
+    default:
+      unreachable(expression)
+  }
+}
+
+/**
+ * Throws a `level` error for a column that the caller sees, but at too low a level. A column that the caller never sees gives the same
+ * error as an unknown one.
+ */
+function assertGranted(
+  { access }: Source,
+  column: Column,
+  { name, kind }: { readonly name: ColumnIdentifier; readonly kind: UseKind },
+): void {
+  if (isGranted(access, column, kind)) return
+  if (!access.possiblyVisible(column)) throw unknownQueryColumn(name)
+  const needed = words(kind === 'equality' ? 'READ in plain text, or SEARCH' : 'READ in plain text')
+  const use = words(kind === 'comparison' ? 'a comparison' : `an ${kind}`)
+  throw new LanguageError(
+    'level',
+    say`Column ${column.name} is used in ${use}, which requires ${needed}. Ask the vault owner for a role.`,
+    name.at,
+  )
+}
+
+function isGranted(access: Source['access'], column: Column, kind: UseKind): boolean {
+  switch (kind) {
+    case 'select':
+    case 'select all':
+    case 'null test':
+    case 'count':
+      return access.possiblyVisible(column)
+    case 'equality':
+      return access.possiblyAllows('SEARCH', column) || possiblyPlainText(access, column)
+    case 'comparison':
+    case 'aggregate':
+      return possiblyPlainText(access, column)
+    default:
+      return unreachable(kind)
+  }
+}

@@ -1,0 +1,89 @@
+/** Object ids and ordinals: they are assigned once, and changes of the schema keep them. */
+import { expect, it } from 'vitest'
+import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
+import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { column } from '../../../src/index.ts'
+
+const FIRST: SchemaDefinition = { b: { y: column.string(), x: column.integer() }, a: { z: column.string({ token: 'random' }) } }
+
+it('assigns object ids and ordinals in order, and the same ones again for the same schema', () => {
+  const first = assignIds(FIRST, EMPTY_CATALOG_SCHEMA)
+  expect(first.tables.b).toMatchObject({
+    objectId: 1,
+    columns: { y: { objectId: 2, ordinal: 0 }, x: { objectId: 3, ordinal: 1 } },
+  })
+  expect(first.tables.a).toMatchObject({ objectId: 4, columns: { z: { objectId: 5, ordinal: 0 } } })
+  expect(assignIds(FIRST, first)).toEqual(first)
+})
+
+it('keeps known numbers and assigns new ones to new tables and columns, in any order of definition', () => {
+  const first = assignIds(FIRST, EMPTY_CATALOG_SCHEMA)
+  const grown = assignIds(
+    { c: { q: column.date() }, a: FIRST.a ?? {}, b: { n: column.string(), x: column.integer(), y: column.string() } },
+    first,
+  )
+  expect(grown.tables.b).toMatchObject({
+    objectId: 1,
+    columns: { y: { objectId: 2, ordinal: 0 }, x: { objectId: 3, ordinal: 1 }, n: { ordinal: 2 } },
+  })
+  const spaces = Object.values(grown.tables).flatMap((table) => [
+    table.objectId,
+    ...Object.values(table.columns).map(({ objectId }) => objectId),
+  ])
+  expect(new Set(spaces).size).toBe(spaces.length)
+  expect(Math.max(...spaces)).toBe(grown.nextObjectId - 1)
+})
+
+const changes: readonly [why: string, was: ColumnDefinition, is: ColumnDefinition, allowed: boolean][] = [
+  ['a mask', column.string(), column.string({ mask: { preset: 'email' } }), true],
+  ['a redaction level', column.string(), column.string({ redaction: 'MASKED' }), true],
+  ['a maximum length', column.string({ maxLength: 5 }), column.string({ maxLength: 9 }), true],
+  ['an explicit default', column.string(), column.string({ encrypted: true, unique: false, normalize: [] }), true],
+  ['searchable added', column.string(), column.string({ searchable: true }), true],
+  ['unique added', column.string(), column.string({ unique: true }), true],
+  ['unique removed', column.string({ unique: true }), column.string(), false],
+  ['an index removed', column.string({ encrypted: false, index: true }), column.string({ encrypted: false }), false],
+  ['the type', column.string(), column.integer(), false],
+  ['encryption removed', column.string(), column.string({ encrypted: false }), false],
+  ['encryption added', column.string({ encrypted: false }), column.string(), false],
+  ['a normalizer', column.string({ unique: true }), column.string({ unique: true, normalize: ['trim'] }), false],
+  ['tokens added', column.string(), column.string({ token: 'random' }), false],
+]
+
+it.each(changes)('checks a change of %s', (_why, was, is, allowed) => {
+  const known = assignIds({ t: { c: was } }, EMPTY_CATALOG_SCHEMA)
+  const change = () => assignIds({ t: { c: is } }, known)
+  if (allowed) expect(change().tables.t?.columns.c?.definition).toEqual(is)
+  else expect(change).toThrow(expect.objectContaining({ code: 'failed_precondition', details: [{ table: 't', column: 'c' }] }))
+})
+
+it('makes physical names that fit PostgreSQL and are unique', () => {
+  const long = 'x'.repeat(63)
+  const other = `${'x'.repeat(62)}y`
+  const { tables } = layoutSchema(
+    assignIds(
+      {
+        [long]: { [long]: column.string({ unique: true }), [other]: column.string({ encrypted: false }) },
+        [other]: { a: column.string() },
+      },
+      EMPTY_CATALOG_SCHEMA,
+    ),
+  )
+  const names = [...tables.values()].flatMap((table) => [
+    table.physical.name,
+    ...table.physical.columns.map(({ name }) => `${table.name}.${name}`),
+  ])
+  expect(new Set(names).size).toBe(names.length)
+  for (const table of tables.values()) {
+    expect(table.physical.name.length).toBeLessThanOrEqual(63)
+    for (const { name } of table.physical.columns) expect(name.length).toBeLessThanOrEqual(63)
+  }
+})
+
+it('throws limit_exceeded for more tables and columns than a vault can have', () => {
+  const columns = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`c${i}`, column.string()]))
+  expect(() => assignIds({ t: columns }, EMPTY_CATALOG_SCHEMA)).toThrow(
+    expect.objectContaining({ code: 'limit_exceeded', message: expect.stringContaining('exceed the limit of 65535') }),
+  )
+})
