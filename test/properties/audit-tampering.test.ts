@@ -269,7 +269,7 @@ test('verification names the position of the first failure', async () => {
   await write({ events: without(events, row), heads })
   expect(await vault.verifyAudit()).toMatchObject({
     ok: false,
-    firstFailure: { chain: 1, sequence: 3, reason: 'Event 3 of chain 1 is missing.' },
+    firstFailure: { chain: 1, sequence: 3, reason: 'Event 3 of audit chain 1 is missing.' },
   })
   await write({ events, heads: changed(heads, oneOf(heads, { below: () => 0, earlier, foreign }), { body: null }) })
   expect(await vault.verifyAudit()).toMatchObject({

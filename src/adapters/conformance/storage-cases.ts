@@ -1,10 +1,11 @@
 /** The conformance suite: every clause of the storage port as a list of named cases. */
 
 import { absenceCases } from './cases/absence-cases.ts'
-import { measureCases } from './cases/aggregate-cases.ts'
+import { aggregateCases } from './cases/aggregate-cases.ts'
 import { bytesCases } from './cases/bytes-cases.ts'
 import { conflictCases } from './cases/conflict-cases.ts'
 import { filterCases } from './cases/filter-cases.ts'
+import { isolationCases } from './cases/isolation-cases.ts'
 import { lengthCases } from './cases/length-cases.ts'
 import { numberCases } from './cases/number-cases.ts'
 import { orderCases } from './cases/order-cases.ts'
@@ -21,6 +22,7 @@ export const storageCases: readonly StorageCase[] = [
   ...absenceCases,
   ...conflictCases,
   ...transactionCases,
+  ...isolationCases,
   ...bytesCases,
   ...textCases,
   ...lengthCases,
@@ -28,6 +30,6 @@ export const storageCases: readonly StorageCase[] = [
   ...patchCases,
   ...numberCases,
   ...filterCases,
-  ...measureCases,
+  ...aggregateCases,
   ...prepareCases,
 ]

@@ -27,7 +27,7 @@ const ofN = (...kinds: readonly Aggregate['kind'][]): readonly Aggregate[] => ki
 
 const MOST = 2n ** 63n - 1n
 
-export const measureCases: readonly StorageCase[] = [
+export const aggregateCases: readonly StorageCase[] = [
   measureCase('M1 count without a column counts rows, with one its cells that are not null', {
     rows: integers(1, null, 3, null),
     measures: [

@@ -1,0 +1,82 @@
+/** Clause T, continued: what concurrent readers and transactions see of each other. */
+import type { Storage } from '../../../core/ports/storage.ts'
+import { assert, assertEqual } from '../assert.ts'
+import { ALL, EVERY, equal, idsFound, KEYED, numbers, rowOf, THINGS } from '../sample.ts'
+import { type StorageCase, storageCase } from '../storage-case.ts'
+import { COUNT, changeEverything, rolledBack } from '../transactions.ts'
+
+export const isolationCases: readonly StorageCase[] = [
+  storageCase('T16 no reader outside sees what a transaction then rolls back', [KEYED], async ({ storage, another }) => {
+    await storage.insert('keyed', [
+      { id: 1, email: 'a@x', number: 1 },
+      { id: 2, email: 'b@x', number: 2 },
+    ])
+    const before = await storage.find('keyed', EVERY, ALL)
+    const outside = [storage, await another()]
+    // The readers start inside and are awaited after the end: an engine may return the committed state or make them wait.
+    const readings: Promise<unknown>[] = []
+    await rolledBack(storage, async (inner) => {
+      await changeEverything(inner)
+      for (const reader of outside) {
+        readings.push(reader.find('keyed', EVERY, ALL).then((rows) => assertEqual(rows, before, 'find')))
+        readings.push(reader.get('keyed', [1, 2, 3]).then((rows) => assertEqual(rows, [...before, undefined], 'get')))
+        readings.push(idsFound(reader, 'keyed', equal('email', 'b@x')).then((ids) => assertEqual(ids, [2], 'find by index')))
+        readings.push(idsFound(reader, 'keyed', equal('email', 'changed@x')).then((ids) => assertEqual(ids, [], 'find changed')))
+        readings.push(reader.aggregate('keyed', EVERY, COUNT).then((cells) => assertEqual(cells, [2], 'measure')))
+      }
+      for (let pause = 0; pause < 5; pause++) await inner.get('keyed', [1])
+    })
+    await Promise.all(readings)
+  }),
+  storageCase('T17 outside, a committed transaction is seen whole', [THINGS], async ({ storage, another }) => {
+    const reader = await another()
+    const writing = storage.transaction(async (inner) => {
+      for (const id of numbers(1, 10)) await inner.insert('things', [{ id }])
+    })
+    const counts = await Promise.all(numbers(0, 20).map(() => reader.aggregate('things', EVERY, COUNT)))
+    await writing
+    assert(
+      counts.every(([count]) => count === 0 || count === 10),
+      'a reader should see none of the rows or all',
+    )
+    assertEqual(await reader.aggregate('things', EVERY, COUNT), [10])
+  }),
+  storageCase(
+    'T18 of 64 concurrent transactions that read and increment one counter, none is lost',
+    [THINGS],
+    async ({ storage, another }) => {
+      await storage.insert('things', [{ id: 1, n: 0 }])
+      const handles = [storage, await another()]
+      await Promise.all(numbers(0, 64).map((each) => raise(handles[each % 2] ?? storage)))
+      const row = await rowOf(storage, 'things', 1)
+      assertEqual([row.version, row.n], [65, 64])
+    },
+  ),
+  storageCase('T19 of 64 transactions at once those that throw leave nothing', [THINGS], async ({ storage }) => {
+    const insertPair = async (inner: Storage, id: number) => {
+      await inner.insert('things', [{ id }])
+      await inner.insert('things', [{ id: 1000 + id }])
+    }
+    await Promise.all(
+      numbers(1, 64).map((id) =>
+        id % 2 === 0
+          ? storage.transaction((inner) => insertPair(inner, id))
+          : rolledBack(storage, (inner) => insertPair(inner, id)),
+      ),
+    )
+    const even = numbers(1, 64).filter((id) => id % 2 === 0)
+    assertEqual(await idsFound(storage, 'things', EVERY), [...even, ...even.map((id) => 1000 + id)])
+  }),
+]
+
+/** Increments the counter in a transaction of its own, and retries where another transaction was first. */
+async function raise(storage: Storage): Promise<void> {
+  for (;;) {
+    const done = await storage.transaction(async (inner) => {
+      const { version, n } = await rowOf(inner, 'things', 1)
+      const [applied] = await inner.update('things', [{ id: 1, version, set: { n: Number(n) + 1 } }])
+      return applied
+    })
+    if (done === true) return
+  }
+}
