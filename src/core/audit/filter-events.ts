@@ -3,6 +3,7 @@ import { unreachable } from '../util/unreachable.ts'
 import type { ChainedEvent, EventRows } from './event.ts'
 import type { ContextMember, EventFilter, ResourceFilter } from './event-query.ts'
 import { toNanoseconds } from './instant.ts'
+import { rowsOfEvent } from './list-event.ts'
 
 /** The row of a record. */
 export interface RecordRow {
@@ -10,18 +11,18 @@ export interface RecordRow {
   readonly row: number
 }
 
-/** Returns the row of a record id; undefined if it is not an id of this vault. */
-export type RowOf = (id: string) => RecordRow | undefined
+/** The row of each record id that a filter names; an id of no record of this vault is absent. */
+export type RecordRows = ReadonlyMap<string, RecordRow>
 
 /** Returns true for an event that matches. */
 export type EventTest = (event: ChainedEvent) => boolean
 
 /** Compiles a filter. */
-export function createEventTest(filter: EventFilter, rowOf: RowOf): EventTest {
+export function createEventTest(filter: EventFilter, records: RecordRows): EventTest {
   if (filter.isOutsideVault) return () => false
   const tests = [...memberTests(filter), ...contextTests(filter), ...timeTests(filter)]
   if (filter.resources !== undefined) {
-    const resources = filter.resources.map((resource) => resourceTest(resource, rowOf))
+    const resources = filter.resources.map((resource) => resourceTest(resource, records))
     tests.push((event) => resources.some((test) => test(event)))
   }
   return (event) => tests.every((test) => test(event))
@@ -57,17 +58,17 @@ function timeTests({ from, to }: EventFilter): EventTest[] {
 }
 
 /** Tests whether an event concerns a resource: by its rows, its table or its vault. Events do not store tokens, so no event matches a token. */
-function resourceTest({ type, id }: ResourceFilter, rowOf: RowOf): EventTest {
+function resourceTest({ type, id }: ResourceFilter, records: RecordRows): EventTest {
   switch (type) {
     case 'RECORD':
     case 'FILE': {
-      const found = rowOf(id)
+      const found = records.get(id)
       if (found === undefined) return () => false
       return (event) =>
-        (type === 'RECORD' || event.resourceType === 'FILE') && rowsOf(event).some((rows) => contains(rows, found))
+        (type === 'RECORD' || event.resourceType === 'FILE') && rowsOfEvent(event).some((rows) => contains(rows, found))
     }
     case 'TABLE':
-      return (event) => event.table === id || rowsOf(event).some(({ table }) => table === id)
+      return (event) => event.table === id || rowsOfEvent(event).some(({ table }) => table === id)
     case 'VAULT':
       return (event) => event.vaultID === id
     case 'TOKEN':
@@ -75,12 +76,6 @@ function resourceTest({ type, id }: ResourceFilter, rowOf: RowOf): EventTest {
     default:
       return unreachable(type)
   }
-}
-
-/** Returns the rows of an event and of its nested results. */
-function rowsOf({ rows, nested }: ChainedEvent): readonly EventRows[] {
-  if (nested === undefined) return rows ?? []
-  return [...(rows ?? []), ...nested.flatMap((item) => item.rows ?? [])]
 }
 
 function contains({ table, runs }: EventRows, record: RecordRow): boolean {

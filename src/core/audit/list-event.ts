@@ -1,12 +1,16 @@
 /** Converts stored events to the form that `listEvents` returns. Source: specification, "Audit event". */
 import type { AuditEvent, ChainedEvent, EventRows, NestedOutcome } from './event.ts'
-import { fromRuns } from './row-runs.ts'
 
-/** Returns the record ids of rows, in order; an empty list if the table does not exist. */
-export type IdsOf = (table: string, rows: readonly number[]) => readonly string[]
+/** The record ids of each group of rows of an event; a group of a table that no longer exists has none. */
+export type IdsByRows = ReadonlyMap<EventRows, readonly string[]>
+
+/** Returns every group of rows of an event and of its nested results. */
+export function rowsOfEvent({ rows = [], nested = [] }: Pick<ChainedEvent, 'rows' | 'nested'>): EventRows[] {
+  return [...rows, ...nested.flatMap((item) => item.rows ?? [])]
+}
 
 /** Returns an event with record ids in place of rows. */
-export function toAuditEvent(event: ChainedEvent, idsOf: IdsOf): AuditEvent {
+export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
   const { userEmail, ...context } = event.context
   const { code, message, timestamp, content, nested } = event
   return {
@@ -15,7 +19,7 @@ export function toAuditEvent(event: ChainedEvent, idsOf: IdsOf): AuditEvent {
       actionType: event.action,
       resourceType: event.resourceType,
       vaultID: event.vaultID,
-      resources: resourcesOf(event, idsOf),
+      resources: resourcesOf(event, ids),
       ...(userEmail === undefined ? {} : { userEmail }),
     },
     response: {
@@ -23,21 +27,21 @@ export function toAuditEvent(event: ChainedEvent, idsOf: IdsOf): AuditEvent {
       message,
       timestamp,
       ...(content === undefined ? {} : { data: { content } }),
-      ...(nested === undefined ? {} : { nestedResponse: nested.map((item) => toNested(item, idsOf)) }),
+      ...(nested === undefined ? {} : { nestedResponse: nested.map((item) => toNested(item, ids)) }),
     },
   }
 }
 
 /** Returns the table and the records of an event, or its vault if it has neither. */
-function resourcesOf({ table, rows, resourceType, vaultID }: ChainedEvent, idsOf: IdsOf): string[] {
+function resourcesOf({ table, rows, resourceType, vaultID }: ChainedEvent, ids: IdsByRows): string[] {
   const type = resourceType === 'FILE' ? 'FILE' : 'RECORD'
-  const records = (rows ?? []).flatMap((of) => idsIn(of, idsOf)).map((id) => `${type}/${id}`)
+  const records = (rows ?? []).flatMap((group) => ids.get(group) ?? []).map((id) => `${type}/${id}`)
   if (table === undefined && records.length === 0) return [`VAULT/${vaultID}`]
   return table === undefined ? records : [`TABLE/${table}`, ...records]
 }
 
-function toNested({ code, message, rows, resourceType, content }: NestedOutcome, idsOf: IdsOf) {
-  const [id, ...others] = rows === undefined ? [] : idsIn(rows, idsOf)
+function toNested({ code, message, rows, resourceType, content }: NestedOutcome, ids: IdsByRows) {
+  const [id, ...others] = rows === undefined ? [] : (ids.get(rows) ?? [])
   return {
     code,
     message,
@@ -45,8 +49,4 @@ function toNested({ code, message, rows, resourceType, content }: NestedOutcome,
     identifier: id === undefined || others.length > 0 ? '' : `${resourceType}/${id}`,
     ...(content === undefined ? {} : { data: { content } }),
   }
-}
-
-function idsIn({ table, runs }: EventRows, idsOf: IdsOf): readonly string[] {
-  return idsOf(table, fromRuns(runs))
 }

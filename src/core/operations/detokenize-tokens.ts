@@ -12,11 +12,9 @@ import {
 } from '../execution/check-input.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import type { RequiredGrant } from '../policy/table-access.ts'
-import { resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
+import { resolveVisible, rowsByTable, type TokenGrant, type VisibleResolution } from '../records/visible-tokens.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
-import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 
@@ -66,7 +64,7 @@ export const detokenize: Operation<DetokenizeInput, Request, { records: Detokeni
   async execute(context, { parameters, continueOnError }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const texts = parameters.map(({ token }) => token)
-    const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
+    const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
     const failed = found.find((one) => one instanceof VaultError)
     if (failed !== undefined && !continueOnError) throw failed
@@ -78,12 +76,10 @@ export const detokenize: Operation<DetokenizeInput, Request, { records: Detokeni
 }
 
 /** Detokenizing shows the value, so both grants are required. */
-function needsOf(column: Column): RequiredGrant[] {
-  return [
-    { action: 'DETOKENIZATION', columns: [column] },
-    { action: 'READ', columns: [column] },
-  ]
-}
+const GRANTS: readonly TokenGrant[] = [
+  { action: 'DETOKENIZATION', on: 'column' },
+  { action: 'READ', on: 'column' },
+]
 
 function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: VisibleResolution): DetokenizedRecord {
   if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message }

@@ -7,10 +7,8 @@ import { assertOptions, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOU
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import type { RequiredGrant } from '../policy/table-access.ts'
-import { resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
+import { resolveVisible, rowsByTable, type TokenGrant, type VisibleResolution } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
-import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
 /** Options of a read by tokens. */
@@ -54,19 +52,17 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
   },
   async execute(context, { texts, asked }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
+    const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
     return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), asked })) }
   },
 }
 
 /** The record is shown as any read shows it, so at least one of its columns must be readable. */
-function needsOf(column: Column): RequiredGrant[] {
-  return [
-    { action: 'DETOKENIZATION', columns: [column] },
-    { action: 'READ', columns: [] },
-  ]
-}
+const GRANTS: readonly TokenGrant[] = [
+  { action: 'DETOKENIZATION', on: 'column' },
+  { action: 'READ', on: 'record' },
+]
 
 function toRecord(
   { barrier }: Pick<OperationContext, 'barrier'>,

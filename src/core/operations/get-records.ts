@@ -1,9 +1,7 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
-import { digestPresent } from '../barrier/digest-values.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import { cellDetail, unknownColumn } from '../barrier/parse-record.ts'
 import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
-import { columnValues } from '../barrier/reveal.ts'
 import { fault, words } from '../errors.ts'
 import {
   assertOptions,
@@ -232,16 +230,7 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]
   if (column.lookup !== column.digest) return { needs, filter }
-  const wanted = new Set(cells.map(keyOfCell))
-  return {
-    needs,
-    filter,
-    // The opened value decides, so that a digest moved in the database finds no wrong record.
-    keeps(rows) {
-      const digests = digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows))
-      return digests.map((digest) => wanted.has(keyOfCell(digest)))
-    },
-  }
+  return { needs, filter, holds: { column, digests: new Set(cells.map(keyOfCell)) } }
 }
 
 function parseLookupValue(

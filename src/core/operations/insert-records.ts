@@ -23,13 +23,14 @@ import {
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Cell } from '../ports/storage.ts'
+import type { Cell, Row } from '../ports/storage.ts'
 import { mintInputOf, storeNew } from '../records/record-store.ts'
-import type { RowChange, UpsertRecord } from '../records/upsert-store.ts'
-import { storeUpserts } from '../records/upsert-store.ts'
+import type { ExistingRow, UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
+import { findExisting, storeUpserts, upsertRetry } from '../records/upsert-store.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
+import { retry } from '../util/retry.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {
@@ -176,7 +177,7 @@ async function insertAll(
   const { table } = access
   for (const [index, values] of records.entries()) checkNew(context, access, { values, index })
   const written = await storeNew(context.unit, context, { table, records, supplied, indexes: [...records.keys()] })
-  const wanted = tokenization ? mintInputOf(written, records, () => true) : undefined
+  const wanted = tokenization ? mintInputOf(written, records) : undefined
   return mintRecords(context.barrier.ring, table, written.ids, wanted)
 }
 
@@ -191,21 +192,12 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
     const earlier = byCell.get(keyOfCell(cell))
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
-  const records = [...byCell.values()]
+  const request = { table, key, tokenization, records: [...byCell.values()] }
   const stored = await context.unit.change((unit) =>
-    storeUpserts(unit, context, {
-      table,
-      key,
-      records,
-      tokenization,
-      checkNew: (fresh) => {
-        for (const record of fresh) checkNew(context, access, record)
-      },
-      checkChanges: (changes) => checkChanges(context, access, { key, changes }),
-      wasVisible(rows) {
-        const accesses = evaluateAccess(context.barrier, access, rows)
-        return (row, column) => accesses[row]?.level(column) !== undefined
-      },
+    retry(upsertRetry(table), async () => {
+      const found = await findExisting(unit.storage, context, request)
+      const existing = checkUpserts(context, access, { ...request, found })
+      return storeUpserts(unit, context, { ...request, existing })
     }),
   )
   const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
@@ -213,20 +205,33 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
 }
 
 /**
- * Throws for changes that the caller's grants do not cover. A row the caller cannot change gives `conflict`, like any duplicate
- * value: callers who can write a unique column can detect duplicates in any case.
+ * Checks new records and changes against the caller's grants, and returns the caller's access to each existing row. A row the
+ * caller cannot change gives `conflict`, like any duplicate value: callers who can write a unique column can detect duplicates in
+ * any case.
  */
-function checkChanges(
+function checkUpserts(
   context: OperationContext,
   access: TableAccess,
-  { key, changes }: { readonly key: Column; readonly changes: readonly RowChange[] },
-): void {
+  { key, records, found }: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
+): (ExistingRow | undefined)[] {
   const { table } = access
+  const changes = records.flatMap(({ values, index }, position) => {
+    const row = found[position]
+    return row === undefined ? [] : [{ row, values, index }]
+  })
+  for (const [position, record] of records.entries()) if (found[position] === undefined) checkNew(context, access, record)
   for (const { values } of changes) {
     for (const { name } of namedColumns(table, values)) requireColumn(context, access, { name, action: 'UPDATE' })
   }
-  const [first] = findInvisible(context, access, changes)
-  if (first !== undefined) throw valueTaken(table, key, first.index)
+  const [invisible] = findInvisible(context, access, changes)
+  if (invisible !== undefined) throw valueTaken(table, key, invisible.index)
+  const rows = changes.map(({ row }) => row)
+  const accesses = evaluateAccess(context.barrier, access, rows)
+  const byRow = new Map(rows.map((row, index) => [row, at(accesses, index)]))
+  return found.map((row) => {
+    const before = row === undefined ? undefined : byRow.get(row)
+    return row === undefined || before === undefined ? undefined : { row, access: before }
+  })
 }
 
 /** The stored cell that each record's key is found under. Throws `unprocessable` for a record without a key. */

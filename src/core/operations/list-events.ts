@@ -2,11 +2,12 @@
 import { decodeEvent } from '../audit/encode-event.ts'
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
-import { createEventTest, type RecordRow } from '../audit/filter-events.ts'
+import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
 import { toNanoseconds } from '../audit/instant.ts'
-import { toAuditEvent } from '../audit/list-event.ts'
+import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { EventPager } from '../audit/page-events.ts'
 import { parseEventQuery } from '../audit/parse-event-query.ts'
+import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { OpenedEntry } from '../audit-log/event-store.ts'
 import { eachWindow, eventsAt } from '../audit-log/read-trail.ts'
@@ -15,6 +16,7 @@ import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
+import { at } from '../util/at.ts'
 
 /** Events that one listing reads. */
 const MAX_EVENTS = 1_000_000
@@ -40,18 +42,14 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   async execute(context, query) {
     if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)
-    const idsOf = (name: string, rows: readonly number[]): readonly string[] => {
-      const table = context.layout.tables.get(name)
-      return table === undefined ? [] : encodeRecordIds(context.barrier.ring, table, rows)
-    }
-    const listed = events.map((event) => toAuditEvent(event, idsOf))
+    const listed = events.map((event) => toAuditEvent(event, idsOfRows(context, event)))
     return next === undefined ? { events: listed } : { events: listed, nextOps: next }
   },
 }
 
 async function findPage(context: OperationContext, query: EventQuery): Promise<ReturnType<EventPager['page']>> {
   const pager = new EventPager(query)
-  const matches = createEventTest(query.filter, (id) => rowOf(context, id))
+  const matches = createEventTest(query.filter, recordRows(context, query))
   let seen = 0
   for await (const entries of candidates(context.trail, query)) {
     seen += entries.length
@@ -86,11 +84,23 @@ function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry
   })
 }
 
-/** The row of a record id, in whichever table. */
-function rowOf({ barrier, layout }: OperationContext, id: string): RecordRow | undefined {
-  for (const table of layout.tables.values()) {
-    const [row] = decodeRecordIds(barrier.ring, table, [id])
-    if (row !== undefined) return { table: table.name, row }
-  }
-  return undefined
+/** The record ids of each group of rows of an event. */
+function idsOfRows({ barrier, layout }: OperationContext, event: ChainedEvent): IdsByRows {
+  return new Map(
+    rowsOfEvent(event).map((group) => {
+      const table = layout.tables.get(group.table)
+      return [group, table === undefined ? [] : encodeRecordIds(barrier.ring, table, fromRuns(group.runs))]
+    }),
+  )
+}
+
+/** The row of each record id that the query names, in whichever table. */
+function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuery): RecordRows {
+  const ids = (filter.resources ?? []).map(({ id }) => id)
+  const rows = [...layout.tables.values()].flatMap((table) =>
+    decodeRecordIds(barrier.ring, table, ids).flatMap((row, index): [string, RecordRow][] =>
+      row === undefined ? [] : [[at(ids, index), { table: table.name, row }]],
+    ),
+  )
+  return new Map(rows)
 }

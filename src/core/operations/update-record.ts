@@ -11,8 +11,8 @@ import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toT
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, findInvisible, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { TableAccess } from '../policy/table-access.ts'
-import type { WasVisible, Written } from '../records/record-store.ts'
+import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
@@ -78,8 +78,8 @@ export const update: Operation<UpdateInput, Request, UpdatedRecord> = {
     const { ring } = context.barrier
     const access = requireAccess(context, table, 'UPDATE')
     const change = parseChange(context, access, request)
-    const { written, wasVisible } = await changeRecord(context, access, { id, change })
-    const wanted = tokenization ? mintInputOf(written, [change.values], wasVisible) : undefined
+    const { written, before } = await changeRecord(context, access, { id, change })
+    const wanted = tokenization ? mintInputOf(written, [change.values], before) : undefined
     const stored = at(mintRecords(ring, table, written.ids, wanted), 0)
     return { ...stored, id, updatedAt: toTimestamp(context.clock.now()) }
   },
@@ -103,7 +103,7 @@ function changeRecord(
   context: OperationContext,
   access: TableAccess,
   { id, change: { values, supplied } }: { readonly id: string; readonly change: Change },
-): Promise<{ readonly written: Written; readonly wasVisible: WasVisible }> {
+): Promise<{ readonly written: Written; readonly before: readonly RowAccess[] }> {
   const { table } = access
   const { unit, barrier } = context
   const [position] = decodeRecordIds(barrier.ring, table, [id])
@@ -117,9 +117,9 @@ function changeRecord(
     const [row] = position === undefined ? [] : await unit.storage.get(table.physical.name, [position])
     if (row === undefined || findInvisible(context, access, [{ row, values, index: undefined }]).length > 0)
       throw recordsNotFound(table, [id], [0])
-    const before = at(evaluateAccess(barrier, access, [row]), 0)
+    const before = evaluateAccess(barrier, access, [row])
     const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
     const written = await storeChanges(unit, context, request)
-    return { written, wasVisible: (_, column) => before.level(column) !== undefined }
+    return { written, before }
   })
 }

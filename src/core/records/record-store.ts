@@ -8,9 +8,10 @@ import { resealRows, sealRows } from '../barrier/seal-rows.ts'
 import type { TokenMetadata, TokenSources, TokensByRow } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { isVaultError } from '../errors.ts'
+import type { RowAccess } from '../policy/table-access.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { retry } from '../util/retry.ts'
@@ -37,18 +38,18 @@ export interface Written {
   readonly kept?: Uint8Array
 }
 
-/** Whether the caller could see what a cell of a row held before. */
-export type WasVisible = (row: number, column: Column) => boolean
-
-/** What the tokens of written records are made of. A kept token reveals a value that was there before, so it is shown only where that value was visible. */
-export function mintInputOf(written: Written, records: readonly Values[], wasVisible: WasVisible): MintInput {
+/**
+ * What the tokens of written records are made of. A kept token reveals a value that was there before, so it is shown only where
+ * the caller could read that value: `before` is the caller's access to each row before the write, absent for new rows.
+ */
+export function mintInputOf(written: Written, records: readonly Values[], before?: readonly RowAccess[]): MintInput {
   const { ids, metadata, nowMs, kept } = written
   return {
     ids,
     metadata,
     nowMs,
     valueOf: (row, column) => records[row]?.[column.position],
-    hides: (row, column) => kept?.[slotOf(metadata, row, column)] === 1 && !wasVisible(row, column),
+    hides: (row, column) => kept?.[slotOf(metadata, row, column)] === 1 && before?.[row]?.level(column) === undefined,
   }
 }
 

@@ -25,14 +25,14 @@ export interface Resolved {
 }
 
 /** The result for one token: what it stands for, an error of its own, or undefined for nothing. */
-export type Resolution = Resolved | VaultError | undefined
+export type Resolution<Found extends Resolved = Resolved> = Found | VaultError | undefined
 
-/** Which records count. A choice between several candidates considers these alone, so that hidden records have no effect. */
-export interface Visibility {
+/** Which records count, and what is known of them. A choice between several candidates considers these alone, so that hidden records have no effect. */
+export interface Visibility<Visible extends Resolved> {
   /** The first visible row that has each digest, undefined where there is none. */
   findRows(table: Table, column: Column, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]>
-  /** The same resolutions, undefined where they are not visible. */
-  keepVisible(found: readonly Resolution[]): readonly Resolution[]
+  /** The same resolutions as they are visible; undefined where they are not. */
+  keepVisible(found: readonly Resolution[]): readonly Resolution<Visible>[]
 }
 
 /** What the cell must hold for the token to stand for it. */
@@ -51,18 +51,18 @@ interface TokenCandidate {
 }
 
 /** A candidate and what it was verified to be. */
-type CheckedCandidate = readonly [candidate: TokenCandidate, resolution: Resolution]
+type CheckedCandidate<Found extends Resolved = Resolved> = readonly [candidate: TokenCandidate, resolution: Resolution<Found>]
 
 /**
  * The resolution of each text, in order. Unknown, malformed, foreign, replaced and expired tokens all take the same way to
  * undefined: each is tried as a pointer, and then as a derived and as a stored token.
  */
-export async function resolveTokens(
+export async function resolveTokens<Visible extends Resolved>(
   storage: StorageReads,
   context: ReadingContext,
-  { texts, visibility }: { readonly texts: readonly string[]; readonly visibility: Visibility },
-): Promise<Resolution[]> {
-  const keep = (checked: readonly CheckedCandidate[]): CheckedCandidate[] => {
+  { texts, visibility }: { readonly texts: readonly string[]; readonly visibility: Visibility<Visible> },
+): Promise<Resolution<Visible>[]> {
+  const keep = (checked: readonly CheckedCandidate[]): CheckedCandidate<Visible>[] => {
     const kept = visibility.keepVisible(checked.map(([, resolution]) => resolution))
     return checked.map(([candidate], index) => [candidate, kept[index]])
   }
@@ -93,8 +93,8 @@ export async function resolveDerived(
 }
 
 /** One resolution for each index. A text that stands for values of unrelated columns is refused, because any choice could be wrong. */
-function chooseOne(count: number, checked: readonly CheckedCandidate[]): Resolution[] {
-  const found: Resolution[] = new Array(count).fill(undefined)
+function chooseOne<Found extends Resolved>(count: number, checked: readonly CheckedCandidate<Found>[]): Resolution<Found>[] {
+  const found: Resolution<Found>[] = new Array(count).fill(undefined)
   for (const [{ index }, resolution] of checked) {
     const earlier = found[index]
     if (resolution === undefined || earlier instanceof VaultError) continue
@@ -139,7 +139,7 @@ interface OpenText {
 async function derivedCandidates(
   context: ReadingContext,
   open: readonly OpenText[],
-  findRows: Visibility['findRows'],
+  findRows: Visibility<Resolved>['findRows'],
 ): Promise<TokenCandidate[]> {
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)

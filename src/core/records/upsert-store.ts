@@ -1,17 +1,18 @@
 /** Writes records by a unique column: existing ones are changed and the others inserted, all or none, again when others were quicker. */
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
-import type { StoredRecord } from '../barrier/mint-tokens.ts'
+import type { MintInput, StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { fault, isVaultError } from '../errors.ts'
+import type { RowAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
-import { retry } from '../util/retry.ts'
-import type { WasVisible, Written } from './record-store.ts'
+import type { RetryPolicy } from '../util/retry.ts'
+import type { Written } from './record-store.ts'
 import { mintInputOf, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
@@ -28,60 +29,34 @@ export interface UpsertRecord {
   readonly index: RecordIndex
 }
 
-/** An existing row, and what is to be written over it. */
-export interface RowChange {
-  readonly row: Row
-  readonly values: Values
-  readonly index: RecordIndex
-}
-
-/** Records with distinct keys. The checks throw to refuse them, before anything is written. */
+/** Records with distinct keys. */
 export interface UpsertRequest {
   readonly table: Table
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
-  checkNew(records: readonly UpsertRecord[]): void
-  checkChanges(changes: readonly RowChange[]): void
-  /** Whether the caller can see what each of these rows holds. */
-  wasVisible(rows: readonly Row[]): WasVisible
 }
 
-/** The written records in the order of the request. Runs inside a change, and names the rows it wrote to the event. */
-export async function storeUpserts(
-  unit: UnitOfWork<Storage>,
-  context: WritingContext,
-  request: UpsertRequest,
-): Promise<readonly StoredRecord[]> {
-  const { table, key, records } = request
-  const policy = {
+/** An existing row, and the caller's access to it before the write. */
+export interface ExistingRow {
+  readonly row: Row
+  readonly access: RowAccess
+}
+
+/** When an upsert runs again: another caller changed one of its records, or inserted one of its keys, meanwhile. */
+export function upsertRetry({ name }: Table): RetryPolicy {
+  return {
     maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === STALE,
+    shouldRetry: (error) => error === STALE,
     exhausted: () =>
-      fault('aborted', { table: table.name })`The records of table ${table.name} changed concurrently in every attempt. Retry.`,
+      fault('aborted', { table: name })`The records of table ${name} changed concurrently in every attempt. Retry.`,
   }
-  return retry(policy, async () => {
-    const found = await findByKey(unit.storage, context, request)
-    request.checkNew(records.filter((_, index) => found[index] === undefined))
-    request.checkChanges(
-      records.flatMap(({ values, index }, position) => {
-        const row = found[position]
-        return row === undefined ? [] : [{ row, values, index }]
-      }),
-    )
-    try {
-      return await unit.change((inner) => storeOnce(inner, context, { ...request, found }))
-    } catch (error) {
-      // Another caller inserted the same key between the look-up and the write.
-      throw isVaultError(error, 'conflict') && error.details[0]?.column === key.name ? STALE : error
-    }
-  })
 }
 
-/** The row that each record already has. */
-async function findByKey(
+/** The row that each record already has, in order; undefined where there is none. */
+export async function findExisting(
   storage: StorageReads,
-  { barrier }: WritingContext,
+  { barrier }: Pick<WritingContext, 'barrier'>,
   { table, key, records }: UpsertRequest,
 ): Promise<(Row | undefined)[]> {
   const lookup = required(key.lookup, 'The look-up column of an upsert')
@@ -97,39 +72,70 @@ async function findByKey(
   })
 }
 
-/** One attempt, in its own savepoint: changes to existing records, then the new ones. */
-async function storeOnce(
+/**
+ * One attempt: changes existing records, and then inserts the new ones, in a savepoint of its own. `existing` is aligned with the
+ * records. Throws STALE where another caller was quicker. Names the rows it wrote to the event.
+ */
+export async function storeUpserts(
   unit: UnitOfWork<Storage>,
   context: WritingContext,
-  request: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
-): Promise<StoredRecord[]> {
-  const { table, records, found, tokenization } = request
+  { existing, ...request }: UpsertRequest & { readonly existing: readonly (ExistingRow | undefined)[] },
+): Promise<readonly StoredRecord[]> {
+  const { table, key, records } = request
   const positions = records.map((_, position) => position)
-  const existing = positions.filter((position) => found[position] !== undefined)
-  const fresh = positions.filter((position) => found[position] === undefined)
-  const stored: StoredRecord[] = new Array(records.length)
-  const ids: number[] = []
-  const keep = (chosen: readonly number[], written: Written, { records: values }: WriteRequest): void => {
-    const wasVisible = request.wasVisible(chosen.flatMap((position) => found[position] ?? []))
-    const wanted = tokenization ? mintInputOf(written, values, wasVisible) : undefined
-    const minted = mintRecords(context.barrier.ring, table, written.ids, wanted)
-    for (const [k, position] of chosen.entries()) stored[position] = at(minted, k)
-    ids.push(...written.ids)
+  const changed = positions.filter((position) => existing[position] !== undefined)
+  const fresh = positions.filter((position) => existing[position] === undefined)
+  const rows = changed.map((position) => required(existing[position], 'The row of an upserted record'))
+  try {
+    return await unit.change(async (inner) => {
+      const byChange = changed.length === 0 ? undefined : await change(inner, context, { ...request, positions: changed, rows })
+      const byInsert = fresh.length === 0 ? undefined : await insert(inner, context, { ...request, positions: fresh })
+      context.event.setWrittenRows(table, [...(byChange?.ids ?? []), ...(byInsert?.ids ?? [])])
+      const stored = new Map([...(byChange?.stored ?? []), ...(byInsert?.stored ?? [])])
+      return positions.map((position) => required(stored.get(position), 'An upserted record'))
+    })
+  } catch (error) {
+    // Another caller inserted the same key between the look-up and the write.
+    throw isVaultError(error, 'conflict') && error.details[0]?.column === key.name ? STALE : error
   }
-  if (existing.length > 0) {
-    const rows = existing.flatMap((position) => found[position] ?? [])
-    const write = writeRequestOf(request, existing)
-    keep(existing, await storeChanges(unit, context, { ...write, rows }), write)
-  }
-  if (fresh.length > 0) {
-    const write = writeRequestOf(request, fresh)
-    keep(fresh, await storeNew(unit, context, write), write)
-  }
-  context.event.setWrittenRows(table, ids)
-  return stored
 }
 
-function writeRequestOf({ table, records }: UpsertRequest, positions: readonly number[]): WriteRequest {
+/** Some records of an upsert, by their positions. */
+type Chosen = UpsertRequest & { readonly positions: readonly number[] }
+
+/** The rows that were written, and the record at each position. */
+interface StoredRecords {
+  readonly ids: readonly number[]
+  readonly stored: readonly (readonly [position: number, record: StoredRecord])[]
+}
+
+async function change(
+  unit: UnitOfWork<Storage>,
+  context: WritingContext,
+  { rows, ...chosen }: Chosen & { readonly rows: readonly ExistingRow[] },
+): Promise<StoredRecords> {
+  const write = writeRequestOf(chosen)
+  const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row) })
+  const before = rows.map(({ access }) => access)
+  return storedRecords(context, chosen, { written, mintInput: mintInputOf(written, write.records, before) })
+}
+
+async function insert(unit: UnitOfWork<Storage>, context: WritingContext, chosen: Chosen): Promise<StoredRecords> {
+  const write = writeRequestOf(chosen)
+  const written = await storeNew(unit, context, write)
+  return storedRecords(context, chosen, { written, mintInput: mintInputOf(written, write.records) })
+}
+
+function storedRecords(
+  { barrier }: WritingContext,
+  { table, tokenization, positions }: Chosen,
+  { written, mintInput }: { readonly written: Written; readonly mintInput: MintInput },
+): StoredRecords {
+  const minted = mintRecords(barrier.ring, table, written.ids, tokenization ? mintInput : undefined)
+  return { ids: written.ids, stored: positions.map((position, k) => [position, at(minted, k)]) }
+}
+
+function writeRequestOf({ table, records, positions }: Chosen): WriteRequest {
   const chosen = positions.map((position) => at(records, position))
   return {
     table,

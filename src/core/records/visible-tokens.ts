@@ -1,5 +1,6 @@
 /** Resolves tokens for one caller: a token that the caller cannot resolve stands for nothing. */
 import { VaultError } from '../errors.ts'
+import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
@@ -11,25 +12,37 @@ import { at } from '../util/at.ts'
 import type { Resolution, Resolved } from './resolve-tokens.ts'
 import { resolveTokens } from './resolve-tokens.ts'
 
-/** The result for one token and one caller. */
-export type VisibleResolution = (Resolved & { readonly access: RowAccess }) | VaultError | undefined
+/** What a token stands for, and the caller's access to its record. */
+export interface VisibleToken extends Resolved {
+  readonly access: RowAccess
+}
 
-/** Tokens to resolve, and what the caller must be granted on the column of each, in its row. */
+/** The result for one token and one caller. */
+export type VisibleResolution = Resolution<VisibleToken>
+
+/** A grant that resolving a token requires: on the token's own column, or on any column of its record. */
+export interface TokenGrant {
+  readonly action: Action
+  readonly on: 'column' | 'record'
+}
+
+/** Tokens to resolve, and what the caller must be granted for each. */
 export interface TokensToResolve {
   readonly texts: readonly string[]
-  needsOf(column: Column): readonly RequiredGrant[]
+  readonly grants: readonly TokenGrant[]
 }
 
 /** What resolving for a caller uses. */
 type CallerContext = ReadingContext & { readonly access: Access }
 
 /** What each text stands for among the cells the caller can resolve. Other cells do not exist here, even where they hold the same value. */
-export async function resolveVisible(
+export function resolveVisible(
   storage: StorageReads,
   context: CallerContext,
-  { texts, needsOf }: TokensToResolve,
+  { texts, grants }: TokensToResolve,
 ): Promise<VisibleResolution[]> {
-  const accesses = new Map<Resolved, RowAccess>()
+  const needsOf = (column: Column): RequiredGrant[] =>
+    grants.map(({ action, on }) => ({ action, columns: on === 'column' ? [column] : [] }))
   const visibility = {
     findRows: (table: Table, column: Column, digests: readonly Uint8Array[]) =>
       findVisibleByDigest(storage, context.barrier, {
@@ -38,24 +51,17 @@ export async function resolveVisible(
         needs: needsOf(column),
         digests,
       }),
-    keepVisible(found: readonly Resolution[]): Resolution[] {
+    keepVisible(found: readonly Resolution[]): VisibleResolution[] {
       const accessOf = rowAccessOf(context, found)
       return found.map((one) => {
         if (one === undefined) return undefined
         if (one instanceof VaultError) return isErrorVisible(context, one) ? one : undefined
         const access = accessOf(one)
-        if (!needsOf(one.column).every((need) => access.meets(need))) return undefined
-        accesses.set(one, access)
-        return one
+        return needsOf(one.column).every((need) => access.meets(need)) ? { ...one, access } : undefined
       })
     },
   }
-  const found = await resolveTokens(storage, context, { texts, visibility })
-  return found.map((one) => {
-    if (one === undefined || one instanceof VaultError) return one
-    const access = accesses.get(one)
-    return access === undefined ? undefined : { ...one, access }
-  })
+  return resolveTokens(storage, context, { texts, visibility })
 }
 
 /** The caller's access to each resolved cell, evaluated one table at a time. */

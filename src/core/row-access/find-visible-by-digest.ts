@@ -1,5 +1,6 @@
 /** Finds the first record visible to a caller that holds each of some values, by digest. */
 import type { Barrier } from '../barrier/barrier.ts'
+import { keyOfCell } from '../barrier/lookup.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
@@ -12,25 +13,23 @@ export interface VisibleByDigest {
   readonly column: Column
   readonly needs: readonly RequiredGrant[]
   readonly digests: readonly Uint8Array[]
-  /** Which rows under the digest at this index truly hold its value. Without it the caller compares the opened values. */
-  proves?(index: number, rows: readonly Row[]): readonly boolean[]
 }
 
-/** The row of lowest id for each digest among those visible to the caller; undefined where there is none. */
+/** The row of lowest id for each digest among those visible to the caller; undefined where there is none. The caller still compares the opened value. */
 export async function findVisibleByDigest(
   storage: StorageReads,
   barrier: Barrier,
-  { access, column, needs, digests, proves }: VisibleByDigest,
+  { access, column, needs, digests }: VisibleByDigest,
 ): Promise<(Row | undefined)[]> {
   if (column.digest === undefined || !needs.every((need) => access.possiblyMeets(need))) return digests.map(() => undefined)
   if (needs.every((need) => access.alwaysMeets(need))) {
     return findByDigest(storage, { table: access.table, column }, digests)
   }
   const rows: (Row | undefined)[] = []
-  for (const [index, digest] of digests.entries()) {
+  for (const digest of digests) {
     const filter = { kind: 'compare', column: column.digest, operator: '=', value: digest } as const
-    const keeps = proves === undefined ? {} : { keeps: (found: readonly Row[]) => proves(index, found) }
-    const [first] = await findVisible(storage, barrier, { access, needs, filter, page: { order: 'asc', limit: 1 }, ...keeps })
+    const holds = { column, digests: new Set([keyOfCell(digest)]) }
+    const [first] = await findVisible(storage, barrier, { access, needs, filter, holds, page: { order: 'asc', limit: 1 } })
     rows.push(first?.row)
   }
   return rows

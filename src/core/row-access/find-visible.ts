@@ -1,13 +1,15 @@
 /** Finds rows a caller can work with: storage decides what it can, the rest is decided row by row, and pages are cut after that. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { digestValues } from '../barrier/digest-values.ts'
+import { digestPresent, digestValues } from '../barrier/digest-values.ts'
+import { keyOfCell } from '../barrier/lookup.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
+import { columnValues } from '../barrier/reveal.ts'
 import type { FilterCells } from '../expressions/condition-filter.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { evaluateAccess } from './evaluate-access.ts'
 
@@ -17,35 +19,51 @@ export interface VisibleRow {
   readonly access: RowAccess
 }
 
-/** Which rows are wanted: the filter finds them, they meet all needs, and `keeps`, where given, is true of them. */
+/** Which rows are wanted: the filter finds them, they meet all needs and, where `holds` is given, they hold one of its values. */
 export interface VisibleRows {
   readonly access: TableAccess
   readonly needs: readonly RequiredGrant[]
   readonly filter: Filter
   readonly page: Page
-  /** Decides a page of rows at once, in order. */
-  keeps?(rows: readonly Row[]): readonly boolean[]
+  /** Compared with the opened values: a digest that was moved in the database finds no wrong record. */
+  readonly holds?: HeldValues
+}
+
+/** A column, and the digests of the values that are looked for in it, as `keyOfCell` writes them. */
+export interface HeldValues {
+  readonly column: Column
+  readonly digests: ReadonlySet<string>
 }
 
 /** The rows of one page. Rows are skipped and counted after every decision, so hidden rows shift nothing. */
 export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<VisibleRow[]> {
-  const { access, needs, filter, page, keeps } = wanted
+  const { access, needs, filter, page, holds } = wanted
   const { physical } = access.table
-  if (keeps === undefined && needs.every((need) => access.alwaysMeets(need))) {
+  if (holds === undefined && needs.every((need) => access.alwaysMeets(need))) {
     return withAccess(barrier, access, await storage.find(physical.name, filter, page))
   }
   const found: VisibleRow[] = []
   let offset = page.offset ?? 0
   const pages = eachPage(storage, physical.name, { ...page, filter: decidedByStorage(barrier, wanted) })
   for await (const rows of pages) {
-    const kept = keeps?.(rows)
+    const isHeld = holds === undefined ? undefined : areHeld(barrier, access.table, { ...holds, rows })
     for (const [index, one] of withAccess(barrier, access, rows).entries()) {
-      if (kept?.[index] === false || !needs.every((need) => one.access.meets(need))) continue
+      if (isHeld?.[index] === false || !needs.every((need) => one.access.meets(need))) continue
       if (offset > 0) offset--
       else if (found.push(one) === page.limit) return found
     }
   }
   return found
+}
+
+/** Whether each row holds one of the values. */
+function areHeld(
+  barrier: Barrier,
+  table: Table,
+  { column, digests, rows }: HeldValues & { readonly rows: readonly Row[] },
+): boolean[] {
+  const held = digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows))
+  return held.map((digest) => digest !== undefined && digests.has(keyOfCell(digest)))
 }
 
 function withAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): VisibleRow[] {

@@ -2,11 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
-import type { EventQueryInput } from '../../../src/core/audit/event-query.ts'
-import { createEventTest } from '../../../src/core/audit/filter-events.ts'
-import { toAuditEvent } from '../../../src/core/audit/list-event.ts'
+import type { EventFilter, EventQueryInput } from '../../../src/core/audit/event-query.ts'
+import { createEventTest, type RecordRow, type RecordRows } from '../../../src/core/audit/filter-events.ts'
+import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../../../src/core/audit/list-event.ts'
 import { EventPager } from '../../../src/core/audit/page-events.ts'
 import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
+import { fromRuns } from '../../../src/core/audit/row-runs.ts'
 import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeTrail } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
@@ -14,17 +15,26 @@ import { seededRandom } from '../../support/random/seeded-random.ts'
 const EVENTS = chainLane(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
 
 /** Record ids in this test are the table and the row. */
-const rowOf = (id: string) => {
-  const [table = '', row] = id.split('#')
-  return row === undefined ? undefined : { table, row: Number(row) }
-}
-const idsOf = (table: string, rows: readonly number[]) => (table === 'gone' ? [] : rows.map((row) => `${table}#${row}`))
+const recordRows = (filter: EventFilter): RecordRows =>
+  new Map(
+    (filter.resources ?? []).flatMap(({ id }): [string, RecordRow][] => {
+      const [table = '', row] = id.split('#')
+      return row === undefined ? [] : [[id, { table, row: Number(row) }]]
+    }),
+  )
+const idsOf = (event: ChainedEvent): IdsByRows =>
+  new Map(
+    rowsOfEvent(event).map((group) => [
+      group,
+      group.table === 'gone' ? [] : fromRuns(group.runs).map((row) => `${group.table}#${row}`),
+    ]),
+  )
 
 type Filter = Partial<EventQueryInput['filterOps']>
 
 function matches(filterOps: Filter): number[] {
   const { filter } = parseEventQuery({ filterOps: { accountID: 'acme', ...filterOps } })
-  const isAsked = createEventTest(filter, rowOf)
+  const isAsked = createEventTest(filter, recordRows(filter))
   return EVENTS.flatMap((event, index) => (isAsked(event) ? index : []))
 }
 
@@ -132,7 +142,7 @@ describe('pages', () => {
 describe('toAuditEvent', () => {
   it('returns rows as record ids, and the other members as specified', () => {
     const [, full] = EVENTS
-    expect(full && toAuditEvent(full, idsOf)).toEqual({
+    expect(full && toAuditEvent(full, idsOf(full))).toEqual({
       context: { ...withoutEmail(FULL_DRAFT), changeID: full?.changeID },
       request: {
         actionType: 'BATCH',
@@ -156,18 +166,19 @@ describe('toAuditEvent', () => {
 
   it('returns the vault for an event without table and rows', () => {
     const [, , failed] = EVENTS
-    expect(failed && toAuditEvent(failed, idsOf).request.resources).toEqual(['VAULT/v1'])
+    expect(failed && toAuditEvent(failed, idsOf(failed)).request.resources).toEqual(['VAULT/v1'])
   })
 
   it('returns no ids of a table that does not exist', () => {
     const [insert] = EVENTS
     const rows = [{ table: 'gone', runs: [[1, 2] as const] }]
-    expect(insert && toAuditEvent({ ...insert, table: 'gone', rows }, idsOf).request.resources).toEqual(['TABLE/gone'])
+    const event = insert && { ...insert, table: 'gone', rows }
+    expect(event && toAuditEvent(event, idsOf(event)).request.resources).toEqual(['TABLE/gone'])
   })
 
   it('returns the time of the event', () => {
     const [insert] = chainLane(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
-    expect(insert && toAuditEvent(insert, idsOf).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
+    expect(insert && toAuditEvent(insert, idsOf(insert)).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
   })
 })
 
