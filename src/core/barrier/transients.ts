@@ -1,7 +1,9 @@
 /** Values that live apart from their record: sealed to their own row and column, with their stamp and their expiry. */
+import type { Opened } from '../ports/keys.ts'
 import type { NewRow, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
+import type { CellMap } from '../sealing/cell-layout.ts'
 import {
   beginValue,
   createCellMap,
@@ -14,6 +16,7 @@ import {
   writeRecordCheckHead,
 } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { slabItem, slabStart } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
@@ -73,34 +76,47 @@ function writeCell(out: ByteWriter, ordinal: number, write: () => void): void {
   endValue(out, start)
 }
 
-/** A value that lived apart, as it was found. `value` is undefined where the body did not open. */
+/** A transient value as it is stored. */
 export interface FoundTransient {
-  readonly isWhole: boolean
   readonly value: unknown
+  /** In milliseconds since 1970. */
   readonly expiresAt: number
   readonly high: number
   readonly low: number
-  /** The brought token it answers to, where it has one. */
+  /** The supplied token of the value, where it has one. */
   readonly text: string | undefined
 }
 
-/** What rows of one column's transient values hold. */
-export function revealTransients(barrier: Barrier, column: Column, rows: readonly Row[]): FoundTransient[] {
-  const { plaintexts, opened } = openSealed(barrier, column.objectId, rows)
+/**
+ * The transient value of each row of one column, in order; undefined for a row that does not exist or fails authentication. The
+ * second usually belongs to another column, so it is no error of the token that led here.
+ */
+export function revealTransients(
+  barrier: Barrier,
+  column: Column,
+  rows: readonly (Row | undefined)[],
+): (FoundTransient | undefined)[] {
+  const present = rows.filter((row) => row !== undefined)
+  const opened = openSealed(barrier, column.objectId, present)
   const map = createCellMap(ORDINALS)
-  return rows.map((_, index) => {
-    const end = plaintexts.ends[index] ?? 0
-    const isWhole = opened[index] === 1 && mapCells(plaintexts.bytes, slabStart(plaintexts, index), end, map)
-    if (!isWhole || map.recordCheck < 0)
-      return { isWhole: false, value: undefined, expiresAt: 0, high: 0, low: 0, text: undefined }
-    const text = valueStart(map, TEXT)
-    return {
-      isWhole,
-      value: column.type.read(plaintexts.bytes, valueStart(map, VALUE), valueEnd(map, VALUE)),
-      expiresAt: Number(readI64(plaintexts.bytes, valueStart(map, EXPIRY))),
-      high: readU32(plaintexts.bytes, map.recordCheck),
-      low: readU32(plaintexts.bytes, map.recordCheck + TOKEN_CHECK_BYTES / 2),
-      text: text < 0 ? undefined : readUtf8(plaintexts.bytes, text, valueEnd(map, TEXT)),
-    }
-  })
+  let next = 0
+  return rows.map((row) => (row === undefined ? undefined : transientAt(column, next++, { ...opened, map })))
+}
+
+function transientAt(
+  column: Column,
+  index: number,
+  { plaintexts, opened, map }: Opened & { readonly map: CellMap },
+): FoundTransient | undefined {
+  const { bytes } = plaintexts
+  if (opened[index] !== 1 || !mapCells(bytes, slabStart(plaintexts, index), at(plaintexts.ends, index), map)) return undefined
+  if (map.recordCheck < 0) return undefined
+  const text = valueStart(map, TEXT)
+  return {
+    value: column.type.read(bytes, valueStart(map, VALUE), valueEnd(map, VALUE)),
+    expiresAt: Number(readI64(bytes, valueStart(map, EXPIRY))),
+    high: readU32(bytes, map.recordCheck),
+    low: readU32(bytes, map.recordCheck + TOKEN_CHECK_BYTES / 2),
+    text: text < 0 ? undefined : readUtf8(bytes, text, valueEnd(map, TEXT)),
+  }
 }

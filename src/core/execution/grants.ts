@@ -8,7 +8,6 @@ import type { TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
 import type { SessionContext } from './context.ts'
 
 /** What these checks use: the barrier, the caller, and the caller's grants. */
@@ -98,7 +97,7 @@ export function findInvisible(context: GrantContext, access: TableAccess, overwr
   const cursor = openRows(context.barrier, table, rows)
   return overwrites.filter(({ values }, index) => {
     const need = { action: 'UPDATE', columns: namedColumns(table, values) } as const
-    if (!at(accesses, index).meets(need)) return true
+    if (accesses[index]?.access.meets(need) !== true) return true
     cursor.to(index)
     assertGranted(context, access, { action: 'UPDATE', values, before: (column) => cursor.value(column) })
     return false

@@ -145,8 +145,7 @@ async function lockRows(
       })`The records of table ${access.table.name} changed concurrently in every attempt. Retry.`,
   }
   await retry(policy, async () => {
-    const accesses = evaluateAccess(barrier, access, pending)
-    const visible = pending.filter((_, index) => accesses[index]?.meets(need) === true)
+    const visible = evaluateAccess(barrier, access, pending).flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)
     locked.push(...visible.flatMap(({ id }, index) => (isLocked[index] === true ? [id] : [])))

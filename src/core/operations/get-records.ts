@@ -21,11 +21,11 @@ import type { Page } from '../ports/storage.ts'
 import { type FoundRows, showRecords, type UntypedRecord } from '../records/show-records.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
-import { evaluateAccess } from '../row-access/evaluate-access.ts'
-import type { VisibleRow, VisibleRows } from '../row-access/find-visible.ts'
+import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at, required } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { ValueError } from '../values/column-type.ts'
 
 /** How records are shown. Source: specification, "Records". */
@@ -183,9 +183,8 @@ async function rowsById({ unit, barrier }: OperationContext, access: TableAccess
   const positions = decodeRecordIds(barrier.ring, table, ids)
   const known = positions.filter((row) => row !== undefined)
   const found = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
-  const accesses = evaluateAccess(barrier, access, found)
-  const byId = new Map(found.map((row, index) => [row.id, { row, access: at(accesses, index) }]))
-  const rows: VisibleRow[] = []
+  const byId = new Map(evaluateAccess(barrier, access, found).map((one) => [one.row.id, one]))
+  const rows: RowWithAccess[] = []
   const missing: number[] = []
   for (const [index, position] of positions.entries()) {
     const one = position === undefined ? undefined : byId.get(position)

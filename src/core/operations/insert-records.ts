@@ -25,9 +25,9 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row } from '../ports/storage.ts'
 import { mintInputOf, storeNew } from '../records/record-store.ts'
-import type { ExistingRow, UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
+import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
 import { findExisting, storeUpserts, upsertRetry } from '../records/upsert-store.ts'
-import { evaluateAccess } from '../row-access/evaluate-access.ts'
+import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { retry } from '../util/retry.ts'
@@ -213,7 +213,7 @@ function checkUpserts(
   context: OperationContext,
   access: TableAccess,
   { key, records, found }: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
-): (ExistingRow | undefined)[] {
+): (RowWithAccess | undefined)[] {
   const { table } = access
   const changes = records.flatMap(({ values, index }, position) => {
     const row = found[position]
@@ -226,12 +226,8 @@ function checkUpserts(
   const [invisible] = findInvisible(context, access, changes)
   if (invisible !== undefined) throw valueTaken(table, key, invisible.index)
   const rows = changes.map(({ row }) => row)
-  const accesses = evaluateAccess(context.barrier, access, rows)
-  const byRow = new Map(rows.map((row, index) => [row, at(accesses, index)]))
-  return found.map((row) => {
-    const before = row === undefined ? undefined : byRow.get(row)
-    return row === undefined || before === undefined ? undefined : { row, access: before }
-  })
+  const existing = new Map(evaluateAccess(context.barrier, access, rows).map((one) => [one.row, one]))
+  return found.map((row) => (row === undefined ? undefined : existing.get(row)))
 }
 
 /** The stored cell that each record's key is found under. Throws `unprocessable` for a record without a key. */

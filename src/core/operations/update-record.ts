@@ -117,7 +117,7 @@ function changeRecord(
     const [row] = position === undefined ? [] : await unit.storage.get(table.physical.name, [position])
     if (row === undefined || findInvisible(context, access, [{ row, values, index: undefined }]).length > 0)
       throw recordsNotFound(table, [id], [0])
-    const before = evaluateAccess(barrier, access, [row])
+    const before = evaluateAccess(barrier, access, [row]).map((one) => one.access)
     const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
     const written = await storeChanges(unit, context, request)
     return { written, before }

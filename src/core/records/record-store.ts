@@ -3,23 +3,22 @@
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MintInput } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
-import type { ResealedRows, SealedRows } from '../barrier/seal-rows.ts'
+import type { ResealedRows } from '../barrier/seal-rows.ts'
 import { resealRows, sealRows } from '../barrier/seal-rows.ts'
-import type { TokenMetadata, TokenSources, TokensByRow } from '../barrier/token-metadata.ts'
+import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
-import { isVaultError } from '../errors.ts'
+import { fault, isVaultError } from '../errors.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { retry } from '../util/retry.ts'
-import { assertTokensFree, tokenTaken } from './assert-token-free.ts'
-import { drawTokens } from './draw-tokens.ts'
+import { type RetryPolicy, retry } from '../util/retry.ts'
+import { chooseTokens, tokenTaken } from './choose-tokens.ts'
 import type { NewToken } from './token-store.ts'
-import { dropTokens, insertTokens, tokenRows, tokensToStore } from './token-store.ts'
-import { dropTransients, insertTransients, reserveTransients } from './transient-store.ts'
+import { dropTokens, prepareTokens } from './token-store.ts'
+import { dropTransients, reserveTransients } from './transient-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
@@ -56,18 +55,21 @@ export function mintInputOf(written: Written, records: readonly Values[], before
 /** Stores new records with their tokens and transient values, all or none. Throws `conflict` or `unprocessable`. */
 export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
-  return writeWithTokens(request, async () => {
-    const sources = await prepareTokens(unit.storage, context, request)
-    const ids = await unit.storage.reserveIds(table.physical.name, records.length)
-    const sealed = sealRows(context.barrier, table, { ids, records, sources })
-    const tokens = tokensToStore(table, ids, sealed.metadata)
-    return {
-      tokens,
-      async write() {
-        await insertSealed(unit, context, { table, admitted: sealed, tokens })
-        return { ids, metadata: sealed.metadata, nowMs: sources.nowMs }
-      },
-    }
+  const { storage } = unit
+  return retry(DRAW_AGAIN, async () => {
+    const sources = await tokenSources(storage, context, request)
+    const ids = await storage.reserveIds(table.physical.name, records.length)
+    const { rows, metadata, transients } = sealRows(context.barrier, table, { ids, records, sources })
+    const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
+    context.event.setWrittenRows(table, ids)
+    await explained(request, tokens, () =>
+      unit.insert([
+        { table: table.physical.name, rows },
+        { table: TRANSIENTS.name, rows: transients },
+        { table: TOKENS.name, rows: rowsOf(tokens) },
+      ]),
+    )
+    return { ids, metadata, nowMs: sources.nowMs }
   })
 }
 
@@ -79,120 +81,62 @@ export function storeChanges(
 ): Promise<Written> {
   const { table, records } = request
   const ids = rows.map((row) => row.id)
-  return writeWithTokens(request, async () => {
-    const sources = await prepareTokens(unit.storage, context, request)
+  return retry(DRAW_AGAIN, async () => {
+    const sources = await tokenSources(unit.storage, context, request)
     const resealed = resealRows(context.barrier, table, { rows, records, sources })
-    const tokens = tokensToStore(table, ids, withoutKept(resealed))
-    return {
-      tokens,
-      async write() {
-        await updateResealed(unit, context, { table, amended: resealed, tokens })
-        return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
-      },
-    }
+    const metadata = withoutKept(resealed)
+    const tokens = await prepareTokens(unit.storage, context.barrier.ring, { table, ids, metadata })
+    await explained(request, tokens, () =>
+      unit.change(async ({ storage }) => {
+        if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
+        await dropReplaced(storage, table, { ids, resealed })
+        if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
+        if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
+        context.event.setWrittenRows(table, ids)
+      }),
+    )
+    return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
   })
 }
 
-/** A write that is ready, with the tokens it stores. */
-interface PreparedWrite {
-  readonly tokens: readonly NewToken[]
-  write(): Promise<Written>
+function rowsOf(tokens: readonly NewToken[]): NewRow[] {
+  return tokens.map(({ stored }) => stored)
 }
 
-/** Prepares and writes, again with fresh tokens where a drawn one was taken meanwhile. Conflicts are explained by column and record. */
-function writeWithTokens(request: WriteRequest, prepare: () => Promise<PreparedWrite>): Promise<Written> {
-  let tokens: readonly NewToken[] = []
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => isDrawnTokenTaken(error, tokens, request),
-  }
-  return retry(policy, async () => {
-    const prepared = await prepare()
-    tokens = prepared.tokens
-    try {
-      return await prepared.write()
-    } catch (error) {
-      throw isDrawnTokenTaken(error, tokens, request) ? error : explainWriting(error, tokens, request)
-    }
-  })
-}
-
-/** What the tokens of these records are made of: supplied texts, drawn ones, ids for transient values, and the time. */
-async function prepareTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
+/** What the tokens of these records are made of: their texts, ids for transient values, and the time. */
+async function tokenSources(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
   const { table, records, supplied } = request
-  await assertTokensFree(storage, context, request)
-  const texts = await drawTokens(storage, context, request)
+  const texts = await chooseTokens(storage, context, request)
   const transientIds = await reserveTransients(storage, countTransients(table, records))
   return { texts, supplied, transientIds, nowMs: nowMs(context) }
 }
 
-async function insertSealed(
-  unit: UnitOfWork,
-  context: WritingContext,
-  {
-    table,
-    admitted: sealed,
-    tokens,
-  }: { readonly table: Table; readonly admitted: SealedRows<NewRow>; readonly tokens: readonly NewToken[] },
-): Promise<void> {
-  const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
-  context.event.setWrittenRows(
-    table,
-    sealed.rows.map(({ id }) => id),
-  )
-  await unit.insert([
-    { table: table.physical.name, rows: sealed.rows },
-    { table: TRANSIENTS.name, rows: sealed.transients },
-    { table: TOKENS.name, rows: stored },
-  ])
+/** Thrown where another caller stored a drawn token first: the write runs again with other tokens. */
+const DRAWN_TOKEN_TAKEN = new Error('a drawn token was stored by another caller first')
+
+const DRAW_AGAIN: RetryPolicy = {
+  maxAttempts: MAX_ATTEMPTS,
+  shouldRetry: (error) => error === DRAWN_TOKEN_TAKEN,
+  exhausted: () => fault('aborted')`The drawn tokens conflicted with those of other writers in every attempt. Retry.`,
 }
 
-async function updateResealed(
-  unit: UnitOfWork,
-  context: WritingContext,
-  {
-    table,
-    amended: resealed,
-    tokens,
-  }: { readonly table: Table; readonly amended: ResealedRows; readonly tokens: readonly NewToken[] },
-): Promise<void> {
-  const ids = resealed.rows.map((patch) => patch.id)
-  const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
-  await unit.change(async ({ storage }) => {
-    if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
-    await dropReplaced(storage, table, { ids, amended: resealed })
-    await insertTransients(storage, resealed.transients)
-    await insertTokens(storage, stored)
-    context.event.setWrittenRows(table, ids)
-  })
-}
-
-/** A conflict explained by the schema: which column's value or supplied token is taken, and of which record. Any other error as it is. */
-function explainWriting(error: unknown, tokens: readonly NewToken[], { table, supplied, indexes }: WriteRequest): unknown {
-  if (!isVaultError(error, 'conflict')) return error
-  const [detail] = error.details
-  if (detail?.table === table.physical.name) return explainConflict(error, table, indexes)
-  if (detail?.table !== TOKENS.name) return error
-  const taken = suppliedAt(detail.index, tokens, { table, supplied })
-  return taken === undefined ? error : tokenTaken(table, { name: taken.column }, indexes[taken.row])
-}
-
-/** True for the conflict of a drawn token with one that another caller stored first: drawing again resolves it. */
-function isDrawnTokenTaken(error: unknown, tokens: readonly NewToken[], request: WriteRequest): boolean {
-  if (!isVaultError(error, 'conflict') || error.details[0]?.table !== TOKENS.name) return false
-  return suppliedAt(error.details[0].index, tokens, request) === undefined
-}
-
-/** The column and row of the supplied token at this index of a list; undefined where that token was drawn. */
-function suppliedAt(
-  index: number | undefined,
+/** Runs a write, and explains its conflict by the schema: which column's value or supplied token is in use, and of which record. */
+async function explained(
+  { table, supplied, indexes }: WriteRequest,
   tokens: readonly NewToken[],
-  { table, supplied }: { readonly table: Table; readonly supplied: TokensByRow },
-): { readonly column: string; readonly row: number } | undefined {
-  const token = index === undefined ? undefined : tokens[index]
-  const column = table.tokenized.find(({ objectId }) => objectId === token?.space)
-  if (token === undefined || column === undefined) return undefined
-  return supplied[token.place]?.get(column.name) === token.text ? { column: column.name, row: token.place } : undefined
+  write: () => Promise<void>,
+): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    if (!isVaultError(error, 'conflict')) throw error
+    const [detail] = error.details
+    if (detail?.table === table.physical.name) throw explainConflict(error, table, indexes)
+    if (detail?.table !== TOKENS.name) throw error
+    const token = detail.index === undefined ? undefined : tokens[detail.index]
+    const isSupplied = token !== undefined && supplied[token.index]?.get(token.column.name) === token.text
+    throw isSupplied ? tokenTaken(table, token.column, indexes[token.index]) : DRAWN_TOKEN_TAKEN
+  }
 }
 
 /** The marks whose texts are new: the kept text of a stable column is stored already. */
@@ -204,7 +148,7 @@ function withoutKept({ metadata, kept }: ResealedRows): TokenMetadata {
 async function dropReplaced(
   storage: Storage,
   table: Table,
-  { ids, amended: { replaced } }: { readonly ids: readonly number[]; readonly amended: ResealedRows },
+  { ids, resealed: { replaced } }: { readonly ids: readonly number[]; readonly resealed: ResealedRows },
 ): Promise<void> {
   for (const column of table.tokenized) {
     const rows = ids.flatMap((id, row) => {

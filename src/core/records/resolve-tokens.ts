@@ -9,7 +9,6 @@ import { findByDigest } from '../row-access/find-by-digest.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
-import { at } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { ValueError } from '../values/column-type.ts'
@@ -67,7 +66,7 @@ export async function resolveTokens<Visible extends Resolved>(
     return checked.map(([candidate], index) => [candidate, kept[index]])
   }
   const found = chooseOne(texts.length, keep(await verifyCandidates(storage, context, pointerCandidates(context, texts))))
-  const open = found.flatMap((one, index) => (one === undefined ? [{ index, text: at(texts, index) }] : []))
+  const open = texts.flatMap((text, index) => (found[index] === undefined ? [{ index, text }] : []))
   if (open.length === 0) return found
   const candidates = [
     ...(await derivedCandidates(context, open, visibility.findRows)),
@@ -185,7 +184,7 @@ async function storedCandidates(
   const locations = await findTokens(storage, barrier.ring, texts)
   return open.flatMap(({ index, text }, k) => {
     const location = locations[k]
-    const found = location === undefined ? undefined : layout.tokenColumns.get(location.space)
+    const found = location === undefined ? undefined : layout.tokenColumns.get(location.objectId)
     if (location === undefined || found === undefined) return []
     return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
   })
@@ -273,15 +272,11 @@ async function verifyTransients(
 ): Promise<CheckedCandidate[]> {
   const ids = group.map(({ row }) => row)
   const rows = await getTransients(storage, ids)
-  const live = rows.filter((row) => row !== undefined)
-  const found = revealTransients(context.barrier, column, live)
+  const found = revealTransients(context.barrier, column, rows)
   const now = nowMs(context)
-  let next = 0
   return group.map((candidate, index) => {
-    if (rows[index] === undefined) return [candidate, undefined]
-    const one = at(found, next++)
-    // A body that fails authentication here usually belongs to another column, so it is no error of this token.
-    if (!one.isWhole || one.expiresAt <= now) return [candidate, undefined]
+    const one = found[index]
+    if (one === undefined || one.expiresAt <= now) return [candidate, undefined]
     const { table, expected } = candidate
     const isVerified =
       expected.kind === 'stamp'

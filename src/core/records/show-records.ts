@@ -7,7 +7,7 @@ import { openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
-import type { VisibleRow } from '../row-access/find-visible.ts'
+import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
@@ -29,7 +29,7 @@ export interface Show {
 
 /** Rows, and the public ids of their records, in the same order. */
 export interface FoundRows {
-  readonly rows: readonly VisibleRow[]
+  readonly rows: readonly RowWithAccess[]
   readonly ids: readonly string[]
 }
 

@@ -5,7 +5,7 @@ import { slotOf } from '../barrier/token-metadata.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
@@ -13,51 +13,49 @@ import { ByteWriter } from '../util/bytes.ts'
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
 
-/** The cell a token stands for: the column's space, and the row of the record or, for a transient value, of the value. */
+/** The cell a token stands for: the object id of its column, and the row of the record or, for a transient value, of the value. */
 export interface TokenLocation {
-  readonly space: number
+  readonly objectId: number
   readonly row: number
 }
 
-/** A token to store. `place` is the index of its record in the request. */
-export interface NewToken extends TokenLocation {
+/** A token to store: its text, the index of its record in the request, and the row that stores it. */
+export interface NewToken {
+  readonly column: Column
   readonly text: string
-  readonly place: number
+  readonly index: number
+  readonly stored: NewRow
 }
 
-/** The tokens among these marks that must be stored. */
-export function tokensToStore(table: Table, ids: readonly number[], metadata: TokenMetadata): NewToken[] {
-  const tokens: NewToken[] = []
-  for (let place = 0; place < ids.length; place++) {
-    for (const column of table.tokenized) {
-      const slot = slotOf(metadata, place, column)
+/** The tokens among this metadata that must be stored, in order. Called before a transaction begins, so that no key is used while the writer is locked. */
+export async function prepareTokens(
+  storage: StorageReads,
+  ring: KeyRing,
+  { table, ids, metadata }: { readonly table: Table; readonly ids: readonly number[]; readonly metadata: TokenMetadata },
+): Promise<NewToken[]> {
+  const tokens = ids.flatMap((id, index) =>
+    table.tokenized.flatMap((column) => {
+      const slot = slotOf(metadata, index, column)
       const text = metadata.texts[slot]
-      if (text === undefined) continue
-      tokens.push({ text, space: column.objectId, row: metadata.transientRefs[slot]?.row ?? at(ids, place), place })
-    }
-  }
-  return tokens
+      const row = metadata.transientRefs[slot]?.row ?? id
+      return text === undefined ? [] : [{ column, text, index, objectId: column.objectId, row }]
+    }),
+  )
+  const rows = await tokenRows(storage, ring, tokens)
+  return tokens.map(({ column, text, index }, k) => ({ column, text, index, stored: at(rows, k) }))
 }
 
-/** The rows of these tokens, in order. Called before a transaction begins, so that no key is used while the writer is locked. */
-export async function tokenRows(storage: StorageReads, ring: KeyRing, tokens: readonly NewToken[]): Promise<NewRow[]> {
+/** The rows that store these texts, in order. An insert of them throws `conflict` with the index in the list when a text is in use. */
+export async function tokenRows(
+  storage: StorageReads,
+  ring: KeyRing,
+  tokens: readonly (TokenLocation & { readonly text: string })[],
+): Promise<NewRow[]> {
   if (tokens.length === 0) return []
   const ids = await storage.reserveIds(TOKENS.name, tokens.length)
-  const digests = digestTexts(
-    ring,
-    tokens.map(({ text }) => text),
-  )
-  return tokens.map(({ space: objectId, row }, index) => ({
-    id: at(ids, index),
-    digest: at(digests, index),
-    object_id: objectId,
-    row_id: row,
-  }))
-}
-
-/** Stores tokens. Throws `conflict` on the table of tokens, with the index in the list, when one is in use. */
-export async function insertTokens(storage: Storage, rows: readonly NewRow[]): Promise<void> {
-  if (rows.length > 0) await storage.insert(TOKENS.name, rows)
+  const texts = tokens.map(({ text }) => text)
+  const digests = digestTexts(ring, texts)
+  return tokens.map(({ objectId, row }, k) => ({ id: at(ids, k), digest: at(digests, k), object_id: objectId, row_id: row }))
 }
 
 /** Drops the tokens of these columns' cells in these rows. */
@@ -86,7 +84,9 @@ export async function findTokens(
     { kind: 'in', column: 'digest', values: digests },
     { order: 'asc', limit: texts.length },
   )
-  const locations = new Map(rows.map((row) => [keyOfCell(row.digest), { space: Number(row.object_id), row: Number(row.row_id) }]))
+  const locations = new Map(
+    rows.map((row) => [keyOfCell(row.digest), { objectId: Number(row.object_id), row: Number(row.row_id) }]),
+  )
   return digests.map((digest) => locations.get(keyOfCell(digest)))
 }
 

@@ -1,7 +1,7 @@
 /** Transient values, in rows of their own: stored, read, dropped, and purged after they expire. */
 import type { TokenMetadata } from '../barrier/token-metadata.ts'
 import type { MaintenancePass } from '../maintenance/run-pass.ts'
-import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
 import { dropTokens } from './token-store.ts'
@@ -12,11 +12,6 @@ const SLICE = 500
 /** Ids for this many values. */
 export async function reserveTransients(storage: StorageReads, count: number): Promise<readonly number[]> {
   return count === 0 ? [] : storage.reserveIds(TRANSIENTS.name, count)
-}
-
-/** Stores values. */
-export async function insertTransients(storage: Storage, rows: readonly NewRow[]): Promise<void> {
-  if (rows.length > 0) await storage.insert(TRANSIENTS.name, rows)
 }
 
 /** The rows of values in the order of the ids, undefined where there is none. */

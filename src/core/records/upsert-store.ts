@@ -6,8 +6,8 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { fault, isVaultError } from '../errors.ts'
-import type { RowAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
@@ -35,12 +35,6 @@ export interface UpsertRequest {
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
-}
-
-/** An existing row, and the caller's access to it before the write. */
-export interface ExistingRow {
-  readonly row: Row
-  readonly access: RowAccess
 }
 
 /** When an upsert runs again: another caller changed one of its records, or inserted one of its keys, meanwhile. */
@@ -73,13 +67,13 @@ export async function findExisting(
 }
 
 /**
- * One attempt: changes existing records, and then inserts the new ones, in a savepoint of its own. `existing` is aligned with the
- * records. Throws STALE where another caller was quicker. Names the rows it wrote to the event.
+ * One attempt: changes existing records, and then inserts the new ones, in a savepoint of its own. `existing` holds the row of each record and
+ * the caller's access to it, undefined for new records. Throws STALE where another caller was quicker. Names the rows it wrote to the event.
  */
 export async function storeUpserts(
   unit: UnitOfWork<Storage>,
   context: WritingContext,
-  { existing, ...request }: UpsertRequest & { readonly existing: readonly (ExistingRow | undefined)[] },
+  { existing, ...request }: UpsertRequest & { readonly existing: readonly (RowWithAccess | undefined)[] },
 ): Promise<readonly StoredRecord[]> {
   const { table, key, records } = request
   const positions = records.map((_, position) => position)
@@ -112,7 +106,7 @@ interface StoredRecords {
 async function change(
   unit: UnitOfWork<Storage>,
   context: WritingContext,
-  { rows, ...chosen }: Chosen & { readonly rows: readonly ExistingRow[] },
+  { rows, ...chosen }: Chosen & { readonly rows: readonly RowWithAccess[] },
 ): Promise<StoredRecords> {
   const write = writeRequestOf(chosen)
   const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row) })

@@ -8,7 +8,6 @@ import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
 import type { Resolution, Resolved } from './resolve-tokens.ts'
 import { resolveTokens } from './resolve-tokens.ts'
 
@@ -68,8 +67,7 @@ export function resolveVisible(
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(found)) {
-    const accesses = evaluateAccess(context.barrier, context.access.table(table), rows)
-    for (const [index, row] of rows.entries()) byRow.set(row, at(accesses, index))
+    for (const { row, access } of evaluateAccess(context.barrier, context.access.table(table), rows)) byRow.set(row, access)
   }
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)

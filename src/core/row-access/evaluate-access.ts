@@ -20,13 +20,22 @@ export function compiledConditions({ conditions }: Pick<TableAccess, 'conditions
   return made
 }
 
-/** The access to each row, in order. Throws `data_loss` where a row that a condition reads fails authentication. */
-export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowAccess[] {
-  if (access.conditions.length === 0) return new Array<RowAccess>(rows.length).fill(access.forRow([]))
+/** A row, and what the caller can do with it. */
+export interface RowWithAccess {
+  readonly row: Row
+  readonly access: RowAccess
+}
+
+/** Each row with the caller's access to it, in order. Throws `data_loss` where a row that a condition reads fails authentication. */
+export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowWithAccess[] {
+  if (access.conditions.length === 0) {
+    const unconditional = access.forRow([])
+    return rows.map((row) => ({ row, access: unconditional }))
+  }
   const cursor = openColumns(barrier, access.table, rows, access.conditionColumns)
-  return rows.map((_, index) => {
+  return rows.map((row, index) => {
     cursor.to(index)
-    return evaluateValues(access, (column) => cursor.value(column))
+    return { row, access: evaluateValues(access, (column) => cursor.value(column)) }
   })
 }
 

@@ -7,17 +7,10 @@ import { columnValues } from '../barrier/reveal.ts'
 import type { FilterCells } from '../expressions/condition-filter.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
 import { eachPage } from '../maintenance/each-page.ts'
-import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
-import { evaluateAccess } from './evaluate-access.ts'
-
-/** A row, and what the caller can do with it. */
-export interface VisibleRow {
-  readonly row: Row
-  readonly access: RowAccess
-}
+import { evaluateAccess, type RowWithAccess } from './evaluate-access.ts'
 
 /** Which rows are wanted: the filter finds them, they meet all needs and, where `holds` is given, they hold one of its values. */
 export interface VisibleRows {
@@ -36,18 +29,18 @@ export interface HeldValues {
 }
 
 /** The rows of one page. Rows are skipped and counted after every decision, so hidden rows shift nothing. */
-export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<VisibleRow[]> {
+export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<RowWithAccess[]> {
   const { access, needs, filter, page, holds } = wanted
   const { physical } = access.table
   if (holds === undefined && needs.every((need) => access.alwaysMeets(need))) {
-    return withAccess(barrier, access, await storage.find(physical.name, filter, page))
+    return evaluateAccess(barrier, access, await storage.find(physical.name, filter, page))
   }
-  const found: VisibleRow[] = []
+  const found: RowWithAccess[] = []
   let offset = page.offset ?? 0
   const pages = eachPage(storage, physical.name, { ...page, filter: decidedByStorage(barrier, wanted) })
   for await (const rows of pages) {
     const isHeld = holds === undefined ? undefined : areHeld(barrier, access.table, { ...holds, rows })
-    for (const [index, one] of withAccess(barrier, access, rows).entries()) {
+    for (const [index, one] of evaluateAccess(barrier, access, rows).entries()) {
       if (isHeld?.[index] === false || !needs.every((need) => one.access.meets(need))) continue
       if (offset > 0) offset--
       else if (found.push(one) === page.limit) return found
@@ -64,11 +57,6 @@ function areHeld(
 ): boolean[] {
   const held = digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows))
   return held.map((digest) => digest !== undefined && digests.has(keyOfCell(digest)))
-}
-
-function withAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): VisibleRow[] {
-  const accesses = evaluateAccess(barrier, access, rows)
-  return rows.map((row, index) => ({ row, access: at(accesses, index) }))
 }
 
 /** The filter, and what storage can decide of the needs. */

@@ -1,6 +1,5 @@
 /** Uniform random ranks below given domains. */
 import type { Entropy } from '../ports/entropy.ts'
-import { at } from '../util/at.ts'
 import { readU32 } from '../util/bytes.ts'
 
 /** Bytes drawn beyond those that the domain needs, so that a draw is rejected once in 2^64. */
@@ -8,14 +7,18 @@ const SPARE_BYTES = 8
 
 /** Returns one number from 0 to domain - 1 for each domain, in order. All numbers are equally likely. */
 export function drawRanks(entropy: Entropy, domains: readonly bigint[]): bigint[] {
-  const sizes = domains.map((domain) => Math.ceil(domain.toString(16).length / 8) * 4 + SPARE_BYTES)
-  const bytes = entropy.bytes(sizes.reduce((sum, size) => sum + size, 0))
+  const bytes = entropy.bytes(domains.reduce((sum, domain) => sum + sizeOf(domain), 0))
   let end = 0
-  return domains.map((domain, i) => {
+  return domains.map((domain) => {
     const start = end
-    end += at(sizes, i)
+    end += sizeOf(domain)
     return toRank(bytes, start, end, domain) ?? drawAgain(entropy, end - start, domain)
   })
+}
+
+/** Bytes drawn for one number below a domain. */
+function sizeOf(domain: bigint): number {
+  return Math.ceil(domain.toString(16).length / 8) * 4 + SPARE_BYTES
 }
 
 function drawAgain(entropy: Entropy, size: number, domain: bigint): bigint {

@@ -1,8 +1,9 @@
-/** Draws tokens in their formats, none of them in use, for the values that are to have one and were not supplied with one. */
-import { comparedText } from '../barrier/digest-values.ts'
+/** Chooses the tokens of records to be written: supplied ones, checked to be unused, and beside them drawn ones that nobody has. */
+import { comparedText, isSameValue } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
-import { fault, words } from '../errors.ts'
+import type { Fault } from '../errors.ts'
+import { fault, VaultError, words } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -34,31 +35,32 @@ interface Drawings {
   readonly supplied: readonly string[]
 }
 
-/**
- * The supplied texts and, beside them, a drawn one for every value of a column whose kind keeps a text. Throws `unprocessable`
- * for a value that fits no format, `tokens_exhausted` where no token is left.
- */
-export async function drawTokens(
-  storage: StorageReads,
-  context: ReadingContext,
-  { table, records, supplied, indexes }: WriteRequest,
-): Promise<TokensByRow> {
+/** The token texts of records to be written. Throws `conflict` for a supplied token in use, `unprocessable` for a value that fits no format, `tokens_exhausted` where no token is left. */
+export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokensByRow> {
+  const { records, supplied } = request
+  await assertTokensFree(storage, context, request)
+  const drawings = drawingsOf(request)
+  if (drawings.length === 0) return supplied
+  await drawUnused(storage, context, { table: request.table, all: drawings, supplied: textsOf(supplied) })
+  const texts = records.map((_, row) => new Map(supplied[row] ?? []))
+  for (const { row, column, text } of drawings) texts[row]?.set(column.name, text)
+  return texts
+}
+
+/** The cells whose values are to have a drawn token. */
+function drawingsOf({ table, records, supplied, indexes }: WriteRequest): Drawing[] {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
-  if (formatted.length === 0) return supplied
-  const all: Drawing[] = []
+  const drawings: Drawing[] = []
+  if (formatted.length === 0) return drawings
   for (const [row, values] of records.entries()) {
     for (const column of formatted) {
       const value = values[column.position]
       if (value === undefined || value === null) continue
       const shape = shapeOf(table, column, { value, index: indexes[row] })
-      if (shape !== undefined && supplied[row]?.has(column.name) !== true) all.push({ row, column, shape, text: '' })
+      if (shape !== undefined && supplied[row]?.has(column.name) !== true) drawings.push({ row, column, shape, text: '' })
     }
   }
-  if (all.length === 0) return supplied
-  await drawUnused(storage, context, { table, all, supplied: textsOf(supplied) })
-  const texts = records.map((_, row) => new Map(supplied[row] ?? []))
-  for (const { row, column, text } of all) at(texts, row).set(column.name, text)
-  return texts
+  return drawings
 }
 
 /** The tokens a value can be given; undefined where its token is derived from the value, which is only checked. */
@@ -144,4 +146,39 @@ async function tryNeighbors(
     }
     drawing.text = unused
   }
+}
+
+/** Throws `conflict` for a supplied token that a live value derives, unless it is supplied for that same value. */
+async function assertTokensFree(
+  storage: StorageReads,
+  context: ReadingContext,
+  { table, records, supplied, indexes }: WriteRequest,
+): Promise<void> {
+  const asked = supplied.flatMap((tokens, row) =>
+    [...(tokens ?? [])].flatMap(([name, text]) => {
+      const column = table.byName.get(name)
+      return column === undefined ? [] : [{ row, column, text }]
+    }),
+  )
+  const found = await resolveDerived(
+    storage,
+    context,
+    asked.map(({ text }) => text),
+  )
+  for (const [k, { row, column }] of asked.entries()) {
+    const other = found[k]
+    if (other === undefined) continue
+    const value = records[row]?.[column.position]
+    const isOwn = !(other instanceof VaultError) && other.column.scope === column.scope && isSameValue(column, other.value, value)
+    if (!isOwn) throw tokenTaken(table, column, indexes[row])
+  }
+}
+
+/** The error for a supplied token that stands for something else. */
+export function tokenTaken(table: Table, column: Pick<Column, 'name'>, index: RecordIndex): Fault {
+  const detail = cellDetail(table, column, index)
+  return fault(
+    'conflict',
+    detail,
+  )`The token for column ${column.name} of table ${table.name} is already in use${inRecord(index)}. Use another.`
 }

@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
-import { insertTokens, tokenRows } from '../../../src/core/records/token-store.ts'
+import { tokenRows } from '../../../src/core/records/token-store.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
+import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
@@ -49,8 +50,8 @@ async function crowd({ storage, ring }: LooseVault, count: number, free?: number
   const ranks = Array.from({ length: count }, (_, rank) => rank).filter((rank) => rank !== free)
   for (let from = 0; from < ranks.length; from += 2_000) {
     const slice = ranks.slice(from, from + 2_000)
-    const tokens = slice.map((rank) => ({ text: textOf(rank), space: 60_000, row: rank + 1, place: 0 }))
-    await insertTokens(storage, await tokenRows(storage, ring, tokens))
+    const tokens = slice.map((rank) => ({ text: textOf(rank), objectId: 60_000, row: rank + 1 }))
+    await storage.insert(TOKENS.name, await tokenRows(storage, ring, tokens))
   }
 }
 
