@@ -1,5 +1,5 @@
 /** The registry of operations. Sessions, batches, routes and command lines find an operation here by its name. */
-import { fault, printableName, words } from '../errors.ts'
+import { type Fault, fault, printableName, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { AnswerOf, GivenOf, Operation, RequestOf } from '../execution/operation.ts'
 import { perform } from '../execution/perform.ts'
@@ -50,10 +50,16 @@ export function performNamed<Name extends OperationName>(
   name: Name,
   input: OperationInput<Name>,
 ): Promise<OperationResult<Name>> {
-  if (!Object.hasOwn(OPERATIONS, name))
-    throw fault(
-      'invalid_request',
-    )`Operation ${printableName(name)} does not exist. Supported: ${words(Object.keys(OPERATIONS).join(', '))}.`
-  if (typeof input !== 'object' || input === null) throw fault('invalid_request')`The input of an operation must be an object.`
-  return perform(session, BY_NAME[name], input)
+  const problem = inputProblem(name, input)
+  return problem === undefined ? perform(session, BY_NAME[name], input) : Promise.reject(problem)
+}
+
+/** What is wrong with a name and an input before any operation looks at them. */
+function inputProblem(name: unknown, input: unknown): Fault | undefined {
+  if (typeof name !== 'string' || !Object.hasOwn(OPERATIONS, name)) {
+    const supported = words(Object.keys(OPERATIONS).join(', '))
+    return fault('invalid_request')`Operation ${printableName(name)} does not exist. Supported: ${supported}.`
+  }
+  if (typeof input === 'object' && input !== null) return undefined
+  return fault('invalid_request')`The input of an operation must be an object.`
 }

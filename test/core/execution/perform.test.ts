@@ -35,7 +35,7 @@ onEachStorage('session.perform', (engine) => {
   it('rejects an input that is no object', async () => {
     const vault = await openClients(engine.fresh().open())
     for (const input of [null, undefined, 'clients', 5]) {
-      await expect(async () => vault.as(OWNER).perform('get', input as never)).rejects.toMatchObject({
+      await expect(vault.as(OWNER).perform('get', input as never)).rejects.toMatchObject({
         name: 'VaultError',
         code: 'invalid_request',
       })
