@@ -6,15 +6,17 @@ export type { AuditAfterOptions, EventQueryInput } from './core/audit/event-quer
 export type { CheckpointOptions } from './core/audit-log/checkpoint-audit.ts'
 export type { ExportOptions } from './core/audit-log/export-audit.ts'
 export type { VerifyAuditOptions } from './core/audit-log/verify-audit.ts'
+export type { StoredRecord } from './core/barrier/mint-tokens.ts'
 export type { ByotMode } from './core/barrier/supplied-tokens.ts'
 export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
-export type { GetByTokensOptions } from './core/operations/get-by-tokens.ts'
+export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OperationInput, OperationName, OperationResult } from './core/operations/operations.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
+export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { Caller, RequestContext } from './core/policy/caller.ts'
 export type { ColumnExplanation, Explanation } from './core/policy/explain-access.ts'
@@ -42,6 +44,7 @@ export type {
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryRecord } from './core/queries/answer-query.ts'
+export type { UntypedRecord } from './core/records/show-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
@@ -57,10 +60,29 @@ export type {
 export { column } from './core/schema/column.ts'
 export type { Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
+export type {
+  ColumnName,
+  InputValue,
+  InsertFields,
+  OutputFields,
+  OutputValue,
+  TableName,
+  TokensOf,
+  UpdateFields,
+} from './core/schema/infer.ts'
 export type { QueryPlan } from './core/sql/explain-plan.ts'
 export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
 export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
-export type { Session } from './core/vault/session.ts'
+export type {
+  FoundRecord,
+  ReadRecord,
+  Session,
+  SessionGetOptions,
+  SessionInsertOptions,
+  SessionReadOptions,
+  TokenizeValue,
+  WrittenRecord,
+} from './core/vault/session.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export { createVault } from './create-vault.ts'

@@ -144,11 +144,17 @@ export function print({ texts, pieces }: Sentence, isName?: IsName): string {
 
 /** A refusal in the words of the code that found it, before it is known which operation failed: `perform` puts "Insert failed." in front. */
 export class Fault extends VaultError {
-  readonly sentence: Sentence
+  /** Private, because it holds names as they were given, before anything that is no name is left out. */
+  readonly #sentence: Sentence
 
   constructor(code: ErrorCode, sentence: Sentence, details?: Details) {
     super(code, print(sentence), details)
-    this.sentence = sentence
+    this.#sentence = sentence
+  }
+
+  /** The message as the audit trail keeps it: without names the schema does not have. */
+  recordedText(isName: IsName): string {
+    return print(this.#sentence, isName)
   }
 }
 

@@ -5,6 +5,7 @@ import { columnValues } from '../barrier/reveal.ts'
 import type { Fault } from '../errors.ts'
 import { fault } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { PhysicalTable, Storage } from '../ports/storage.ts'
 import { assignIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
@@ -22,6 +23,7 @@ export const CATALOG_CHANGED = new Error('another process changed the catalog')
 export interface SchemaChange {
   readonly catalog: Pick<Catalog, 'schema' | 'remember'>
   readonly definition: SchemaDefinition
+  readonly scheduler: Scheduler
 }
 
 /**
@@ -29,7 +31,11 @@ export interface SchemaChange {
  * another process was quicker. The catalog's row changes first, in one transaction with the digests that new uniqueness
  * needs: of several processes that open at once, one fills them and the others wait for it.
  */
-export async function applySchema(storage: Storage, barrier: Barrier, { catalog, definition }: SchemaChange): Promise<Layout> {
+export async function applySchema(
+  storage: Storage,
+  barrier: Barrier,
+  { catalog, definition, scheduler }: SchemaChange,
+): Promise<Layout> {
   const known = catalog.schema
   const catalogSchema = assignIds(definition, known)
   const layout = layoutSchema(catalogSchema)
@@ -43,7 +49,7 @@ export async function applySchema(storage: Storage, barrier: Barrier, { catalog,
   await storage.transaction(async (inner) => {
     if (!(await catalog.remember(inner, catalogSchema))) throw CATALOG_CHANGED
     for (const growth of grown) {
-      if (growth.keepsDigest) await fillDigests(inner, barrier, { ...growth, equalValues: () => sharesValues(growth) })
+      if (growth.keepsDigest) await fillDigests(inner, barrier, { ...growth, scheduler, equalValues: () => sharesValues(growth) })
     }
   })
   return layout

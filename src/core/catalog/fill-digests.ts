@@ -4,6 +4,7 @@ import { digestPresent } from '../barrier/digest-values.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
@@ -13,6 +14,7 @@ import { retry } from '../util/retry.ts'
 export interface DigestsToFill {
   readonly table: Table
   readonly column: Column
+  readonly scheduler: Scheduler
   equalValues(): Error
 }
 
@@ -28,12 +30,12 @@ type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
 export async function fillDigests(
   storage: Storage,
   barrier: Barrier,
-  { table, column, equalValues }: DigestsToFill,
+  { table, column, scheduler, equalValues }: DigestsToFill,
 ): Promise<void> {
   const name = required(column.digest, 'The digest of a filled column')
   const fill = async (digestsOf: DigestsOf): Promise<void> => {
-    for await (const rows of eachPage(storage, table.physical.name)) {
-      await patchPage(storage, table, { name, rows, digestsOf })
+    for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
+      await patchPage(storage, table, { name, rows, digestsOf, scheduler })
     }
   }
   try {
@@ -45,16 +47,21 @@ export async function fillDigests(
   }
 }
 
+/** One page, the column of its digests, and how they are computed. */
+interface PageToFill {
+  readonly name: string
+  readonly rows: readonly Row[]
+  readonly digestsOf: DigestsOf
+  readonly scheduler: Scheduler
+}
+
 /** Patches one page, and reads again each row that changed between reading and writing. */
-async function patchPage(
-  storage: Storage,
-  table: Table,
-  { name, rows, digestsOf }: { readonly name: string; readonly rows: readonly Row[]; readonly digestsOf: DigestsOf },
-): Promise<void> {
+async function patchPage(storage: Storage, table: Table, { name, rows, digestsOf, scheduler }: PageToFill): Promise<void> {
   let pending = rows
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === CHANGED,
+    between: () => scheduler.yield(),
     exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
   }
   await retry(policy, async () => {

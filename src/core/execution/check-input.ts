@@ -21,7 +21,7 @@ export function parseList({ limits }: { readonly limits: Limits }, list: unknown
   if (list.length > limits.maxRecords) {
     throw fault(
       'limit_exceeded',
-    )`${list.length} ${words(what)} exceed the limit of ${limits.maxRecords} per request. Split the request or raise limits.records.`
+    )`${list.length} ${words(what)} exceed the limit of ${limits.maxRecords} per request. Split the request or raise limits.maxRecords.`
   }
   return Array.from<unknown>(list)
 }
@@ -73,7 +73,7 @@ export function parseByot(value: unknown): ByotMode {
 
 /** A redaction, DEFAULT where it is absent. Throws `invalid_request`; `index` is the position of its item in a list. */
 export function parseRedaction(value: unknown, index?: number): Redaction {
-  const asked = value ?? 'DEFAULT'
+  const asked = value === undefined ? 'DEFAULT' : value
   if (isRedaction(asked)) return asked
   const detail = index === undefined ? {} : { index }
   throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(REDACTIONS))}.`

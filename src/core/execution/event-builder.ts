@@ -1,6 +1,6 @@
 /** Collects what the event of an operation will say: names, counts and rows, never a value. */
 import type { EventDraft, EventRows } from '../audit/event.ts'
-import { type Outcome, SUCCESS } from '../audit/outcome.ts'
+import { isOfChange, type Outcome } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import type { Table } from '../schema/layout.ts'
 
@@ -29,10 +29,10 @@ export class EventBuilder {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }
 
-  /** The collected parts of the event. A change that failed wrote nothing, whatever rows were set. */
+  /** The collected parts of the event. A change that was refused wrote nothing, whatever rows were set. */
   build(outcome: Outcome): Outcome & Pick<EventDraft, 'table' | 'rows'> {
     const rows: EventRows[] = [...(this.#read ?? [])].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
-    if (this.#written !== undefined && outcome.code === SUCCESS.code) rows.push(this.#written)
+    if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
     return {
       code: outcome.code,
       message: outcome.message,

@@ -4,7 +4,7 @@ import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { Fault, isVaultError, print, statusOf, VaultError } from '../errors.ts'
+import { Fault, isVaultError, statusOf, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { toHex } from '../util/bytes.ts'
@@ -81,7 +81,7 @@ interface Ending {
 function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }: AnyOperation, given: object): string {
   try {
     const { options, ...members }: { readonly options?: unknown } = given
-    const input = typeof options === 'object' && options !== null ? { ...members, ...options } : members
+    const input = typeof options === 'object' && options !== null ? { ...members, ...options, ...members } : members
     return recordShape(input, recorded, (text) => layout.names.has(text))
   } catch {
     return ''
@@ -96,7 +96,7 @@ function recordedOutcome({ layout }: Pick<SessionContext, 'layout'>, operation: 
     code,
     message: prefixed(
       operation.verb,
-      print(error.sentence, (text) => layout.names.has(text)),
+      error.recordedText((text) => layout.names.has(text)),
     ),
   }
 }

@@ -38,9 +38,12 @@ export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
   resourceType: 'TABLE',
   verb: 'Delete',
   recorded: { table: 'name', ids: 'value' },
-  parse({ table: name }, context) {
+  parse({ table: name, ids }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
+    // Checked at run time too: a request that names anything else must never empty a table.
+    if (!Array.isArray(ids) || ids.length !== 1 || ids[0] !== ALL)
+      throw fault('invalid_request')`To delete all records, ids must be ["*"].`
     return table
   },
   async execute(context, table) {
@@ -60,7 +63,8 @@ export interface DeleteInput {
   readonly ids: readonly string[]
 }
 
-interface Request {
+/** A checked request. */
+export interface DeleteRequest {
   readonly table: Table
   readonly ids: readonly string[]
 }
@@ -69,7 +73,7 @@ interface Request {
  * Deletes records by their ids, all or none. Throws `not_found` naming the positions of ids that name none. '*' among the ids is
  * refused: an id taken from a request must never empty a table.
  */
-export const deleteRecords: Operation<DeleteInput, Request, { ids: string[] }> = {
+export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[] }> = {
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
@@ -98,14 +102,14 @@ export const deleteRecords: Operation<DeleteInput, Request, { ids: string[] }> =
 }
 
 /** Deletes the rows visible to the caller, a slice at a time. */
-async function deleteVisible(storage: Storage, { barrier }: OperationContext, access: TableAccess): Promise<void> {
+async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
   for (let after = 0; ; ) {
     const page = { order: 'asc', after, limit: SLICE } as const
-    const found = await findVisible(storage, barrier, { access, needs, filter: { kind: 'all' }, page })
+    const found = await findVisible(storage, context.barrier, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
-    await deleteRows(storage, table, await lockRows(storage, barrier, { access, rows }))
+    await deleteRows(storage, table, await lockRows(storage, context, { access, rows }))
     const last = rows.at(-1)
     if (last === undefined || rows.length < SLICE) return
     after = last.id
@@ -115,12 +119,12 @@ async function deleteVisible(storage: Storage, { barrier }: OperationContext, ac
 /** The rows among these that are visible to the caller, locked where that depends on what they hold. */
 async function lockVisibleRows(
   storage: Storage,
-  { barrier }: OperationContext,
+  context: OperationContext,
   { access, rows }: { readonly access: TableAccess; readonly rows: readonly number[] },
 ): Promise<readonly number[]> {
   if (access.alwaysMeets(needOf(access.table))) return rows
   const found = await storage.get(access.table.physical.name, rows)
-  return lockRows(storage, barrier, { access, rows: found.filter((row) => row !== undefined) })
+  return lockRows(storage, context, { access, rows: found.filter((row) => row !== undefined) })
 }
 
 /**
@@ -129,7 +133,7 @@ async function lockVisibleRows(
  */
 async function lockRows(
   storage: Storage,
-  barrier: OperationContext['barrier'],
+  { barrier, scheduler }: OperationContext,
   { access, rows }: { readonly access: TableAccess; readonly rows: readonly Row[] },
 ): Promise<number[]> {
   const { name } = access.table.physical
@@ -139,6 +143,7 @@ async function lockRows(
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === STALE,
+    between: () => scheduler.yield(),
     exhausted: () =>
       fault('aborted', {
         table: access.table.name,

@@ -45,13 +45,14 @@ export interface DetokenizeInput {
   readonly options?: DetokenizeOptions
 }
 
-interface Request {
+/** A checked request. */
+export interface DetokenizeRequest {
   readonly parameters: readonly Required<DetokenizeParameter>[]
   readonly continueOnError: boolean
 }
 
 /** One record for each token, in order. Unknown, malformed, foreign, replaced and expired tokens give the same `not_found`, naming positions. */
-export const detokenize: Operation<DetokenizeInput, Request, { records: DetokenizedRecord[] }> = {
+export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records: DetokenizedRecord[] }> = {
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Detokenize',

@@ -32,13 +32,14 @@ export interface GetByTokensInput {
   readonly options?: GetByTokensOptions
 }
 
-interface Request {
+/** A checked request. */
+export interface GetByTokensRequest {
   readonly texts: readonly string[]
   readonly asked: Redaction
 }
 
 /** One item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record: detokenize alone returns them. */
-export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenRecord[] }> = {
+export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { records: TokenRecord[] }> = {
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
   verb: 'Get by tokens',
@@ -46,7 +47,7 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
   parse({ tokens, options = {} }, context) {
     assertOptions<GetByTokensOptions>(options, ['redaction'])
     return {
-      asked: parseRedaction(options.redaction),
+      asked: parseRedaction(options.redaction ?? undefined),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },

@@ -73,7 +73,7 @@ export interface GetOneInput {
 }
 
 /** What is asked, before any grant is known. */
-interface Request {
+export interface GetRequest {
   readonly table: Table
   readonly asked: Redaction
   readonly asTokens: boolean
@@ -91,7 +91,7 @@ interface Lookup {
 }
 
 /** Records in the order of their ids as asked, or of insertion. Throws `not_found` when an id names no record. */
-export const get: Operation<GetInput, Request, { records: UntypedRecord[] }> = {
+export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
@@ -112,7 +112,7 @@ export const get: Operation<GetInput, Request, { records: UntypedRecord[] }> = {
 }
 
 /** One record by its id. Throws `not_found`. */
-export const getOne: Operation<GetOneInput, Request, UntypedRecord> = {
+export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
@@ -124,10 +124,10 @@ export const getOne: Operation<GetOneInput, Request, UntypedRecord> = {
   execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
 }
 
-function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<Request, 'which'> {
+function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
   const table = requireTable(context, name)
   context.event.setTable(table)
-  const asked = parseRedaction(options.redaction)
+  const asked = parseRedaction(options.redaction ?? undefined)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
   if (asTokens && asked !== 'DEFAULT')
     throw fault('invalid_request')`tokenization cannot be combined with a redaction other than DEFAULT.`
@@ -150,7 +150,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   return { page, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
 }
 
-async function readRecords(context: OperationContext, request: Request): Promise<UntypedRecord[]> {
+async function readRecords(context: OperationContext, request: GetRequest): Promise<UntypedRecord[]> {
   const { table, which, asked, asTokens } = request
   const access = requireAccess(context, table, 'READ')
   const columns = columnsToShow(access, request)
@@ -163,7 +163,7 @@ async function readRecords(context: OperationContext, request: Request): Promise
 }
 
 /** The columns to show, decided before any row is read. A transient value is never read with its record; its token is. */
-function columnsToShow(access: TableAccess, { table, fields, asTokens }: Request): readonly Column[] {
+function columnsToShow(access: TableAccess, { table, fields, asTokens }: GetRequest): readonly Column[] {
   const shown = asTokens ? table.tokenized : table.readable
   if (fields === undefined) return shown
   const named = [...new Set(fields)].map((name) => {

@@ -58,7 +58,7 @@ export interface InsertInput {
 }
 
 /** What is asked, before any record is looked at: which columns a record can name depends on the caller's grants. */
-interface Request {
+export interface InsertRequest {
   readonly table: Table
   readonly records: readonly unknown[]
   readonly tokenization: boolean
@@ -76,7 +76,7 @@ interface ParsedRecords {
 }
 
 /** The records in order. Throws `invalid_request`, `unprocessable`, `conflict` or `forbidden`; then nothing is stored. */
-export const insert: Operation<InsertInput, Request, { records: readonly StoredRecord[] }> = {
+export const insert: Operation<InsertInput, InsertRequest, { records: readonly StoredRecord[] }> = {
   action: 'INSERT',
   resourceType: 'RECORD',
   verb: 'Insert',
@@ -114,7 +114,7 @@ export const insert: Operation<InsertInput, Request, { records: readonly StoredR
 function upsertColumn(
   context: OperationContext,
   access: TableAccess,
-  { upsert: name, homogeneous }: Request,
+  { upsert: name, homogeneous }: InsertRequest,
 ): Column | undefined {
   if (name === undefined || name === '') return undefined
   if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
@@ -130,7 +130,7 @@ function upsertColumn(
 function parseRecords(
   context: OperationContext,
   access: TableAccess,
-  { records, mode, homogeneous, tokenization }: Request,
+  { records, mode, homogeneous, tokenization }: InsertRequest,
 ): ParsedRecords {
   const { table } = access
   assertRequiredWritable(context, access)
@@ -194,7 +194,7 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
   }
   const request = { table, key, tokenization, records: [...byCell.values()] }
   const stored = await context.unit.change((unit) =>
-    retry(upsertRetry(table), async () => {
+    retry(upsertRetry(table, context.scheduler), async () => {
       const found = await findExisting(unit.storage, context, request)
       const existing = checkUpserts(context, access, { ...request, found })
       return storeUpserts(unit, context, { ...request, existing })

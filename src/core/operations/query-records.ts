@@ -33,7 +33,7 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   resourceType: 'VAULT',
   verb: 'Query',
   notFoundStatus: 400,
-  recorded: { query: 'value' },
+  recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted' },
   parse({ query: text, options = {} }) {
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }

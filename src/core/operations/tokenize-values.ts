@@ -26,7 +26,10 @@ export interface TokenizeInput {
 }
 
 /** One parameter, checked in itself: which columns it means depends on the caller's grants. */
-type Asked = { readonly text: string } & ({ readonly group: unknown } | { readonly table: unknown; readonly column: unknown })
+export type TokenizeRequest = { readonly text: string } & (
+  | { readonly group: unknown }
+  | { readonly table: unknown; readonly column: unknown }
+)
 
 /** One column of one table, and the caller's access to it. */
 interface TokenColumn {
@@ -41,7 +44,7 @@ interface Wanted {
 }
 
 /** The token of each value, in order. Throws `not_found` when no live record holds one of them, `unprocessable` for a column without deterministic tokens. */
-export const tokenize: Operation<TokenizeInput, readonly Asked[], { records: { token: string }[] }> = {
+export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { records: { token: string }[] }> = {
   action: 'TOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Tokenize',
@@ -60,7 +63,7 @@ export const tokenize: Operation<TokenizeInput, readonly Asked[], { records: { t
   },
 }
 
-function parseParameter(parameter: unknown, index: number): Asked {
+function parseParameter(parameter: unknown, index: number): TokenizeRequest {
   const given = typeof parameter === 'object' && parameter !== null ? parameter : {}
   const [text, table, column, group]: unknown[] = ['value', 'table', 'column', 'columnGroup'].map((name) =>
     Reflect.get(given, name),
@@ -73,7 +76,7 @@ function parseParameter(parameter: unknown, index: number): Asked {
 }
 
 /** The columns of a parameter, and its value as their type reads it. */
-function wantedOf(context: OperationContext, asked: Asked, index: number): Wanted {
+function wantedOf(context: OperationContext, asked: TokenizeRequest, index: number): Wanted {
   const columns = 'group' in asked ? columnsOfGroup(context, asked.group) : [columnOf(context, asked)]
   const first = at(columns, 0)
   if (first.column.token?.isDeterministic !== true) {

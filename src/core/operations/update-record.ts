@@ -45,7 +45,8 @@ export interface UpdatedRecord extends StoredRecord {
   readonly updatedAt: string
 }
 
-interface Request {
+/** A checked request. */
+export interface UpdateRequest {
   readonly table: Table
   readonly id: string
   readonly fields: unknown
@@ -61,7 +62,7 @@ interface Change {
 }
 
 /** Writes the named columns, whole, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; then nothing changed. */
-export const update: Operation<UpdateInput, Request, UpdatedRecord> = {
+export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
@@ -85,7 +86,7 @@ export const update: Operation<UpdateInput, Request, UpdatedRecord> = {
   },
 }
 
-function parseChange(context: OperationContext, access: TableAccess, { table, fields, tokens, mode }: Request): Change {
+function parseChange(context: OperationContext, access: TableAccess, { table, fields, tokens, mode }: UpdateRequest): Change {
   assertColumnsWritable(context, access, { members: [fields, tokens], action: 'UPDATE' })
   const values = parseFields(table, fields, undefined)
   if (values.every((value) => value === undefined))
@@ -110,6 +111,7 @@ function changeRecord(
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === STALE,
+    between: () => context.scheduler.yield(),
     exhausted: () =>
       fault('aborted', { table: table.name })`The record of table ${table.name} changed concurrently in every attempt. Retry.`,
   }

@@ -6,6 +6,7 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { fault, isVaultError } from '../errors.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -38,10 +39,11 @@ export interface UpsertRequest {
 }
 
 /** When an upsert runs again: another caller changed one of its records, or inserted one of its keys, meanwhile. */
-export function upsertRetry({ name }: Table): RetryPolicy {
+export function upsertRetry({ name }: Table, scheduler: Scheduler): RetryPolicy {
   return {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error) => error === STALE,
+    between: () => scheduler.yield(),
     exhausted: () =>
       fault('aborted', { table: name })`The records of table ${name} changed concurrently in every attempt. Retry.`,
   }

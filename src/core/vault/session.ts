@@ -64,7 +64,7 @@ export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } &
   : { readonly fields: OutputFields<T, AskedFields<O>> })
 
 /** A value whose token is wanted: in a column with deterministic tokens, or in a column group. */
-export type TokenizeInput<S extends SchemaDefinition> =
+export type TokenizeValue<S extends SchemaDefinition> =
   | {
       [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
     }[TableName<S>]
@@ -125,7 +125,7 @@ export interface Session<S extends SchemaDefinition> {
   /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
   /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `unprocessable` for columns without deterministic tokens. */
-  tokenize(parameters: readonly TokenizeInput<S>[]): Promise<{ records: { token: string }[] }>
+  tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: string }[] }>
   /** For each token the record that its value belongs to, in order. A token without a record has an error. */
   getByTokens<const T extends TableName<S> = TableName<S>>(
     tokens: readonly string[],

@@ -96,7 +96,10 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
   const opened = await retry(policy, async () => {
     const catalog = await openCatalog(options, options.id)
     const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    return { barrier, layout: await applySchema(options.storage, barrier, { catalog, definition: tables }) }
+    return {
+      barrier,
+      layout: await applySchema(options.storage, barrier, { catalog, definition: tables, scheduler: options.scheduler }),
+    }
   })
   return createVault(options, { ...opened, limits })
 }

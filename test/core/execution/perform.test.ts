@@ -77,3 +77,20 @@ it('types follow the name of the operation', () => {
   expectTypeOf<OperationResult<'delete'>>().toEqualTypeOf<{ ids: string[] }>()
   expectTypeOf<OperationName>().toExtend<string>()
 })
+
+describe('deleteAll', () => {
+  it.each([
+    ['no ids', {}],
+    ['an id', { ids: ['not-there'] }],
+    ['a star as text', { ids: '*' }],
+    ['a star among ids', { ids: ['*', 'x'] }],
+  ])('by name with %s deletes nothing', async (_what, rest) => {
+    const { memoryStorage } = await import('../../../src/adapters/memory/memory-storage.ts')
+    const owner = (await openClients(memoryStorage())).as(OWNER)
+    await owner.insert('clients', [{ fields: { name: 'Ann' } }])
+    await expect(owner.perform('deleteAll', { table: 'clients', ...rest } as never)).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+    expect((await owner.get('clients')).records).toHaveLength(1)
+  })
+})

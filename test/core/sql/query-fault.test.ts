@@ -1,6 +1,6 @@
 /** Tests the faults of queries: code by kind, line and column, and names that the audit trail masks. */
 import { describe, expect, it } from 'vitest'
-import { print, say, words } from '../../../src/core/errors.ts'
+import { say, words } from '../../../src/core/errors.ts'
 import type { LanguageErrorKind } from '../../../src/core/expressions/language-error.ts'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { toQueryError, unknownTableError, withQueryErrors } from '../../../src/core/sql/query-error.ts'
@@ -25,12 +25,11 @@ describe('queryFault', () => {
   })
 
   it('keeps the names of the sentence, so that those outside the schema are masked', () => {
-    const { message, sentence } = toQueryError(
-      'a\nb',
-      new LanguageError('name', say`Column ${'emial'} of table ${'people'} is invalid.`, 2),
+    const error = toQueryError('a\nb', new LanguageError('name', say`Column ${'emial'} of table ${'people'} is invalid.`, 2))
+    expect(error.message).toBe('Line 2, column 1: Column "emial" of table "people" is invalid.')
+    expect(error.recordedText((name) => name === 'people')).toBe(
+      'Line 2, column 1: Column *UNKNOWN* of table "people" is invalid.',
     )
-    expect(message).toBe('Line 2, column 1: Column "emial" of table "people" is invalid.')
-    expect(print(sentence, (name) => name === 'people')).toBe('Line 2, column 1: Column *UNKNOWN* of table "people" is invalid.')
   })
 })
 

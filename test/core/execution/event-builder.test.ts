@@ -1,0 +1,31 @@
+/** Events of changes for every outcome: rows are named where they were written, also if the transaction rolled back later. */
+import { expect, it } from 'vitest'
+import { OUTCOME_UNKNOWN, ROLLED_BACK, SUCCESS } from '../../../src/core/audit/outcome.ts'
+import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
+import type { Table } from '../../../src/core/schema/layout.ts'
+
+const PEOPLE = { name: 'people' } as Table // The builder reads the name alone.
+const ROWS = [{ table: 'people', runs: [[1, 2]] }]
+
+function written(): EventBuilder {
+  const event = new EventBuilder()
+  event.setTable(PEOPLE)
+  event.setWrittenRows(PEOPLE, [7])
+  event.setWrittenRows(PEOPLE, [1, 2])
+  return event
+}
+
+it.each([
+  ['succeeded', SUCCESS],
+  ['rolled back with its transaction', ROLLED_BACK],
+  ['ended in doubt', OUTCOME_UNKNOWN],
+])('a change that %s names the rows of its last attempt', (_how, outcome) => {
+  expect(written().build(outcome)).toEqual({ ...outcome, table: 'people', rows: ROWS })
+})
+
+it('a change that was refused names no rows it would have written, but those it read', () => {
+  const event = written()
+  event.addRows(PEOPLE, [4, 5])
+  const refused = { code: 422, message: 'Insert failed.' }
+  expect(event.build(refused)).toEqual({ ...refused, table: 'people', rows: [{ table: 'people', runs: [[4, 2]] }] })
+})
