@@ -29,7 +29,9 @@ const GENERATED = /^benchmarks\/results\/local-/
 /** Code spans that name a file or a folder of the repository. Names with `<…>` are patterns. */
 function pathsIn(text: string): string[] {
   const spans = [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '')
-  return spans.filter((span) => /^[\w./-]+\.ts$|^(src|test|docs|scripts|examples|benchmarks)\/[\w./-]*$/.test(span) && !GENERATED.test(span))
+  return spans.filter(
+    (span) => /^[\w./-]+\.ts$|^(src|test|docs|scripts|examples|benchmarks)\/[\w./-]*$/.test(span) && !GENERATED.test(span),
+  )
 }
 
 /** True for a path from the top of the repository or from `src/core`, and for the name of a source file. */
