@@ -30,7 +30,10 @@ function examplesOf(page: string): Example[] {
 /** The same code with imports of the sources in place of the package. */
 function againstSources(code: string): string {
   const sources = new Map(
-    Object.entries(ENTRY_POINTS).map(([entry, source]) => [entry === '.' ? 'strongroom' : `strongroom/${entry.slice(2)}`, source]),
+    Object.entries(ENTRY_POINTS).map(([entry, source]) => [
+      entry === '.' ? 'strongroom' : `strongroom/${entry.slice(2)}`,
+      source,
+    ]),
   )
   const named = code.replace(/from '(strongroom[^']*)'/g, (whole, name: string) => {
     const source = sources.get(name)
