@@ -1,9 +1,9 @@
-/** Every TypeScript example in the README and the docs runs, and prints what its comments say. */
+/** Every TypeScript example in the README and the docs runs, and prints what its comments say it prints. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../../scripts/entry-points.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -14,7 +14,7 @@ interface Example {
   readonly code: string
 }
 
-/** The `ts` blocks of a page. A block that starts with `// continues` is appended to the one before it. */
+/** The `ts` blocks of a page. A block that begins with `// continues` belongs to the one before it. */
 function examplesOf(page: string): Example[] {
   const examples: Example[] = []
   const text = readFileSync(join(ROOT, page), 'utf8')
@@ -27,23 +27,23 @@ function examplesOf(page: string): Example[] {
   return examples
 }
 
-/** The same code with imports of the sources in place of the package. */
+/** The same code, importing the sources in place of the package. */
 function againstSources(code: string): string {
-  const sources = new Map(
-    Object.entries(ENTRY_POINTS).map(([entry, source]) => [
-      entry === '.' ? 'strongroom' : `strongroom/${entry.slice(2)}`,
+  const entryPoints = new Map(
+    Object.entries(ENTRY_POINTS).map(([entryPoint, source]) => [
+      entryPoint === '.' ? 'strongroom' : `strongroom/${entryPoint.slice(2)}`,
       source,
     ]),
   )
   const named = code.replace(/from '(strongroom[^']*)'/g, (whole, name: string) => {
-    const source = sources.get(name)
+    const source = entryPoints.get(name)
     return source === undefined ? whole : `from '${join(ROOT, source)}'`
   })
   return named.replaceAll("from '../../src/", `from '${ROOT}/src/`)
 }
 
-/** The output that the comments behind `console.log(…) //` name, one line each. */
-function expectedOutputOf(code: string): string[] {
+/** What the comments behind `console.log(…) //` say will be printed. */
+function promisesOf(code: string): string[] {
   return [...code.matchAll(/^\s*console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1] ?? '')
 }
 
@@ -55,18 +55,18 @@ const pages = [
 ]
 const examples = pages.flatMap(examplesOf)
 
-test('README.md has an example', () => {
+it('finds examples', () => {
   expect(examples.some(({ page }) => page === 'README.md')).toBe(true)
 })
 
-test.each(examples.map((example) => [`${example.page}:${example.line}`, example] as const))(
-  '%s runs and prints what its comments say',
+it.each(examples.map((example) => [`${example.page}:${example.line}`, example] as const))(
+  '%s runs as it says',
   (_where, { code }) => {
-    // Inside the project, so that its packages are found, and in a folder of its own.
+    // Inside the project, so that its packages are found; in a folder of its own, so that its files are its own.
     const parent = join(ROOT, '.examples')
     mkdirSync(parent, { recursive: true })
     const folder = mkdtempSync(join(parent, 'run-'))
-    const workFolder = mkdtempSync(join(tmpdir(), 'strongroom-example-'))
+    const workplace = mkdtempSync(join(tmpdir(), 'strongroom-example-'))
     try {
       const file = join(folder, 'example.ts')
       writeFileSync(file, againstSources(code))
@@ -81,16 +81,16 @@ test.each(examples.map((example) => [`${example.page}:${example.line}`, example]
           ]
         : [file]
       const { status, stdout, stderr } = spawnSync(process.execPath, command, {
-        cwd: usesRunner ? ROOT : workFolder,
+        cwd: usesRunner ? ROOT : workplace,
         encoding: 'utf8',
         timeout: 60_000,
       })
       expect(status, stderr + stdout).toBe(0)
-      const expected = expectedOutputOf(code)
-      if (expected.length > 0) expect(stdout.trim().split('\n')).toEqual(expected)
+      const promises = promisesOf(code)
+      if (promises.length > 0) expect(stdout.trim().split('\n')).toEqual(promises)
     } finally {
       rmSync(folder, { recursive: true, force: true })
-      rmSync(workFolder, { recursive: true, force: true })
+      rmSync(workplace, { recursive: true, force: true })
     }
   },
 )
