@@ -1,4 +1,4 @@
-/** Values that live apart from their record: sealed to their own row and column, with their stamp and their expiry. */
+/** Seals and reveals transient values: each in a row of its own, with its token check and its expiry. */
 import type { NewRow, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
@@ -14,21 +14,22 @@ import {
   writeRecordCheckHead,
 } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { slabItem, slabStart } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
 import type { Values } from './parse-record.ts'
 import { openSealed } from './reveal.ts'
 import type { TokenMetadata, TransientRef } from './token-metadata.ts'
-import { slotOf } from './token-metadata.ts'
+import { slotOf, writeTokenCheck } from './token-metadata.ts'
 
-/** Cells of a transient body. The expiry is sealed too, so that nobody can put it off in the database; the text is a brought token's. */
+/** Ordinals of the cells of a transient body: the value, the expiry, and the text of a supplied token. The expiry is sealed too, so that nobody can extend it in the database. */
 const VALUE = 0
 const EXPIRY = 1
 const TEXT = 2
 const ORDINALS = 3
 
-/** The rows of all values of these records that live apart. */
+/** Returns a new row for each transient value of these records, column by column. */
 export function sealTransients(barrier: Barrier, table: Table, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
   return table.transient.flatMap((column) => sealColumn(barrier, column, records, metadata))
 }
@@ -43,8 +44,7 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
     const value = values[column.position]
     if (transientRef === undefined || value === undefined || value === null) continue
     writeRecordCheckHead(out)
-    out.u32(metadata.high[slot] ?? 0)
-    out.u32(metadata.low[slot] ?? 0)
+    writeTokenCheck(out, metadata, slot)
     writeCell(out, VALUE, () => column.type.write(value, out))
     writeCell(out, EXPIRY, () => out.i64(transientRef.expiresAt))
     const text = metadata.texts[slot]
@@ -73,29 +73,40 @@ function writeCell(out: ByteWriter, ordinal: number, write: () => void): void {
   endValue(out, start)
 }
 
-/** A value that lived apart, as it was found. `value` is undefined where the body did not open. */
+/** A transient value as it is stored. */
 export interface FoundTransient {
-  readonly isWhole: boolean
+  /** False if the body failed authentication; the other members are then empty. */
+  readonly isAuthentic: boolean
   readonly value: unknown
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
+  /** The two words of the token check. */
   readonly high: number
   readonly low: number
-  /** The brought token it answers to, where it has one. */
+  /** The text of the token, if the caller supplied it. */
   readonly text: string | undefined
 }
 
-/** What rows of one column's transient values hold. */
+const NOT_AUTHENTIC: FoundTransient = {
+  isAuthentic: false,
+  value: undefined,
+  expiresAt: 0,
+  high: 0,
+  low: 0,
+  text: undefined,
+}
+
+/** Returns the transient value of each row, in order. `column` is the column that all the values belong to. */
 export function revealTransients(barrier: Barrier, column: Column, rows: readonly Row[]): FoundTransient[] {
   const { plaintexts, opened } = openSealed(barrier, column.objectId, rows)
   const map = createCellMap(ORDINALS)
   return rows.map((_, index) => {
-    const end = plaintexts.ends[index] ?? 0
-    const isWhole = opened[index] === 1 && mapCells(plaintexts.bytes, slabStart(plaintexts, index), end, map)
-    if (!isWhole || map.recordCheck < 0)
-      return { isWhole: false, value: undefined, expiresAt: 0, high: 0, low: 0, text: undefined }
+    const end = at(plaintexts.ends, index)
+    const isAuthentic = opened[index] === 1 && mapCells(plaintexts.bytes, slabStart(plaintexts, index), end, map)
+    if (!isAuthentic || map.recordCheck < 0) return NOT_AUTHENTIC
     const text = valueStart(map, TEXT)
     return {
-      isWhole,
+      isAuthentic,
       value: column.type.read(plaintexts.bytes, valueStart(map, VALUE), valueEnd(map, VALUE)),
       expiresAt: Number(readI64(plaintexts.bytes, valueStart(map, EXPIRY))),
       high: readU32(plaintexts.bytes, map.recordCheck),

@@ -37,7 +37,7 @@ export interface Visibility {
 
 /** What the cell must hold for the token to stand for it. */
 type ExpectedCell =
-  | { readonly kind: 'stamp'; readonly high: number; readonly low: number }
+  | { readonly kind: 'check'; readonly high: number; readonly low: number }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly digest: Uint8Array }
 
@@ -124,9 +124,9 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
   return texts.flatMap((_, index): TokenCandidate[] => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const found = wellFormed[index] === 1 ? layout.tokenColumns.get(objectId) : undefined
-    if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'stamp', high: checkHigh, low: checkLow } }]
+    if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'check', high: checkHigh, low: checkLow } }]
     // Reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'stamp', high: 0, low: 0 } }]
+    return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }]
   })
 }
 
@@ -253,8 +253,8 @@ function holdsExpected(
   { column, expected, value }: Pick<TokenCandidate, 'column' | 'expected'> & { readonly value: unknown },
 ): boolean {
   switch (expected.kind) {
-    case 'stamp':
-      return cursor.hasStamp(column, expected.high, expected.low)
+    case 'check':
+      return cursor.hasTokenCheck(column, expected.high, expected.low)
     case 'text':
       return cursor.tokenText(column) === expected.text
     case 'value': {
@@ -281,10 +281,10 @@ async function verifyTransients(
     if (rows[index] === undefined) return [candidate, undefined]
     const one = at(found, next++)
     // A body that fails authentication here usually belongs to another column, so it is no error of this token.
-    if (!one.isWhole || one.expiresAt <= now) return [candidate, undefined]
+    if (!one.isAuthentic || one.expiresAt <= now) return [candidate, undefined]
     const { table, expected } = candidate
     const isVerified =
-      expected.kind === 'stamp'
+      expected.kind === 'check'
         ? one.text === undefined && one.high === expected.high && one.low === expected.low
         : expected.kind === 'text' && one.text === expected.text
     return [candidate, isVerified ? { table, column, value: one.value, row: undefined } : undefined]
