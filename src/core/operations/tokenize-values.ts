@@ -151,7 +151,8 @@ async function areHeld(
     column,
     needs,
     digests: digestValues(barrier.ring, column, values),
-    proves: (index, found) => columnValues(barrier, table, column, found).map((held) => isSameValue(column, held, values[index])),
+    hasValue: (index, found) =>
+      columnValues(barrier, table, column, found).map((held) => isSameValue(column, held, values[index])),
   })
   const found = rows.filter((row) => row !== undefined)
   const held = columnValues(barrier, table, column, found)

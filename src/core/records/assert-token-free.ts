@@ -15,7 +15,7 @@ export async function assertTokensFree(
   context: ReadingContext,
   { table, records, supplied, indexes }: WriteRequest,
 ): Promise<void> {
-  const asked = supplied.flatMap((tokens, row) =>
+  const given = supplied.flatMap((tokens, row) =>
     [...(tokens ?? [])].flatMap(([name, text]) => {
       const column = table.byName.get(name)
       return column === undefined ? [] : [{ row, column, text }]
@@ -24,9 +24,9 @@ export async function assertTokensFree(
   const found = await resolveDerived(
     storage,
     context,
-    asked.map(({ text }) => text),
+    given.map(({ text }) => text),
   )
-  for (const [k, { row, column }] of asked.entries()) {
+  for (const [k, { row, column }] of given.entries()) {
     const other = found[k]
     if (other === undefined) continue
     const value = records[row]?.[column.position]
@@ -35,7 +35,7 @@ export async function assertTokensFree(
   }
 }
 
-/** The error for a supplied token that stands for something else. */
+/** Returns the error for a supplied token that is already in use. */
 export function tokenTaken(table: Table, column: Pick<Column, 'name'>, index: RecordIndex): Fault {
   const detail = cellDetail(table, column, index)
   return fault(

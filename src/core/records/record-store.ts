@@ -22,25 +22,26 @@ import { dropTransients, insertTransients, reserveTransients } from './transient
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
-/** Times tokens are drawn again because another caller stored one of them between the check and the write. */
+/** Maximum number of attempts, if other callers keep storing drawn tokens between check and write. */
 const MAX_ATTEMPTS = 100
 
 /** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
 export const STALE = new Error('a row changed between reading and writing it')
 
-/** Records as they were written: their rows, and what their tokens are made of. */
+/** Records after a write: their row ids, and the metadata of their tokens. */
 export interface Written {
   readonly ids: readonly number[]
   readonly metadata: TokenMetadata
+  /** Milliseconds since 1970. */
   readonly nowMs: number
-  /** A 1 for each slot whose token was kept; absent where all are new. */
+  /** 1 for each slot whose token was kept; absent if all are new. */
   readonly kept?: Uint8Array
 }
 
-/** Whether the caller could see what a cell of a row held before. */
+/** Returns whether the caller could see the previous value of a cell. */
 export type WasVisible = (row: number, column: Column) => boolean
 
-/** What the tokens of written records are made of. A kept token reveals a value that was there before, so it is shown only where that value was visible. */
+/** Returns the input to mint the tokens of written records. A kept token belongs to the previous value, so it is returned only if that value was visible. */
 export function mintInputOf(written: Written, records: readonly Values[], wasVisible: WasVisible): MintInput {
   const { ids, metadata, nowMs, kept } = written
   return {
@@ -52,7 +53,7 @@ export function mintInputOf(written: Written, records: readonly Values[], wasVis
   }
 }
 
-/** Stores new records with their tokens and transient values, all or none. Throws `conflict` or `unprocessable`. */
+/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable` or `tokens_exhausted`. */
 export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   return writeWithTokens(request, async () => {
@@ -63,14 +64,14 @@ export function storeNew(unit: UnitOfWork, context: WritingContext, request: Wri
     return {
       tokens,
       async write() {
-        await insertSealed(unit, context, { table, admitted: sealed, tokens })
+        await insertSealed(unit, context, { table, sealed, tokens })
         return { ids, metadata: sealed.metadata, nowMs: sources.nowMs }
       },
     }
   })
 }
 
-/** Writes the named values over these rows, all or none. Throws STALE where a row changed meanwhile; then nothing was written. */
+/** Writes the named values over these rows, all or none. Throws STALE if a row changed meanwhile, without writing; else like `storeNew`. */
 export function storeChanges(
   unit: UnitOfWork,
   context: WritingContext,
@@ -85,20 +86,20 @@ export function storeChanges(
     return {
       tokens,
       async write() {
-        await updateResealed(unit, context, { table, amended: resealed, tokens })
+        await updateResealed(unit, context, { table, resealed, tokens })
         return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
       },
     }
   })
 }
 
-/** A write that is ready, with the tokens it stores. */
+/** A prepared write, and the tokens that it stores. */
 interface PreparedWrite {
   readonly tokens: readonly NewToken[]
   write(): Promise<Written>
 }
 
-/** Prepares and writes, again with fresh tokens where a drawn one was taken meanwhile. Conflicts are explained by column and record. */
+/** Prepares and writes. Runs again with new tokens if a drawn one was taken meanwhile. Explains other conflicts by column and record. */
 function writeWithTokens(request: WriteRequest, prepare: () => Promise<PreparedWrite>): Promise<Written> {
   let tokens: readonly NewToken[] = []
   const policy = {
@@ -116,7 +117,7 @@ function writeWithTokens(request: WriteRequest, prepare: () => Promise<PreparedW
   })
 }
 
-/** What the tokens of these records are made of: supplied texts, drawn ones, ids for transient values, and the time. */
+/** Returns the sources of the tokens of these records. Throws `conflict` for a supplied token in use. */
 async function prepareTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
   const { table, records, supplied } = request
   await assertTokensFree(storage, context, request)
@@ -128,11 +129,7 @@ async function prepareTokens(storage: StorageReads, context: ReadingContext, req
 async function insertSealed(
   unit: UnitOfWork,
   context: WritingContext,
-  {
-    table,
-    admitted: sealed,
-    tokens,
-  }: { readonly table: Table; readonly admitted: SealedRows<NewRow>; readonly tokens: readonly NewToken[] },
+  { table, sealed, tokens }: { readonly table: Table; readonly sealed: SealedRows<NewRow>; readonly tokens: readonly NewToken[] },
 ): Promise<void> {
   const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
   context.event.setWrittenRows(
@@ -149,24 +146,20 @@ async function insertSealed(
 async function updateResealed(
   unit: UnitOfWork,
   context: WritingContext,
-  {
-    table,
-    amended: resealed,
-    tokens,
-  }: { readonly table: Table; readonly amended: ResealedRows; readonly tokens: readonly NewToken[] },
+  { table, resealed, tokens }: { readonly table: Table; readonly resealed: ResealedRows; readonly tokens: readonly NewToken[] },
 ): Promise<void> {
   const ids = resealed.rows.map((patch) => patch.id)
   const stored = await tokenRows(unit.storage, context.barrier.ring, tokens)
   await unit.change(async ({ storage }) => {
     if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
-    await dropReplaced(storage, table, { ids, amended: resealed })
+    await dropReplaced(storage, table, { ids, replaced: resealed.replaced })
     await insertTransients(storage, resealed.transients)
     await insertTokens(storage, stored)
     context.event.setWrittenRows(table, ids)
   })
 }
 
-/** A conflict explained by the schema: which column's value or supplied token is taken, and of which record. Any other error as it is. */
+/** Returns a conflict with the column and record whose value or supplied token is taken; any other error unchanged. */
 function explainWriting(error: unknown, tokens: readonly NewToken[], { table, supplied, indexes }: WriteRequest): unknown {
   if (!isVaultError(error, 'conflict')) return error
   const [detail] = error.details
@@ -176,25 +169,25 @@ function explainWriting(error: unknown, tokens: readonly NewToken[], { table, su
   return taken === undefined ? error : tokenTaken(table, { name: taken.column }, indexes[taken.row])
 }
 
-/** True for the conflict of a drawn token with one that another caller stored first: drawing again resolves it. */
+/** True if a drawn token conflicts with one that another caller stored first. Drawing again resolves it. */
 function isDrawnTokenTaken(error: unknown, tokens: readonly NewToken[], request: WriteRequest): boolean {
   if (!isVaultError(error, 'conflict') || error.details[0]?.table !== TOKENS.name) return false
   return suppliedAt(error.details[0].index, tokens, request) === undefined
 }
 
-/** The column and row of the supplied token at this index of a list; undefined where that token was drawn. */
+/** Returns the column and record of the supplied token at an index of the stored tokens; undefined if it was drawn. */
 function suppliedAt(
   index: number | undefined,
   tokens: readonly NewToken[],
   { table, supplied }: { readonly table: Table; readonly supplied: TokensByRow },
 ): { readonly column: string; readonly row: number } | undefined {
   const token = index === undefined ? undefined : tokens[index]
-  const column = table.tokenized.find(({ objectId }) => objectId === token?.space)
+  const column = table.tokenized.find(({ objectId }) => objectId === token?.objectId)
   if (token === undefined || column === undefined) return undefined
-  return supplied[token.place]?.get(column.name) === token.text ? { column: column.name, row: token.place } : undefined
+  return supplied[token.index]?.get(column.name) === token.text ? { column: column.name, row: token.index } : undefined
 }
 
-/** The marks whose texts are new: the kept text of a stable column is stored already. */
+/** Returns the metadata without kept texts, which are stored already. */
 function withoutKept({ metadata, kept }: ResealedRows): TokenMetadata {
   return { ...metadata, texts: metadata.texts.map((text, slot) => (kept[slot] === 1 ? undefined : text)) }
 }
@@ -203,7 +196,7 @@ function withoutKept({ metadata, kept }: ResealedRows): TokenMetadata {
 async function dropReplaced(
   storage: Storage,
   table: Table,
-  { ids, amended: { replaced } }: { readonly ids: readonly number[]; readonly amended: ResealedRows },
+  { ids, replaced }: { readonly ids: readonly number[]; readonly replaced: TokenMetadata },
 ): Promise<void> {
   for (const column of table.tokenized) {
     const rows = ids.flatMap((id, row) => {
@@ -217,22 +210,23 @@ async function dropReplaced(
 
 /** Deletes rows and the stored tokens of their cells. Transient values stay until they expire. Returns the ids that were deleted. */
 export async function deleteRows(storage: Storage, table: Table, rows: readonly number[]): Promise<readonly number[]> {
-  const gone = await storage.delete(table.physical.name, { ids: rows })
-  await dropTokens(storage, recordSpaces(table), gone)
-  return gone
+  const deleted = await storage.delete(table.physical.name, { ids: rows })
+  await dropTokens(storage, recordObjectIds(table), deleted)
+  return deleted
 }
 
-/** Ids by which one statement drops tokens. */
+/** Maximum number of row ids in one statement that drops tokens. */
 const SLICE = 10_000
 
-/** Deletes every row of a table and the stored tokens of the rows that were deleted, not of those inserted meanwhile. */
+/** Deletes every row of a table, and the stored tokens of the deleted rows, but not of rows inserted meanwhile. */
 export async function deleteEveryRow(storage: Storage, table: Table): Promise<void> {
-  const gone = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
-  const objectIds = recordSpaces(table)
-  for (let start = 0; start < gone.length; start += SLICE) await dropTokens(storage, objectIds, gone.slice(start, start + SLICE))
+  const deleted = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
+  const objectIds = recordObjectIds(table)
+  for (let start = 0; start < deleted.length; start += SLICE)
+    await dropTokens(storage, objectIds, deleted.slice(start, start + SLICE))
 }
 
-/** The columns whose tokens stand for cells of the record itself. */
-function recordSpaces(table: Table): number[] {
+/** Returns the object ids of the columns whose stored tokens belong to the record: all but transient ones. */
+function recordObjectIds(table: Table): number[] {
   return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
 }

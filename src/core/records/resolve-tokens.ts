@@ -1,4 +1,4 @@
-/** Resolves tokens to the values they stand for: candidates by pointer, derivation and stored token, each verified on the opened cell. */
+/** Resolves tokens to values: finds candidates by pointer, derivation and stored token, and verifies each on the opened cell. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import type { OpenRows } from '../barrier/reveal.ts'
 import { openRows } from '../barrier/reveal.ts'
@@ -9,14 +9,14 @@ import { findByDigest } from '../row-access/find-by-digest.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { ValueError } from '../values/column-type.ts'
 import { findTokens } from './token-store.ts'
 import { getTransients } from './transient-store.ts'
 
-/** What a token stands for. `row` is the record's; undefined for a transient value, which has no record. */
+/** The value of a token. `row` is the row of its record; undefined for a transient value, which has no record. */
 export interface Resolved {
   readonly table: Table
   readonly column: Column
@@ -24,24 +24,24 @@ export interface Resolved {
   readonly row: Row | undefined
 }
 
-/** The result for one token: what it stands for, an error of its own, or undefined for nothing. */
+/** The result for one token: its value, an error of its own, or undefined if it is not a token. */
 export type Resolution = Resolved | VaultError | undefined
 
-/** Which records count. A choice between several candidates considers these alone, so that hidden records have no effect. */
+/** The records that count. A choice between several candidates considers only these, so that hidden records have no effect. */
 export interface Visibility {
-  /** The first visible row that has each digest, undefined where there is none. */
+  /** Returns the first visible row with each digest, in order; undefined if there is none. */
   findRows(table: Table, column: Column, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]>
-  /** The same resolutions, undefined where they are not visible. */
+  /** Returns the resolutions, with undefined in place of invisible ones. */
   keepVisible(found: readonly Resolution[]): readonly Resolution[]
 }
 
-/** What the cell must hold for the token to stand for it. */
+/** What a cell must contain for the token to be its token. */
 type ExpectedCell =
   | { readonly kind: 'check'; readonly high: number; readonly low: number }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly digest: Uint8Array }
 
-/** A cell that the token at an index may stand for. */
+/** A cell whose token the text at `index` may be. */
 interface TokenCandidate {
   readonly index: number
   readonly table: Table
@@ -50,12 +50,12 @@ interface TokenCandidate {
   readonly expected: ExpectedCell
 }
 
-/** A candidate and what it was verified to be. */
+/** A candidate and its resolution; undefined if it was refuted. */
 type CheckedCandidate = readonly [candidate: TokenCandidate, resolution: Resolution]
 
 /**
- * The resolution of each text, in order. Unknown, malformed, foreign, replaced and expired tokens all take the same way to
- * undefined: each is tried as a pointer, and then as a derived and as a stored token.
+ * Returns the resolution of each text, in order. A text is tried as a pointer, then as a derived and as a stored token. Unknown,
+ * malformed, foreign, replaced and expired tokens take the same steps, so that their times do not distinguish them.
  */
 export async function resolveTokens(
   storage: StorageReads,
@@ -78,7 +78,7 @@ export async function resolveTokens(
   return found
 }
 
-/** The resolution of each text as a derived token, among all records: such a token is in use although it is not stored. */
+/** Returns the resolution of each text as a derived token, among all records. Such a token is in use although it is not stored. */
 export async function resolveDerived(
   storage: StorageReads,
   context: ReadingContext,
@@ -92,7 +92,7 @@ export async function resolveDerived(
   return chooseOne(texts.length, await verifyCandidates(storage, context, candidates))
 }
 
-/** One resolution for each index. A text that stands for values of unrelated columns is refused, because any choice could be wrong. */
+/** Returns one resolution for each index. A text that is a token of unrelated columns gives an error, because any choice could be wrong. */
 function chooseOne(count: number, checked: readonly CheckedCandidate[]): Resolution[] {
   const found: Resolution[] = new Array(count).fill(undefined)
   for (const [{ index }, resolution] of checked) {
@@ -104,7 +104,7 @@ function chooseOne(count: number, checked: readonly CheckedCandidate[]): Resolut
   return found
 }
 
-/** True when both are the same value of one digest scope: which of its records is named does not matter. */
+/** True if both are the same value in one digest scope. It does not matter then which record is returned. */
 function isSame(left: Resolved, right: Resolved): boolean {
   return left.column.scope === right.column.scope && isSameValue(left.column, left.value, right.value)
 }
@@ -115,7 +115,7 @@ function ambiguous(index: number): Fault {
   })`tokens[${index}] is ambiguous: several columns with overlapping formats accept it. Read the record by its id, or put the columns in one group.`
 }
 
-/** The id of no row: ids begin with 1. */
+/** A row id that never exists: ids begin with 1. */
 const NO_ROW = 0
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
@@ -157,12 +157,13 @@ async function derivedCandidates(
   return candidates
 }
 
-/** The digest of the value that each text would stand for in this column; undefined where it cannot be a token of it. */
+/** Returns the digest of the value that each text is derived from, in order; undefined if it cannot be a token of this column. */
 function recoverDigests({ barrier }: ReadingContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
-  const traces = column.token?.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts) ?? []
-  return traces.map((trace) => {
-    if (trace === undefined || trace.kind === 'digest') return trace?.digest
-    const value = valueOfText(column, trace.shown)
+  const kind = required(column.token, 'The token kind of a tokenized column')
+  const recovered = kind.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts)
+  return recovered.map((one) => {
+    if (one === undefined || one.kind === 'digest') return one?.digest
+    const value = valueOfText(column, one.shown)
     return value === undefined ? undefined : digestValues(barrier.ring, column, [value])[0]
   })
 }
@@ -185,13 +186,13 @@ async function storedCandidates(
   const locations = await findTokens(storage, barrier.ring, texts)
   return open.flatMap(({ index, text }, k) => {
     const location = locations[k]
-    const found = location === undefined ? undefined : layout.tokenColumns.get(location.space)
+    const found = location === undefined ? undefined : layout.tokenColumns.get(location.objectId)
     if (location === undefined || found === undefined) return []
     return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
   })
 }
 
-/** Reads the cells of candidates, one table or one transient column at a time, and keeps those that hold what is expected. */
+/** Reads the cells of candidates, one table or one transient column at a time. Returns their resolutions. */
 async function verifyCandidates(
   storage: StorageReads,
   context: ReadingContext,
@@ -246,7 +247,7 @@ async function verifyRecords(
   })
 }
 
-/** True when the opened cell holds what the candidate expects. */
+/** True if the opened cell contains what the candidate expects. */
 function holdsExpected(
   barrier: ReadingContext['barrier'],
   cursor: OpenRows,

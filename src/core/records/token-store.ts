@@ -1,7 +1,8 @@
-/** Stored tokens: the cell that each text stands for, found by digest, never by scanning. */
+/** Stored tokens: the cell of each text, found by the digest of the text. */
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { TokenMetadata } from '../barrier/token-metadata.ts'
 import { slotOf } from '../barrier/token-metadata.ts'
+import { VaultError } from '../errors.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
@@ -13,33 +14,33 @@ import { ByteWriter } from '../util/bytes.ts'
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
 
-/** The cell a token stands for: the column's space, and the row of the record or, for a transient value, of the value. */
+/** The cell of a token: the object id of the column, and the row id of the record or of the transient value. */
 export interface TokenLocation {
-  readonly space: number
+  readonly objectId: number
   readonly row: number
 }
 
-/** A token to store. `place` is the index of its record in the request. */
+/** A token to store. `index` is that of its record in the request. */
 export interface NewToken extends TokenLocation {
   readonly text: string
-  readonly place: number
+  readonly index: number
 }
 
-/** The tokens among these marks that must be stored. */
+/** Returns the tokens that must be stored: the texts of the metadata, with their cells. */
 export function tokensToStore(table: Table, ids: readonly number[], metadata: TokenMetadata): NewToken[] {
   const tokens: NewToken[] = []
-  for (let place = 0; place < ids.length; place++) {
+  for (const [index, id] of ids.entries()) {
     for (const column of table.tokenized) {
-      const slot = slotOf(metadata, place, column)
+      const slot = slotOf(metadata, index, column)
       const text = metadata.texts[slot]
       if (text === undefined) continue
-      tokens.push({ text, space: column.objectId, row: metadata.transientRefs[slot]?.row ?? at(ids, place), place })
+      tokens.push({ text, objectId: column.objectId, row: metadata.transientRefs[slot]?.row ?? id, index })
     }
   }
   return tokens
 }
 
-/** The rows of these tokens, in order. Called before a transaction begins, so that no key is used while the writer is locked. */
+/** Returns the new rows of these tokens, in order. Called before the transaction, so that no key is used while the writer is locked. */
 export async function tokenRows(storage: StorageReads, ring: KeyRing, tokens: readonly NewToken[]): Promise<NewRow[]> {
   if (tokens.length === 0) return []
   const ids = await storage.reserveIds(TOKENS.name, tokens.length)
@@ -47,7 +48,7 @@ export async function tokenRows(storage: StorageReads, ring: KeyRing, tokens: re
     ring,
     tokens.map(({ text }) => text),
   )
-  return tokens.map(({ space: objectId, row }, index) => ({
+  return tokens.map(({ objectId, row }, index) => ({
     id: at(ids, index),
     digest: at(digests, index),
     object_id: objectId,
@@ -55,12 +56,12 @@ export async function tokenRows(storage: StorageReads, ring: KeyRing, tokens: re
   }))
 }
 
-/** Stores tokens. Throws `conflict` on the table of tokens, with the index in the list, when one is in use. */
+/** Stores tokens. Throws the `conflict` of the storage if one is in use. */
 export async function insertTokens(storage: Storage, rows: readonly NewRow[]): Promise<void> {
   if (rows.length > 0) await storage.insert(TOKENS.name, rows)
 }
 
-/** Drops the tokens of these columns' cells in these rows. */
+/** Drops the tokens of the cells of these columns in these rows. */
 export async function dropTokens(storage: Storage, objectIds: readonly number[], rows: readonly number[]): Promise<void> {
   if (objectIds.length === 0 || rows.length === 0) return
   await storage.delete(TOKENS.name, {
@@ -74,7 +75,7 @@ export async function dropTokens(storage: Storage, objectIds: readonly number[],
   })
 }
 
-/** The cell of each text; undefined for a text that is not stored. */
+/** Returns the cell of each text, in order; undefined for a text that is not a stored token. */
 export async function findTokens(
   storage: StorageReads,
   ring: KeyRing,
@@ -86,7 +87,9 @@ export async function findTokens(
     { kind: 'in', column: 'digest', values: digests },
     { order: 'asc', limit: texts.length },
   )
-  const locations = new Map(rows.map((row) => [keyOfCell(row.digest), { space: Number(row.object_id), row: Number(row.row_id) }]))
+  const locations = new Map(
+    rows.map((row) => [keyOfCell(row.digest), { objectId: Number(row.object_id), row: Number(row.row_id) }]),
+  )
   return digests.map((digest) => locations.get(keyOfCell(digest)))
 }
 
@@ -98,5 +101,7 @@ function digestTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
     ends[index] = out.length
   }
   const digests = ring.digest(SCOPE, { bytes: out.written(), ends, count: texts.length })
+  if (digests.length !== texts.length * DIGEST_BYTES)
+    throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
   return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }

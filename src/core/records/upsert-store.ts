@@ -1,4 +1,4 @@
-/** Writes records by a unique column: existing ones are changed and the others inserted, all or none, again when others were quicker. */
+/** Writes records by a unique column, all or none: changes existing ones and inserts the others. */
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
@@ -16,26 +16,26 @@ import { mintInputOf, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
-/** Times an upsert runs again because others keep changing the same records. */
+/** Maximum number of attempts, if others keep changing the same records. */
 const MAX_ATTEMPTS = 1000
 
 /** One record to write by its key. */
 export interface UpsertRecord {
-  /** The stored cell that the key is found under. */
+  /** The stored cell by which the key is looked up. */
   readonly cell: Exclude<Cell, null>
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined
   readonly index: RecordIndex
 }
 
-/** An existing row, and what is to be written over it. */
+/** An existing row, and the values to write over it. */
 export interface RowChange {
   readonly row: Row
   readonly values: Values
   readonly index: RecordIndex
 }
 
-/** Records with distinct keys. The checks throw to refuse them, before anything is written. */
+/** Records with distinct keys. The checks throw if the records cannot be written, before anything is written. */
 export interface UpsertRequest {
   readonly table: Table
   readonly key: Column
@@ -43,11 +43,11 @@ export interface UpsertRequest {
   readonly tokenization: boolean
   checkNew(records: readonly UpsertRecord[]): void
   checkChanges(changes: readonly RowChange[]): void
-  /** Whether the caller can see what each of these rows holds. */
+  /** Returns whether the caller can see each cell of these rows. */
   wasVisible(rows: readonly Row[]): WasVisible
 }
 
-/** The written records in the order of the request. Runs inside a change, and names the rows it wrote to the event. */
+/** Returns the written records in the order of the request. Runs inside a change, and adds the written rows to the event. Throws `aborted` if the records changed in every attempt. */
 export async function storeUpserts(
   unit: UnitOfWork<Storage>,
   context: WritingContext,
@@ -78,7 +78,7 @@ export async function storeUpserts(
   })
 }
 
-/** The row that each record already has. */
+/** Returns the existing row of each record, in order; undefined for a new record. */
 async function findByKey(
   storage: StorageReads,
   { barrier }: WritingContext,

@@ -1,4 +1,4 @@
-/** Resolves tokens for one caller: a token that the caller cannot resolve stands for nothing. */
+/** Resolves tokens for one caller. A token that the caller cannot resolve gives the same result as an unknown one. */
 import { VaultError } from '../errors.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
@@ -11,19 +11,19 @@ import { at } from '../util/at.ts'
 import type { Resolution, Resolved } from './resolve-tokens.ts'
 import { resolveTokens } from './resolve-tokens.ts'
 
-/** The result for one token and one caller. */
+/** The result for one token and one caller: with the caller's access to its row, an error, or undefined. */
 export type VisibleResolution = (Resolved & { readonly access: RowAccess }) | VaultError | undefined
 
-/** Tokens to resolve, and what the caller must be granted on the column of each, in its row. */
+/** Tokens to resolve, and the grants that the caller needs on the column of each, in its row. */
 export interface TokensToResolve {
   readonly texts: readonly string[]
   needsOf(column: Column): readonly RequiredGrant[]
 }
 
-/** What resolving for a caller uses. */
+/** The dependencies of resolving tokens for a caller. */
 type CallerContext = ReadingContext & { readonly access: Access }
 
-/** What each text stands for among the cells the caller can resolve. Other cells do not exist here, even where they hold the same value. */
+/** Returns the resolution of each text, in order, among the cells that the caller can resolve. Other cells have no effect, even with the same value. */
 export async function resolveVisible(
   storage: StorageReads,
   context: CallerContext,
@@ -58,7 +58,7 @@ export async function resolveVisible(
   })
 }
 
-/** The caller's access to each resolved cell, evaluated one table at a time. */
+/** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(found)) {
@@ -71,12 +71,12 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   }
 }
 
-/** The access to a transient value. It has no record, so no condition holds for it, and only unconditional grants count. */
+/** Returns the access to a transient value. It has no record, so no condition is true for it, and only unconditional grants count. */
 function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
-/** The row ids of what was resolved, by table. */
+/** Returns the row ids of the resolved tokens, by table. */
 export function rowsByTable(found: readonly VisibleResolution[]): Map<Table, number[]> {
   return new Map([...recordsByTable(found)].map(([table, rows]) => [table, rows.map(({ id }) => id)]))
 }
@@ -92,7 +92,7 @@ function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
   return tables
 }
 
-/** That a record fails authentication is told to callers who could resolve its tokens. */
+/** True if the caller may learn that a record failed authentication: if they could resolve tokens of its table. */
 function isErrorVisible({ layout, access }: Pick<CallerContext, 'layout' | 'access'>, error: VaultError): boolean {
   const name = error.details[0]?.table
   const table = name === undefined ? undefined : layout.tables.get(name)

@@ -1,4 +1,4 @@
-/** Finds rows a caller can work with: storage decides what it can, the rest is decided row by row, and pages are cut after that. */
+/** Finds rows that are visible to a caller. Storage filters what it can, the rest is evaluated row by row, and pages are cut last. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestValues } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
@@ -11,23 +11,23 @@ import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { evaluateAccess } from './evaluate-access.ts'
 
-/** A row, and what the caller can do with it. */
+/** A row, and the caller's access to it. */
 export interface VisibleRow {
   readonly row: Row
   readonly access: RowAccess
 }
 
-/** Which rows are wanted: the filter finds them, they meet all needs, and `keeps`, where given, is true of them. */
+/** The rows to find: those that match the filter, meet all needs, and pass `keeps` if it is given. */
 export interface VisibleRows {
   readonly access: TableAccess
   readonly needs: readonly RequiredGrant[]
   readonly filter: Filter
   readonly page: Page
-  /** Decides a page of rows at once, in order. */
+  /** Returns whether each row of a page is kept, in order. */
   keeps?(rows: readonly Row[]): readonly boolean[]
 }
 
-/** The rows of one page. Rows are skipped and counted after every decision, so hidden rows shift nothing. */
+/** Returns the rows of one page. `offset` and `limit` count visible rows only, so that hidden rows have no effect. */
 export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<VisibleRow[]> {
   const { access, needs, filter, page, keeps } = wanted
   const { physical } = access.table
@@ -36,7 +36,7 @@ export async function findVisible(storage: StorageReads, barrier: Barrier, wante
   }
   const found: VisibleRow[] = []
   let offset = page.offset ?? 0
-  const pages = eachPage(storage, physical.name, { ...page, filter: decidedByStorage(barrier, wanted) })
+  const pages = eachPage(storage, physical.name, { ...page, filter: storageFilter(barrier, wanted) })
   for await (const rows of pages) {
     const kept = keeps?.(rows)
     for (const [index, one] of withAccess(barrier, access, rows).entries()) {
@@ -53,8 +53,8 @@ function withAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[])
   return rows.map((row, index) => ({ row, access: at(accesses, index) }))
 }
 
-/** The filter, and what storage can decide of the needs. */
-function decidedByStorage(barrier: Barrier, { access, needs, filter }: VisibleRows): Filter {
+/** Returns the filter, extended by what storage can evaluate of the needs. */
+function storageFilter(barrier: Barrier, { access, needs, filter }: VisibleRows): Filter {
   const cells = filterCells(barrier, access.table)
   const filters = needs
     .filter((need) => !access.alwaysMeets(need))
@@ -63,7 +63,7 @@ function decidedByStorage(barrier: Barrier, { access, needs, filter }: VisibleRo
   return filters.length === 0 ? filter : { kind: 'and', filters: filter.kind === 'all' ? filters : [filter, ...filters] }
 }
 
-/** The stored cells that the constants of a condition are compared with. */
+/** Returns functions that convert the constants of a condition to stored cells. */
 export function filterCells(barrier: Barrier, table: Table): FilterCells {
   return {
     digestOf: (column, value) => digestValues(barrier.ring, column, [value])[0],

@@ -49,7 +49,7 @@ async function crowd({ storage, ring }: LooseVault, count: number, free?: number
   const ranks = Array.from({ length: count }, (_, rank) => rank).filter((rank) => rank !== free)
   for (let from = 0; from < ranks.length; from += 2_000) {
     const slice = ranks.slice(from, from + 2_000)
-    const tokens = slice.map((rank) => ({ text: textOf(rank), space: 60_000, row: rank + 1, place: 0 }))
+    const tokens = slice.map((rank) => ({ text: textOf(rank), objectId: 60_000, row: rank + 1, index: 0 }))
     await insertTokens(storage, await tokenRows(storage, ring, tokens))
   }
 }
