@@ -1,16 +1,16 @@
-/** Collects what the event of an operation will say: names, counts and rows, never a value. */
+/** Collects the table and rows of an operation for its event. */
 import type { EventDraft, EventRows } from '../audit/event.ts'
 import { type Outcome, SUCCESS } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import type { Table } from '../schema/layout.ts'
 
-/** Operations add to it as they run; `build` can be called several times, for different outcomes. */
+/** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
   #read: Map<string, Set<number>> | undefined
   #written: EventRows | undefined
 
-  /** Sets the table the operation is about. */
+  /** Sets the table of the operation. */
   setTable(table: Table): void {
     this.#table = table.name
   }
@@ -24,12 +24,12 @@ export class EventBuilder {
     else for (const row of rows) known.add(row)
   }
 
-  /** Sets the rows that were written, in place of any set before: a write may have been tried again. */
+  /** Sets the rows that were written, in place of any set before: a write may have run again. */
   setWrittenRows(table: Table, rows: readonly number[]): void {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }
 
-  /** The collected parts of the event. A change that failed wrote nothing, whatever rows were set. */
+  /** Returns outcome, table and rows of the event. Written rows are included only for a success. */
   build(outcome: Outcome): Outcome & Pick<EventDraft, 'table' | 'rows'> {
     const rows: EventRows[] = [...(this.#read ?? [])].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
     if (this.#written !== undefined && outcome.code === SUCCESS.code) rows.push(this.#written)

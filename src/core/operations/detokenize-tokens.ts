@@ -1,4 +1,4 @@
-/** Detokenize: tokens back to values, as text, each at the lower of the redaction asked for and the one granted. */
+/** Detokenize: returns the values of tokens as text, at the lower of the requested and the granted redaction. */
 import { showText } from '../barrier/reveal.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
 import {
@@ -33,7 +33,7 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
 }
 
-/** What one token stands for. `value` is text for every type. A token that stands for nothing has valueType NONE and an error. */
+/** The value of one token, as text for every type. A token that was not found has valueType NONE and an error. */
 export interface DetokenizedRecord {
   readonly token: string
   readonly valueType: ColumnTypeName | 'NONE'
@@ -52,7 +52,7 @@ interface Request {
   readonly continueOnError: boolean
 }
 
-/** One record for each token, in order. Unknown, malformed, foreign, replaced and expired tokens give the same `not_found`, naming positions. */
+/** Returns one record for each token, in order. Throws the same `not_found` with positions for unknown, malformed, foreign, replaced and expired tokens. */
 export const detokenize: Operation<DetokenizeInput, Request, { records: DetokenizedRecord[] }> = {
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
@@ -77,7 +77,7 @@ export const detokenize: Operation<DetokenizeInput, Request, { records: Detokeni
   },
 }
 
-/** Detokenizing shows the value, so both grants are required. */
+/** Returns the required grants. Detokenizing shows the value, so READ is one of them. */
 function needsOf(column: Column): RequiredGrant[] {
   return [
     { action: 'DETOKENIZATION', columns: [column] },

@@ -1,4 +1,4 @@
-/** Get by tokens: for each token the record that its value belongs to, at the redaction asked for. */
+/** Get by tokens: returns the record of each token, at the requested redaction. */
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { revealRows } from '../barrier/reveal.ts'
@@ -39,7 +39,7 @@ interface Request {
   readonly asked: Redaction
 }
 
-/** One item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record: detokenize alone returns them. */
+/** Returns one item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record; only detokenize returns them. */
 export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenRecord[] }> = {
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
@@ -60,7 +60,7 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
   },
 }
 
-/** The record is shown as any read shows it, so at least one of its columns must be readable. */
+/** Returns the required grants. At least one column of the record must be readable. */
 function needsOf(column: Column): RequiredGrant[] {
   return [
     { action: 'DETOKENIZATION', columns: [column] },

@@ -40,7 +40,7 @@ export interface ReadOptions {
   readonly fields?: readonly string[]
 }
 
-/** Which records: by `ids`; or by `columnName` and `columnValues`; or neither, page by page. */
+/** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
 export interface GetOptions extends ReadOptions {
   readonly ids?: readonly string[]
   /** A unique, searchable or indexed column to look up. */
@@ -58,7 +58,7 @@ const READ_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
 const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
-/** What events keep of the options of both operations. */
+/** The options of both operations that events record. */
 const RECORDED_SHOW = { table: 'name', redaction: REDACTIONS, tokenization: 'flag', fields: 'columns' } as const
 
 /** Input of a read of several records. */
@@ -74,7 +74,7 @@ export interface GetOneInput {
   readonly options?: ReadOptions
 }
 
-/** What is asked, before any grant is known. */
+/** A parsed request, before grants are checked. */
 interface Request {
   readonly table: Table
   readonly asked: Redaction
@@ -83,7 +83,7 @@ interface Request {
   readonly which: Which
 }
 
-/** Which records: by their ids, or those of a page. */
+/** The records to read: by their ids, or those of a page. */
 type Which = { readonly ids: readonly string[] } | { readonly page: Page; readonly lookup: Lookup | undefined }
 
 /** A column, and the values to look up in it. */
@@ -92,7 +92,7 @@ interface Lookup {
   readonly values: readonly unknown[]
 }
 
-/** Records in the order of their ids as asked, or of insertion. Throws `not_found` when an id names no record. */
+/** Returns records in the order of `ids`, or of insertion. Throws `not_found` for an id without a record. */
 export const get: Operation<GetInput, Request, { records: UntypedRecord[] }> = {
   action: 'GET',
   resourceType: 'RECORD',
@@ -113,7 +113,7 @@ export const get: Operation<GetInput, Request, { records: UntypedRecord[] }> = {
   execute: async (context, request) => ({ records: await readRecords(context, request) }),
 }
 
-/** One record by its id. Throws `not_found`. */
+/** Returns one record by its id. Throws `not_found`. */
 export const getOne: Operation<GetOneInput, Request, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
@@ -164,7 +164,7 @@ async function readRecords(context: OperationContext, request: Request): Promise
   return showRecords(context, found, { table, columns, asked, asTokens })
 }
 
-/** The columns to show, decided before any row is read. A transient value is never read with its record; its token is. */
+/** Returns the columns to show. A transient value is never read with its record, but its token is. */
 function columnsToShow(access: TableAccess, { table, fields, asTokens }: Request): readonly Column[] {
   const shown = asTokens ? table.tokenized : table.readable
   if (fields === undefined) return shown
@@ -179,18 +179,18 @@ function columnsToShow(access: TableAccess, { table, fields, asTokens }: Request
 /** A row is visible when at least one of its columns can be read. */
 const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 
-/** The rows of these ids, in order. Throws `not_found` for rows that are not visible, as for those that do not exist. */
+/** Returns the rows of these ids, in order. Throws `not_found` for rows that are invisible, as for those that do not exist. */
 async function rowsById({ unit, barrier }: OperationContext, access: TableAccess, ids: readonly string[]): Promise<FoundRows> {
   const { table } = access
-  const positions = decodeRecordIds(barrier.ring, table, ids)
-  const known = positions.filter((row) => row !== undefined)
+  const decoded = decodeRecordIds(barrier.ring, table, ids)
+  const known = decoded.filter((row) => row !== undefined)
   const found = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
   const accesses = evaluateAccess(barrier, access, found)
   const byId = new Map(found.map((row, index) => [row.id, { row, access: at(accesses, index) }]))
   const rows: VisibleRow[] = []
   const missing: number[] = []
-  for (const [index, position] of positions.entries()) {
-    const one = position === undefined ? undefined : byId.get(position)
+  for (const [index, id] of decoded.entries()) {
+    const one = id === undefined ? undefined : byId.get(id)
     if (one?.access.meets(VISIBLE) === true) rows.push(one)
     else missing.push(index)
   }
@@ -210,12 +210,12 @@ async function rowsOnPage(
   return { rows, ids: encodeRecordIds(barrier.ring, access.table, ids) }
 }
 
-/** Which rows of a page are wanted. */
+/** The rows to find, without page and access. */
 type WantedRows = Omit<VisibleRows, 'page' | 'access'>
 
 const EVERY_ROW: WantedRows = { needs: [], filter: { kind: 'all' } }
 
-/** The rows whose column holds one of the values. */
+/** Returns the rows with one of the values in the column. */
 function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
   const { barrier } = context
   const { table } = access
@@ -236,7 +236,7 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
   return {
     needs,
     filter,
-    // The opened value decides, so that a digest moved in the database finds no wrong record.
+    // The opened value decides, so that a digest that was moved in the database finds no wrong record.
     keeps(rows) {
       const digests = digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows))
       return digests.map((digest) => wanted.has(keyOfCell(digest)))

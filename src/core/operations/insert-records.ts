@@ -56,7 +56,7 @@ export interface InsertInput {
   readonly options?: InsertOptions
 }
 
-/** What is asked, before any record is looked at: which columns a record can name depends on the caller's grants. */
+/** A parsed request. Its records are parsed later, because the caller's grants determine which columns they can name. */
 interface Request {
   readonly table: Table
   readonly records: readonly unknown[]
@@ -74,7 +74,7 @@ interface ParsedRecords {
   readonly tokenization: boolean
 }
 
-/** The records in order. Throws `invalid_request`, `unprocessable`, `conflict` or `forbidden`; then nothing is stored. */
+/** Returns the stored records in order. Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden` or `tokens_exhausted`; nothing is stored then. */
 export const insert: Operation<InsertInput, Request, { records: readonly StoredRecord[] }> = {
   action: 'INSERT',
   resourceType: 'RECORD',
@@ -109,7 +109,7 @@ export const insert: Operation<InsertInput, Request, { records: readonly StoredR
   },
 }
 
-/** The column to upsert by; undefined for a plain insert. */
+/** Returns the column to upsert by; undefined for an insert without upsert. */
 function upsertColumn(
   context: OperationContext,
   access: TableAccess,
@@ -125,7 +125,7 @@ function upsertColumn(
   throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`
 }
 
-/** Checks the records one after the other, and then the tokens supplied with them. */
+/** Returns the checked records, and the tokens supplied with them. */
 function parseRecords(
   context: OperationContext,
   access: TableAccess,
@@ -180,7 +180,7 @@ async function insertAll(
   return mintRecords(context.barrier.ring, table, written.ids, wanted)
 }
 
-/** Upserts records. Those that share a key become one, later values over earlier ones. */
+/** Upserts records, and returns them in order. Records with one key become one; later values win. */
 async function upsertAll(context: OperationContext, key: Column, parsed: ParsedRecords): Promise<readonly StoredRecord[]> {
   const { access, tokenization } = parsed
   const { table } = access
@@ -229,7 +229,7 @@ function checkChanges(
   if (first !== undefined) throw valueTaken(table, key, first.index)
 }
 
-/** The stored cell that each record's key is found under. Throws `unprocessable` for a record without a key. */
+/** Returns the stored cell of each record's key, in order. Throws `unprocessable` for a record without a key. */
 function keyCells({ barrier }: OperationContext, key: Column, { access, values }: ParsedRecords): Exclude<Cell, null>[] {
   const { table } = access
   const keys = values.map((record) => record[key.position])
@@ -241,7 +241,7 @@ function keyCells({ barrier }: OperationContext, key: Column, { access, values }
   return lookupCells(barrier.ring, key, keys)
 }
 
-/** One record written over another: later values win, and a token stays only with the value it was supplied for. */
+/** Returns one record merged over another. Later values win; a token is kept only with the value it was supplied for. */
 function overlay(table: Table, under: UpsertRecord, over: UpsertRecord): UpsertRecord {
   const values = under.values.map((value, position) => (over.values[position] === undefined ? value : over.values[position]))
   const supplied = new Map(over.supplied ?? [])
