@@ -24,7 +24,7 @@ export function eachEvent(reader: AuditReader): AsyncGenerator<readonly OpenedEn
 }
 
 /** Yields the heads of all chains in batches, by chain. */
-export function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
+function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
   return eachEntry(reader, AUDIT_CHAINS.name, 'head')
 }
 

@@ -3,7 +3,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 
 /** Default number of rows of a page. */
-export const PAGE_SIZE = 500
+const PAGE_SIZE = 500
 
 /** The rows to read, their order, and the size of a page. */
 export interface PageWalk extends Partial<Pick<Page, 'order' | 'after' | 'columns'>> {
