@@ -23,7 +23,7 @@ import { openSealed } from './reveal.ts'
 import type { TokenMetadata, TransientRef } from './token-metadata.ts'
 import { slotOf, writeTokenCheck } from './token-metadata.ts'
 
-/** Ordinals of the cells of a transient body: the value, the expiry, and the text of a supplied token. The expiry is sealed too, so that nobody can extend it in the database. */
+/** Ordinals of the cells of a transient body: the value, the expiry, and the text of a supplied token. The expiry is sealed too, so that it cannot be extended in the database. */
 const VALUE = 0
 const EXPIRY = 1
 const TEXT = 2

@@ -73,8 +73,8 @@ export function parseByot(value: unknown): ByotMode {
 
 /** Returns a redaction. Default DEFAULT. `index` is the position of its item in a list. Throws `invalid_request`. */
 export function parseRedaction(value: unknown, index?: number): Redaction {
-  const asked = value ?? 'DEFAULT'
-  if (isRedaction(asked)) return asked
+  const redaction = value ?? 'DEFAULT'
+  if (isRedaction(redaction)) return redaction
   const detail = index === undefined ? {} : { index }
   throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(REDACTIONS))}.`
 }

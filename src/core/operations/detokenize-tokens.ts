@@ -29,7 +29,7 @@ export interface DetokenizeParameter {
 
 /** Options of detokenize. */
 export interface DetokenizeOptions {
-  /** Return what can be resolved and mark the rest. Default false: one bad token fails the request. */
+  /** Return the tokens that can be resolved, and an error for each other one. Default false: one bad token fails the request. */
   readonly continueOnError?: boolean
 }
 

@@ -36,7 +36,7 @@ export interface GetByTokensInput {
 
 interface Request {
   readonly texts: readonly string[]
-  readonly asked: Redaction
+  readonly redaction: Redaction
 }
 
 /** Returns one item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record; only detokenize returns them. */
@@ -48,15 +48,15 @@ export const getByTokens: Operation<GetByTokensInput, Request, { records: TokenR
   parse({ tokens, options = {} }, context) {
     assertOptions<GetByTokensOptions>(options, ['redaction'])
     return {
-      asked: parseRedaction(options.redaction),
+      redaction: parseRedaction(options.redaction),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },
-  async execute(context, { texts, asked }) {
+  async execute(context, { texts, redaction }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
-    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), asked })) }
+    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction })) }
   },
 }
 
@@ -71,13 +71,13 @@ function needsOf(column: Column): RequiredGrant[] {
 function toRecord(
   { barrier }: Pick<OperationContext, 'barrier'>,
   found: VisibleResolution,
-  { token, asked }: { readonly token: string; readonly asked: Redaction },
+  { token, redaction }: { readonly token: string; readonly redaction: Redaction },
 ): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, error: found.message }
   const notFound = { token, fields: {}, error: TOKEN_NOT_FOUND }
   if (found?.row === undefined) return notFound
   const { table, row, access } = found
-  const views = access.views(table.readable, asked)
+  const views = access.views(table.readable, redaction)
   if (views.length === 0) return notFound
   const fields = at(revealRows(barrier, table, [row], views), 0)
   const id = at(encodeRecordIds(barrier.ring, table, [row.id]), 0)

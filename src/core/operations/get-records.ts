@@ -77,7 +77,7 @@ export interface GetOneInput {
 /** A parsed request, before grants are checked. */
 interface Request {
   readonly table: Table
-  readonly asked: Redaction
+  readonly redaction: Redaction
   readonly asTokens: boolean
   readonly fields: readonly unknown[] | undefined
   readonly which: Which
@@ -129,14 +129,14 @@ export const getOne: Operation<GetOneInput, Request, UntypedRecord> = {
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<Request, 'which'> {
   const table = requireTable(context, name)
   context.event.setTable(table)
-  const asked = parseRedaction(options.redaction)
+  const redaction = parseRedaction(options.redaction)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
-  if (asTokens && asked !== 'DEFAULT')
+  if (asTokens && redaction !== 'DEFAULT')
     throw fault('invalid_request')`tokenization cannot be combined with a redaction other than DEFAULT.`
   const { fields } = options
   if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
     throw fault('invalid_request')`fields must be a non-empty array of column names.`
-  return { table, asked, asTokens, fields }
+  return { table, redaction, asTokens, fields }
 }
 
 function parseWhich(options: GetOptions, context: ParsingContext): Which {
@@ -153,7 +153,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
 }
 
 async function readRecords(context: OperationContext, request: Request): Promise<UntypedRecord[]> {
-  const { table, which, asked, asTokens } = request
+  const { table, which, redaction, asTokens } = request
   const access = requireAccess(context, table, 'READ')
   const columns = columnsToShow(access, request)
   const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
@@ -161,7 +161,7 @@ async function readRecords(context: OperationContext, request: Request): Promise
     table,
     found.rows.map(({ row }) => row.id),
   )
-  return showRecords(context, found, { table, columns, asked, asTokens })
+  return showRecords(context, found, { table, columns, redaction, asTokens })
 }
 
 /** Returns the columns to show. A transient value is never read with its record, but its token is. */

@@ -176,8 +176,8 @@ async function insertAll(
   const { table } = access
   for (const [index, values] of records.entries()) checkNew(context, access, { values, index })
   const written = await storeNew(context.unit, context, { table, records, supplied, indexes: [...records.keys()] })
-  const wanted = tokenization ? mintInputOf(written, records, () => true) : undefined
-  return mintRecords(context.barrier.ring, table, written.ids, wanted)
+  const mintInput = tokenization ? mintInputOf(written, records, () => true) : undefined
+  return mintRecords(context.barrier.ring, table, written.ids, mintInput)
 }
 
 /** Upserts records, and returns them in order. Records with one key become one; later values win. */

@@ -50,8 +50,8 @@ export const tokenize: Operation<TokenizeInput, readonly ParsedParameter[], { re
   verb: 'Tokenize',
   recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' } },
   parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
-  async execute(context, asked) {
-    const lookups = asked.map((one, index) => lookupOf(context, one, index))
+  async execute(context, parameters) {
+    const lookups = parameters.map((one, index) => lookupOf(context, one, index))
     const isLive = await areLive(context, lookups)
     const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
     if (missing.length > 0) {
@@ -78,15 +78,15 @@ function parseParameter(parameter: unknown, index: number): ParsedParameter {
 }
 
 /** Returns the columns of a parameter, and its value parsed by their type. */
-function lookupOf(context: OperationContext, asked: ParsedParameter, index: number): Lookup {
-  const columns = 'group' in asked ? columnsOfGroup(context, asked.group) : [columnOf(context, asked)]
+function lookupOf(context: OperationContext, parameter: ParsedParameter, index: number): Lookup {
+  const columns = 'group' in parameter ? columnsOfGroup(context, parameter.group) : [columnOf(context, parameter)]
   const first = at(columns, 0)
   if (first.column.token?.isDeterministic !== true) {
     throw fault('unprocessable', {
       index,
     })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
-  return { columns, value: parseValue(first, asked.text, index) }
+  return { columns, value: parseValue(first, parameter.text, index) }
 }
 
 function columnOf(
@@ -133,8 +133,8 @@ async function areLive(context: OperationContext, lookups: readonly Lookup[]): P
   const isLive: boolean[] = new Array(lookups.length).fill(false)
   const columns = new Map(lookups.flatMap((one) => one.columns).map((one) => [one.column, one]))
   for (const one of columns.values()) {
-    const indexes = lookups.flatMap(({ columns: asked }, index) =>
-      !isLive[index] && asked.some(({ column }) => column === one.column) ? [index] : [],
+    const indexes = lookups.flatMap(({ columns: searched }, index) =>
+      !isLive[index] && searched.some(({ column }) => column === one.column) ? [index] : [],
     )
     const values = indexes.map((index) => at(lookups, index).value)
     const held = await areHeld(context, one, values)

@@ -79,8 +79,8 @@ export const update: Operation<UpdateInput, Request, UpdatedRecord> = {
     const access = requireAccess(context, table, 'UPDATE')
     const change = parseChange(context, access, request)
     const { written, wasVisible } = await changeRecord(context, access, { id, change })
-    const wanted = tokenization ? mintInputOf(written, [change.values], wasVisible) : undefined
-    const stored = at(mintRecords(ring, table, written.ids, wanted), 0)
+    const mintInput = tokenization ? mintInputOf(written, [change.values], wasVisible) : undefined
+    const stored = at(mintRecords(ring, table, written.ids, mintInput), 0)
     return { ...stored, id, updatedAt: toTimestamp(context.clock.now()) }
   },
 }

@@ -22,7 +22,7 @@ export interface UntypedRecord {
 export interface Show {
   readonly table: Table
   readonly columns: readonly Column[]
-  readonly asked: Redaction
+  readonly redaction: Redaction
   readonly asTokens: boolean
 }
 
@@ -40,7 +40,7 @@ export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, s
     let end = start + 1
     while (end < rows.length && rows[end]?.access === access) end++
     const group = rows.slice(start, end).map(({ row }) => row)
-    const views = access.views(show.columns, show.asked)
+    const views = access.views(show.columns, show.redaction)
     const shownGroup = show.asTokens
       ? tokenViews(context, show.table, { group, views })
       : fieldViews(context, show.table, { group, views })

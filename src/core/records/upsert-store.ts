@@ -111,8 +111,8 @@ async function storeOnce(
   const ids: number[] = []
   const keep = (chosen: readonly number[], written: Written, { records: values }: WriteRequest): void => {
     const wasVisible = request.wasVisible(chosen.flatMap((position) => found[position] ?? []))
-    const wanted = tokenization ? mintInputOf(written, values, wasVisible) : undefined
-    const minted = mintRecords(context.barrier.ring, table, written.ids, wanted)
+    const mintInput = tokenization ? mintInputOf(written, values, wasVisible) : undefined
+    const minted = mintRecords(context.barrier.ring, table, written.ids, mintInput)
     for (const [k, position] of chosen.entries()) stored[position] = at(minted, k)
     ids.push(...written.ids)
   }
