@@ -1,4 +1,4 @@
-/** Where the default engines are plugged into core: the one file that knows both. */
+/** Connects the default adapters to core. Only this file imports both. */
 import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
 import { systemClock } from './adapters/system/system-clock.ts'
 import { systemEntropy } from './adapters/system/system-entropy.ts'
@@ -10,9 +10,9 @@ import type { Vault } from './core/vault/vault.ts'
 import { openVault } from './core/vault/vault.ts'
 
 /**
- * Opens a vault, founding it when the storage is empty. Throws `VaultError`: `invalid_request` when an option is wrong;
- * `failed_precondition` when the storage belongs to another vault, the key is another one, or the schema would lose or weaken
- * something stored. Then nothing was written.
+ * Opens a vault, and creates it in an empty storage. Throws `invalid_request` for an invalid option, and `failed_precondition` if the
+ * storage belongs to another vault, the key differs, or the schema would lose or weaken stored data. Throws `data_loss` for a damaged
+ * catalog. No record is changed then.
  */
 export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
   const { clock = systemClock, entropy = systemEntropy } = options ?? {}

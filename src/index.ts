@@ -43,7 +43,7 @@ export type {
   StorageHandle,
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
-export type { QueryRecord } from './core/queries/answer-query.ts'
+export type { QueryRecord } from './core/queries/run-query.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'

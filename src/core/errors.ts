@@ -1,4 +1,4 @@
-/** The one error type of the vault, the closed list of its codes, and how a refusal is worded. */
+/** The error type of the vault, the closed list of its codes, and the sentences of its messages. */
 import { MAX_NAME_LENGTH } from './limits.ts'
 
 /** HTTP status and gRPC code of each error code. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
@@ -52,7 +52,7 @@ export interface Status {
   readonly grpc: number
 }
 
-/** Where an error happened: names and positions only, never a value, a token or key material. Source: specification, "Error envelope". */
+/** The location of an error: names and positions only, never a value, a token or key material. Source: specification, "Error envelope". */
 export interface ErrorDetail {
   readonly table?: string
   readonly column?: string
@@ -67,24 +67,25 @@ export interface ErrorDetail {
 /** One detail, or several. */
 type Details = ErrorDetail | readonly ErrorDetail[]
 
-/** Message length the specification allows in an error envelope, in UTF-16 units. */
+/** Maximum length of a message, in UTF-16 units. Source: specification, "Error envelope". */
 const MAX_MESSAGE_LENGTH = 1000
-/** Most details one error carries. */
+/** Maximum number of details of one error. */
 export const MAX_DETAILS = 25
 
-/** What lies behind an error, and the HTTP status of an operation that documents another one for its code. */
+/** Options of a `VaultError`. */
 export interface VaultErrorOptions {
-  /** An error stripped of everything an engine may have quoted. */
+  /** The error of an engine or library, without any text that can quote a value. */
   readonly cause?: Error | undefined
+  /** The HTTP status, for an operation that documents another one for its code. Default: the status of the code. */
   readonly httpStatus?: number | undefined
 }
 
-/** What every public method throws. `message` says what failed, where, and what to do; it never holds a value. */
+/** The error that all public methods throw. `message` says what failed, where, and what to do. It never contains a value. */
 export class VaultError extends Error {
   readonly code: ErrorCode
   readonly httpStatus: number
   readonly grpcCode: number
-  /** At most 25; empty where there is nothing to locate. */
+  /** At most 25. Empty if there is nothing to locate. */
   readonly details: readonly ErrorDetail[]
 
   constructor(code: ErrorCode, message: string, details: Details = [], { cause, httpStatus }: VaultErrorOptions = {}) {
@@ -97,52 +98,52 @@ export class VaultError extends Error {
   }
 }
 
-/** True for a `VaultError`, optionally of one code; safe across duplicated copies of the package. */
+/** True for a `VaultError`, optionally of one code. Also recognizes errors of another copy of the package. */
 export function isVaultError(error: unknown, code?: ErrorCode): error is VaultError {
   return error instanceof Error && error.name === 'VaultError' && (code === undefined || (error as VaultError).code === code)
 }
 
-/** The HTTP status and gRPC code to answer an error with. Anything but a `VaultError` is `internal`: 500 and 13. */
+/** Returns the HTTP status and gRPC code for an error. Any other error than a `VaultError` is `internal`: 500 and 13. */
 export function statusOf(error: unknown): Status {
   return isVaultError(error) ? { http: error.httpStatus, grpc: error.grpcCode } : STATUSES.internal
 }
 
-/** True for an error after which nobody knows whether a change is stored: adapters say so by `outcome_unknown`, or by `unavailable`. */
+/** True for an error after which it is unknown whether a change is stored: `outcome_unknown` or `unavailable`. */
 export function mayBeStored(error: unknown): boolean {
   return isVaultError(error, 'unavailable') || isVaultError(error, 'outcome_unknown')
 }
 
-/** A message in parts: which of its words are names shows when it is printed for others than the caller. Made by `say`. */
+/** A message in parts, made by `say`. The parts that are names can be masked, because others than the caller read the audit trail. */
 export interface Sentence {
   readonly texts: readonly string[]
   readonly pieces: readonly Piece[]
 }
 
-/** A string is a name of the schema or of the request: it is printed in double quotes. Text of ours goes through `words`. */
+/** A part of a sentence. A string is a name of the schema or of the request, printed in double quotes. Fixed text goes through `words`. */
 export type Piece = string | number | Sentence
 
-/** Says whether a text is the name of a table, a column or a column group. Every other text counts as a value. */
+/** Returns whether a text is the name of a table, a column or a column group. Any other text may be a value. */
 export type IsName = (text: string) => boolean
 
-/** What stands in the audit trail in place of a name the schema does not have: a careless caller may have put a value there. */
+/** Replaces a name in the audit trail that the schema does not have: a caller may have passed a value in its place. */
 export const UNKNOWN_NAME = '*UNKNOWN*'
 
-/** Makes a sentence: say`Table ${name} does not exist.` */
+/** Returns a sentence: say`Table ${name} does not exist.` */
 export function say(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Sentence {
   return { texts, pieces }
 }
 
-/** Text of ours, printed as it is: a list of options, a kind, a reason. Never text of a caller. */
+/** Returns fixed text as a sentence, printed unchanged: a list of options, a kind, a reason. Never text of a caller. */
 export function words(text: string): Sentence {
   return { texts: [text], pieces: [] }
 }
 
-/** The sentence as its caller reads it or, where `isName` is given, as the audit trail keeps it: without names the schema does not have. */
+/** Returns a sentence as text for the caller. With `isName`, returns it for the audit trail: names that the schema does not have are masked. */
 export function print({ texts, pieces }: Sentence, isName?: IsName): string {
   return texts.map((text, index) => text + printPiece(pieces[index], isName)).join('')
 }
 
-/** A refusal in the words of the code that found it, before it is known which operation failed: `perform` puts "Insert failed." in front. */
+/** An error without the name of the operation that failed. `perform` puts "Insert failed." before its sentence. */
 export class Fault extends VaultError {
   /** Private, because it holds names as they were given, before anything that is no name is left out. */
   readonly #sentence: Sentence
@@ -158,12 +159,12 @@ export class Fault extends VaultError {
   }
 }
 
-/** Makes a fault of a template: fault('not_found', { table })`Table ${table} does not exist.` */
+/** Returns a template tag that makes a fault: fault('not_found', { table })`Table ${table} does not exist.` */
 export function fault(code: ErrorCode, details?: Details): (texts: TemplateStringsArray, ...pieces: readonly Piece[]) => Fault {
   return (texts, ...pieces) => new Fault(code, { texts, pieces }, details)
 }
 
-/** A name a caller sent, fit for an error: repeated when it looks like a name, else only described, for it may be a value in the wrong place. */
+/** Returns a name from a request for an error: unchanged if it has the form of a name. Otherwise returns a description, because it may be a value. */
 export function printableName(name: unknown): string {
   return isNameShaped(name) ? name : '(not a valid name)'
 }

@@ -1,27 +1,26 @@
-/** AES-256 over whole blocks: the one primitive that everything keyed here stands on. */
-
+/** AES-256 over whole blocks: the one primitive of everything keyed here. */
 import { createCipheriv } from 'node:crypto'
 import { at } from '../../core/util/at.ts'
 import { getWasm, REGION } from './wasm.ts'
 
-/** Encrypts each 16-byte block of its input by itself. One live cipher serves every call: a call costs half a microsecond. */
+/** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
 export interface BlockCipher {
   update(blocks: Uint8Array): Buffer
 }
 
-/** A block cipher under a 32-byte key. */
+/** Returns a block cipher for a key of 32 bytes. */
 export function createBlockCipher(key: Uint8Array): BlockCipher {
   const cipher = createCipheriv('aes-256-ecb', key, null)
   cipher.setAutoPadding(false)
   return cipher
 }
 
-/** Bytes of the round keys of AES-256 as the module wants them. */
+/** Length of the round keys of AES-256 in the format of the module, in bytes. */
 export const SCHEDULE_BYTES = 240
 
 /**
- * The round keys of a 32-byte key for AES inside the module. As secret as the key: they lie in this process's memory as long as
- * their user does, as OpenSSL's own lie on its heap, and in the module's only while a call runs.
+ * Returns the round keys of a key of 32 bytes, for AES inside the module. They are as secret as the key. The process holds them in
+ * memory, as OpenSSL does; the memory of the module holds them only during a call.
  */
 export function expandKey(key: Uint8Array): Buffer {
   const { calls, memory } = getWasm()
@@ -33,11 +32,11 @@ export function expandKey(key: Uint8Array): Buffer {
   return schedule
 }
 
-/** Doubling in GF(2^128), SP 800-38B section 6.1: how the subkeys of CMAC come from AES(0). */
+/** Returns a block of 16 bytes doubled in GF(2^128), which gives the subkeys of CMAC. Source: SP 800-38B, section 6.1. */
 export function doubleBlock(block: Uint8Array): Uint8Array {
   const doubled = new Uint8Array(16)
   const carry = at(block, 0) >> 7
-  for (let i = 0; i < 16; i++) doubled[i] = (at(block, i) << 1) | ((block[i + 1] ?? 0) >> 7)
-  doubled[15] = at(doubled, 15) ^ (carry * 0x87)
+  for (let i = 0; i < 15; i++) doubled[i] = (at(block, i) << 1) | (at(block, i + 1) >> 7)
+  doubled[15] = (at(block, 15) << 1) ^ (carry * 0x87)
   return doubled
 }

@@ -1,35 +1,34 @@
-/** AES-256-CMAC (SP 800-38B) of many inputs: few blocks in the module, short inputs block by block side by side, long ones one by one. */
-
+/** AES-256-CMAC (SP 800-38B) of many inputs: a few blocks in the module, short inputs in parallel, long ones one by one. */
 import { type Cipheriv, createCipheriv } from 'node:crypto'
 import { DIGEST_BYTES } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
-import { type Slab, slabStart } from '../../core/util/slab.ts'
+import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
 import { getWasm, REGION } from './wasm.ts'
 
 const BLOCK = 16
-/** Blocks of the longest input computed side by side: each block is one more AES call for all. */
+/** Maximum number of blocks of an input computed in parallel: each block is one AES call for all inputs. */
 const MAX_ITEM_BLOCKS = 16
-/** Blocks the module encrypts by itself in the time of one call of the platform's cipher. */
-const BLOCKS_OF_A_CALL = 8
-/** Lanes of one run: so many of the longest fit the module's memory. */
+/** Number of blocks that the module encrypts in the time of one call of the platform's cipher. */
+const BLOCKS_PER_CALL = 8
+/** Maximum number of items of one run: as many of the longest fit into the memory of the module. */
 const MAX_BATCH_ITEMS = 2048
-/** Bytes of a chain handed over at once, a multiple of the block: a long input needs no more memory than this. */
-const CHAIN_PIECE = 32_768
+/** Number of bytes passed to the CBC stream at once, a multiple of the block. It bounds the memory for a long input. */
+const STREAM_PIECE = 32_768
 
-/** A CMAC key at work. */
+/** CMAC with one key. */
 export interface Cmac {
-  /** DIGEST_BYTES for each input, in order. */
+  /** Returns DIGEST_BYTES for each input, in order. */
   digest(inputs: Slab): Uint8Array
 }
 
-/** The two subkeys, as bytes. */
+/** The two subkeys: for a whole last block, and for a padded one. */
 interface Subkeys {
   readonly whole: Uint8Array
   readonly padded: Uint8Array
 }
 
-/** What a key gives to every run of items. */
+/** The key material of every run. */
 interface ItemKeys {
   readonly cipher: BlockCipher
   readonly schedule: Uint8Array
@@ -37,28 +36,28 @@ interface ItemKeys {
   readonly subkeys: Uint8Array
 }
 
-/** CMAC under a 32-byte key. */
+/** Returns CMAC for a key of 32 bytes. */
 export function createCmac(key: Uint8Array): Cmac {
   const cipher = createBlockCipher(key)
   const whole = doubleBlock(cipher.update(Buffer.alloc(BLOCK)))
   const subkeys: Subkeys = { whole, padded: doubleBlock(whole) }
   const keys: ItemKeys = { cipher, schedule: expandKey(key), subkeys: Buffer.concat([whole, subkeys.padded]) }
-  const chain = createChain(key, subkeys)
+  const stream = createStream(key, subkeys)
   return {
     digest(inputs) {
       const out = new Uint8Array(inputs.count * DIGEST_BYTES)
       for (let from = 0; from < inputs.count; ) {
-        const { to, way } = nextRun(inputs, from)
-        if (way === 'chain') chain(inputs.bytes.subarray(slabStart(inputs, from), inputs.ends[from]), out, from * DIGEST_BYTES)
-        else runItems(keys, inputs, from, to, way, out)
-        from = to
+        const run = nextRun(inputs, from)
+        if (run.method === 'stream') stream(slabItem(inputs, from), out, from * DIGEST_BYTES)
+        else runItems(keys, inputs, run, out)
+        from = run.to
       }
       return out
     },
   }
 }
 
-/** Copies the last 1 to 16 bytes (or none) of a message into a block, pads it and adds the subkey. */
+/** Pads the last block of a message, which has `length` bytes from 0 to 16, and adds the subkey. */
 function finishBlock(block: Uint8Array, offset: number, length: number, subkeys: Subkeys): void {
   const subkey = length === BLOCK ? subkeys.whole : subkeys.padded
   if (length < BLOCK) {
@@ -69,20 +68,20 @@ function finishBlock(block: Uint8Array, offset: number, length: number, subkeys:
 }
 
 /**
- * One message after another through one CBC stream: a new message begins with a zero block as its IV when its first block is
- * added to the last ciphertext block. So a message of any length costs one call, and never a new cipher.
+ * Returns a function that writes the MAC of one message to `out`. All messages use one CBC stream. Adding the last ciphertext block
+ * to the first block of a message gives it an IV of zeros, so that no message needs a new cipher.
  */
-function createChain(key: Uint8Array, subkeys: Subkeys): (input: Uint8Array, out: Uint8Array, at: number) => void {
+function createStream(key: Uint8Array, subkeys: Subkeys): (input: Uint8Array, out: Uint8Array, offset: number) => void {
   const last = Buffer.alloc(BLOCK)
-  const piece = Buffer.alloc(CHAIN_PIECE)
+  const piece = Buffer.alloc(STREAM_PIECE)
   let cipher: Cipheriv | undefined
   return (input, out, offset) => {
     const stream = cipher ?? startCbc(key, last)
-    // Forgotten until the message is through: an interrupted stream must not serve another message.
+    // Dropped until the message is complete: an interrupted stream must not be used for another message.
     cipher = undefined
     let rest = input.length
-    for (let from = 0; from === 0 || rest > 0; from += CHAIN_PIECE) {
-      const length = Math.min(rest, CHAIN_PIECE)
+    for (let from = 0; from === 0 || rest > 0; from += STREAM_PIECE) {
+      const length = Math.min(rest, STREAM_PIECE)
       piece.set(input.subarray(from, from + length))
       rest -= length
       const end = Math.max(BLOCK, Math.ceil(length / BLOCK) * BLOCK)
@@ -104,8 +103,8 @@ function startCbc(key: Uint8Array, last: Buffer): Cipheriv {
   return cipher
 }
 
-/** Runs items `from` to `to` side by side; the platform's way is one AES call for each block of the longest. */
-function runItems(keys: ItemKeys, inputs: Slab, from: number, to: number, way: 'module' | 'platform', out: Uint8Array): void {
+/** Computes the MACs of a run in parallel. With the platform's cipher, each block of the longest input costs one AES call. */
+function runItems(keys: ItemKeys, inputs: Slab, { from, to, method }: Run, out: Uint8Array): void {
   const { calls, memory, lengths } = getWasm()
   const { lengths: ends, flags: order, running: steps, subkeys, schedule, input, blocks, output } = REGION
   const count = to - from
@@ -114,7 +113,7 @@ function runItems(keys: ItemKeys, inputs: Slab, from: number, to: number, way: '
   memory.set(bytes === inputs.bytes.length ? inputs.bytes : inputs.bytes.subarray(base, base + bytes), input)
   memory.set(keys.subkeys, subkeys)
   lengths.set(inputs.ends.subarray(from, from + count))
-  if (way === 'module') {
+  if (method === 'module') {
     memory.set(keys.schedule, schedule)
     calls.digestFew(schedule, input, ends, base, count, order, steps, subkeys, blocks, output)
     calls.wipe(schedule, keys.schedule.length)
@@ -134,13 +133,14 @@ function runItems(keys: ItemKeys, inputs: Slab, from: number, to: number, way: '
   calls.wipe(subkeys, 2 * BLOCK)
 }
 
-/** The next inputs that go one way together, and the fastest way for them. */
+/** Neighboring inputs, `from` to `to` (exclusive), and the fastest method for them. */
 interface Run {
+  readonly from: number
   readonly to: number
-  readonly way: 'module' | 'platform' | 'chain'
+  readonly method: 'module' | 'platform' | 'stream'
 }
 
-/** The run of neighbours that begins at `from`; a chain takes one input at a time. */
+/** Returns the run that begins at `from`. A stream takes one input at a time. */
 function nextRun(inputs: Slab, from: number): Run {
   let longest = 0
   let total = 0
@@ -152,8 +152,8 @@ function nextRun(inputs: Slab, from: number): Run {
     total += blocks
   }
   const items = to - from
-  // Calls of the platform's cipher: one for each input of a chain, one for each block of the longest when side by side.
-  if (items > 0 && total <= BLOCKS_OF_A_CALL * Math.min(items, longest)) return { to, way: 'module' }
-  // A chain costs about as much as two steps, whatever the number of items; so does the way into the module.
-  return (items - 1) * 2 > longest ? { to, way: 'platform' } : { to: from + 1, way: 'chain' }
+  // Calls of the platform's cipher: one for each input as a stream, one for each block of the longest in parallel.
+  if (items > 0 && total <= BLOCKS_PER_CALL * Math.min(items, longest)) return { from, to, method: 'module' }
+  // A stream costs about two steps for each input. A parallel run costs one step for each block, and about two to enter the module.
+  return (items - 1) * 2 > longest ? { from, to, method: 'platform' } : { from, to: from + 1, method: 'stream' }
 }

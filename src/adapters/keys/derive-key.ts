@@ -1,21 +1,21 @@
-/** Every key of a vault, derived from its root keys by HKDF-SHA-256 with distinct labels. */
+/** Derives every key of a vault from its root keys, by HKDF-SHA-256 with distinct labels. */
 import { hkdfSync } from 'node:crypto'
 import { unreachable } from '../../core/util/unreachable.ts'
 
-/** What a key is for. The label names it; no two uses share one. */
+/** The use of a key. Each use has its own label. */
 export type KeyUse =
   | { readonly kind: 'seal'; readonly version: number; readonly purpose: string }
   | { readonly kind: 'digest'; readonly scope: string }
   | { readonly kind: 'rank'; readonly scope: string }
   | { readonly kind: 'pointer' }
 
-/** 32 bytes for one use: the root secret is the input key, the vault's id the salt, the label the info. */
+/** Returns the key of 32 bytes for one use. HKDF input: the root key; salt: the vault id; info: the label. Source: RFC 5869. */
 export function deriveKey(root: Uint8Array, vaultId: string, use: KeyUse): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', root, vaultId, label(use), 32))
 }
 
 function label(use: KeyUse): string {
-  // Free text comes last, so that no two uses can spell the same label.
+  // Free text comes last, so that no two uses have the same label.
   switch (use.kind) {
     case 'seal':
       return `strongroom/v1/seal/${use.version}/${use.purpose}`

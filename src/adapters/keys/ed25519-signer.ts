@@ -1,21 +1,21 @@
-/** Signs checkpoints of the audit trail with an Ed25519 key the application holds. */
+/** Signs audit checkpoints with an Ed25519 key that the application has in memory. */
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, sign } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Signer } from '../../core/ports/signer.ts'
 
-/** Characters the name of a key may have. */
+/** Maximum length of a key name, in UTF-16 units. */
 const MAX_KEY_ID_LENGTH = 128
 
-/** The key and its name. */
+/** The key, and its name. */
 export interface Ed25519SignerOptions {
-  /** Names the key in every checkpoint, so that a verifier knows which public key to take; 1 to 128 characters. */
+  /** Name of the key in checkpoints, 1 to 128 characters. A verifier selects the public key by it. */
   readonly keyId: string
   /** The private key as PEM text (PKCS #8). */
   readonly privateKey: string
 }
 
-/** A signer (RFC 8032). Throws `invalid_request` when the key is no Ed25519 key in PEM. */
+/** Returns a signer. Throws `invalid_request` if the key is not an Ed25519 key in PEM. Source: RFC 8032. */
 export function ed25519Signer({ keyId, privateKey }: Ed25519SignerOptions): Signer {
   if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
     throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
@@ -32,7 +32,7 @@ function readKey(privateKey: unknown): KeyObject {
   return key
 }
 
-/** The library's own error is dropped: it may quote what it could not read. */
+/** Returns the key; undefined if it cannot be parsed. The error of the library is dropped, because it can quote its input. */
 function parsePem(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem)

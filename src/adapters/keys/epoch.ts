@@ -1,24 +1,24 @@
-/** The first half of nonces: drawn at random once per epoch, so that a whole batch shares one derived key. */
+/** Epochs: a random first half of nonces is used for a limited time, so that whole batches share one derived key. */
 import type { RandomPool } from './random-pool.ts'
 import { type GcmKey, HALF_BYTES, type XaesKey } from './xaes-key.ts'
 
-/** Seals under one first half: keeps the chance that two random 96-bit IVs meet below 2^-32 (SP 800-38D, section 8.3). */
+/** Maximum number of seals with one first half. It keeps the probability of a repeated 96-bit IV below 2^-32. Source: SP 800-38D, section 8.3. */
 const MAX_SEALS = 2 ** 32
 const MAX_EPOCH_MS = 60 * 60 * 1000
 
-/** A half nonce and the key it derives. */
+/** A first half of nonces, and the key derived from it. */
 export interface Epoch {
   readonly half: Uint8Array
   readonly key: GcmKey
 }
 
-/** What an epoch needs of the process. `now` is a monotonic clock in milliseconds: the wall clock may be set back. */
+/** Sources of an epoch. `now` is a monotonic clock in milliseconds, because the wall clock can be set back. */
 export interface EpochSources {
   readonly pool: RandomPool
   readonly now: () => number
 }
 
-/** A function that returns the epoch in which `count` more messages may be sealed. */
+/** Returns a function that returns an epoch with room for `count` more seals: the current one, or a new one. */
 export function createEpochs(key: XaesKey, sources: EpochSources): (count: number) => Epoch {
   let epoch: Epoch | undefined
   let seals = 0

@@ -1,40 +1,40 @@
-/** FF1 (SP 800-38G revision 1) over numbers below radix^length, many at once: every round of a list is one AES call a block. */
-import { at } from '../../core/util/at.ts'
+/** FF1 (SP 800-38G revision 1) over lists of numbers below radix^length. Each round costs one AES call per block, for the whole list. */
+import { at, required } from '../../core/util/at.ts'
 import type { BlockCipher } from './block-cipher.ts'
 import { BIG_HALVES, type HalfArithmetic, MAX_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
 
 const ROUNDS = 10
 const BLOCK = 16
 const BLOCK_WORDS = BLOCK / 4
-/** Lanes of one run: bounds the memory of a long list. */
+/** Maximum number of items of one run. It bounds the memory for a long list. */
 const MAX_BATCH_ITEMS = 1024
 
-/** The radix, the length of the numeral strings and of every tweak; all items of a list share them, each item has a tweak of its own. */
+/** The radix, the length of the numeral strings in digits, and the length of the tweaks in bytes. All items of a list share them. */
 export interface Ff1Shape {
   readonly radix: number
   readonly length: number
   readonly tweakBytes: number
 }
 
-/** The permutation of 0 to radix^length - 1 and its inverse. A numeral string is the number it writes, most significant first. */
+/** A permutation of the numbers from 0 to radix^length - 1, and its inverse. A number is a numeral string with the most significant digit first. */
 export interface Ff1 {
-  /** `tweaks` holds `tweakBytes` bytes for each value, one after the other. */
+  /** Returns one number for each value, in order. `tweaks` has `tweakBytes` bytes for each value. */
   encrypt(values: readonly bigint[], tweaks: Uint8Array): bigint[]
   decrypt(values: readonly bigint[], tweaks: Uint8Array): bigint[]
 }
 
-/** What follows from key and shape. Names in quotation marks are those of SP 800-38G, algorithm 7. */
-interface Frame {
+/** Values computed once from key and shape. P, Q, S, b, d, u, v and y are the names of SP 800-38G, algorithm 7. */
+interface Setup {
   readonly cipher: BlockCipher
   readonly shape: Ff1Shape
-  /** AES(P): all of the PRF that is the same for every item and round. */
+  /** AES(P): the part of the PRF that is the same for all items and rounds. */
   readonly start: Uint8Array
-  /** Blocks of Q, and blocks of S. */
+  /** Number of blocks of Q, and of S. */
   readonly inputBlocks: number
   readonly streamBlocks: number
-  /** Where in Q the number of the round stands. */
+  /** Offset of the round number in Q. */
   readonly roundAt: number
-  /** b: bytes of the longer half, and d: bytes of S that are read as the number y. */
+  /** b, the bytes of the longer half; and d, the bytes of S that are read as the number y. */
   readonly halfBytes: number
   readonly streamBytes: number
   /** radix^u and radix^v. */
@@ -42,11 +42,11 @@ interface Frame {
   readonly rightLimit: bigint
 }
 
-/** FF1 under the key of this cipher. */
+/** Returns FF1 with the key of this cipher. */
 export function createFf1(cipher: BlockCipher, shape: Ff1Shape): Ff1 {
-  const frame = frameOf(cipher, shape)
-  const small = frame.rightLimit <= MAX_SMALL_HALF
-  const run = small ? runner(frame, SMALL_HALVES) : runner(frame, BIG_HALVES)
+  const setup = setupOf(cipher, shape)
+  const small = setup.rightLimit <= MAX_SMALL_HALF
+  const run = small ? runner(setup, SMALL_HALVES) : runner(setup, BIG_HALVES)
   const chunked = (values: readonly bigint[], tweaks: Uint8Array, direction: Direction): bigint[] => {
     if (values.length <= MAX_BATCH_ITEMS) return run(values, tweaks, direction)
     const out: bigint[] = []
@@ -65,11 +65,11 @@ export function createFf1(cipher: BlockCipher, shape: Ff1Shape): Ff1 {
 type Direction = 'forwards' | 'backwards'
 
 /** Steps 1 to 5. */
-function frameOf(cipher: BlockCipher, shape: Ff1Shape): Frame {
+function setupOf(cipher: BlockCipher, shape: Ff1Shape): Setup {
   const { radix, length, tweakBytes } = shape
   const leftLength = Math.floor(length / 2)
   const rightLimit = BigInt(radix) ** BigInt(length - leftLength)
-  // The bits of its largest number are ceil(v * log2 radix), without a logarithm's rounding.
+  // The largest number has ceil(v * log2 radix) bits. Counting them avoids the rounding of a logarithm.
   const halfBytes = Math.ceil((rightLimit - 1n).toString(2).length / 8)
   const streamBytes = 4 * Math.ceil(halfBytes / 4) + 4
   const inputBlocks = Math.ceil((tweakBytes + 1 + halfBytes) / BLOCK)
@@ -90,7 +90,7 @@ function frameOf(cipher: BlockCipher, shape: Ff1Shape): Frame {
   }
 }
 
-/** The memory of one run: Q without its number and round for every item, Q's number, and the blocks that go through AES. */
+/** The memory of one run: for each item Q without number and round, the number of Q, and the block to encrypt. */
 interface Items {
   readonly count: number
   readonly templates: Uint32Array
@@ -103,7 +103,7 @@ interface Items {
   readonly streamView: DataView
 }
 
-function itemsOf({ inputBlocks, streamBlocks, start, shape }: Frame, count: number, tweaks: Uint8Array): Items {
+function itemsOf({ inputBlocks, streamBlocks, start, shape }: Setup, count: number, tweaks: Uint8Array): Items {
   const inputBytes = inputBlocks * BLOCK
   const templates = new Uint8Array(count * inputBytes)
   for (let item = 0; item < count; item++) {
@@ -126,53 +126,55 @@ function itemsOf({ inputBlocks, streamBlocks, start, shape }: Frame, count: numb
   }
 }
 
-/** Step 6, ten times, and step 7, by whichever arithmetic holds the halves. Backwards it is algorithm 8. */
+/** Returns steps 6 and 7 of the algorithm for one arithmetic. Backwards it is algorithm 8. */
 function runner<Half extends number | bigint>(
-  frame: Frame,
+  setup: Setup,
   halves: HalfArithmetic<Half>,
 ): (values: readonly bigint[], tweaks: Uint8Array, direction: Direction) => bigint[] {
-  const advance = rounds(frame, halves)
+  const advance = rounds(setup, halves)
   return (values, tweaks, direction) => {
-    const items = itemsOf(frame, values.length, tweaks)
-    const left = values.map((value) => halves.fromRank(value / frame.rightLimit))
-    const right = values.map((value) => halves.fromRank(value % frame.rightLimit))
-    // Every round keeps one half, changes the other by it, and lets them change parts. After ten each is again where it began.
-    for (let turn = 0; turn < ROUNDS; turn++) {
-      const round = direction === 'forwards' ? turn : ROUNDS - 1 - turn
+    const items = itemsOf(setup, values.length, tweaks)
+    const left = values.map((value) => halves.fromRank(value / setup.rightLimit))
+    const right = values.map((value) => halves.fromRank(value % setup.rightLimit))
+    // Each round keeps one half and changes the other. The halves swap roles ten times, so both end where they began.
+    for (let step = 0; step < ROUNDS; step++) {
+      const round = direction === 'forwards' ? step : ROUNDS - 1 - step
       if (round % 2 === 0) advance(items, round, right, left, direction)
       else advance(items, round, left, right, direction)
     }
     for (const memory of [items.numbers, items.blocks, items.stream]) memory.fill(0)
-    return left.map((half, item) => halves.toRank(half) * frame.rightLimit + halves.toRank(at(right, item)))
+    return left.map((half, item) => halves.toRank(half) * setup.rightLimit + halves.toRank(at(right, item)))
   }
 }
 
-/** Steps 6.i to 6.vii of one round: `changed` becomes itself plus, or minus, what the PRF makes of `kept`. */
+/** Names a half in the error of a defect. */
+const HALF = 'A half of a number'
+
+/** Returns steps 6.i to 6.vii: adds to `changed`, or subtracts from it, the PRF of `kept`. */
 function rounds<Half extends number | bigint>(
-  frame: Frame,
+  setup: Setup,
   halves: HalfArithmetic<Half>,
 ): (items: Items, round: number, kept: readonly Half[], changed: Half[], direction: Direction) => void {
-  const { halfBytes, streamBytes } = frame
-  const limits = [halves.limit(frame.leftLimit), halves.limit(frame.rightLimit)] as const
-  const inputSize = frame.inputBlocks * BLOCK
-  const streamSize = frame.streamBlocks * BLOCK
+  const { halfBytes, streamBytes } = setup
+  const limits = [halves.limit(setup.leftLimit), halves.limit(setup.rightLimit)] as const
+  const inputSize = setup.inputBlocks * BLOCK
+  const streamSize = setup.streamBlocks * BLOCK
   return (items, round, kept, changed, direction) => {
-    // The lists have `items.count` members; the checked accessor `at` would cost a third of the time of these loops.
     for (let item = 0; item < items.count; item++) {
-      halves.write(items.numbersView, (item + 1) * inputSize, halfBytes, kept[item] ?? halves.zero)
+      halves.write(items.numbersView, (item + 1) * inputSize, halfBytes, required(kept[item], HALF))
     }
-    makeStream(frame, items, round)
+    makeStream(setup, items, round)
     const limit = limits[round % 2 === 0 ? 0 : 1]
     const step = direction === 'forwards' ? halves.add : halves.subtract
     for (let item = 0; item < items.count; item++) {
-      changed[item] = step(changed[item] ?? halves.zero, items.streamView, item * streamSize, streamBytes, limit)
+      changed[item] = step(required(changed[item], HALF), items.streamView, item * streamSize, streamBytes, limit)
     }
   }
 }
 
-/** Steps 6.ii and 6.iii for every item: R = PRF(P || Q), then S = R || AES(R + 1) || AES(R + 2) ... as long as it must be. */
-function makeStream(frame: Frame, items: Items, round: number): void {
-  const { cipher, inputBlocks, streamBlocks, roundAt } = frame
+/** Steps 6.ii and 6.iii for all items: R = PRF(P || Q), then S = R || AES(R + 1) || AES(R + 2) ... up to `streamBlocks` blocks. */
+function makeStream(setup: Setup, items: Items, round: number): void {
+  const { cipher, inputBlocks, streamBlocks, roundAt } = setup
   const { blocks, stream } = items
   for (let step = 0; step < inputBlocks; step++) {
     addInput(items, inputBlocks, step)
@@ -185,29 +187,33 @@ function makeStream(frame: Frame, items: Items, round: number): void {
   }
   const first = Uint8Array.from(blocks)
   for (let part = 0; part < streamBlocks; part++) {
-    // No stream is as long as 2^16 blocks, so the counter needs the last two bytes alone.
+    // A stream is shorter than 2^16 blocks, so the counter fits into the last two bytes.
     blocks.set(first)
     addByte(blocks, BLOCK - 2, part >>> 8)
     addByte(blocks, BLOCK - 1, part & 0xff)
-    const made = part === 0 ? first : cipher.update(blocks)
+    const encrypted = part === 0 ? first : cipher.update(blocks)
     for (let item = 0; item < items.count; item++) {
-      stream.set(made.subarray(item * BLOCK, (item + 1) * BLOCK), (item * streamBlocks + part) * BLOCK)
+      stream.set(encrypted.subarray(item * BLOCK, (item + 1) * BLOCK), (item * streamBlocks + part) * BLOCK)
     }
   }
 }
 
-/** Adds block `step` of each item's Q; the first finds nothing there before it, for AES(P) is in the template. */
+/** Names a word in the error of a defect. */
+const BLOCK_WORD = 'A word of a block'
+
+/** Adds block `step` of Q to the block of each item. For step 0 it replaces the block, because the template contains AES(P). */
 function addInput({ count, templates, numbers, blockWords }: Items, inputBlocks: number, step: number): void {
   for (let item = 0; item < count; item++) {
     const from = (item * inputBlocks + step) * BLOCK_WORDS
     const to = item * BLOCK_WORDS
     for (let i = 0; i < BLOCK_WORDS; i++) {
-      const before = step === 0 ? 0 : (blockWords[to + i] ?? 0)
-      blockWords[to + i] = before ^ (templates[from + i] ?? 0) ^ (numbers[from + i] ?? 0)
+      const before = step === 0 ? 0 : required(blockWords[to + i], BLOCK_WORD)
+      blockWords[to + i] = before ^ required(templates[from + i], BLOCK_WORD) ^ required(numbers[from + i], BLOCK_WORD)
     }
   }
 }
 
+/** Adds a byte to the byte `first` of every block. */
 function addByte(blocks: Uint8Array, first: number, value: number): void {
-  for (let i = first; i < blocks.length; i += BLOCK) blocks[i] = (blocks[i] ?? 0) ^ value
+  for (let i = first; i < blocks.length; i += BLOCK) blocks[i] = required(blocks[i], 'A byte of a block') ^ value
 }

@@ -1,46 +1,46 @@
-/** AES-256-GCM of short messages under one key: one AES call for the counter blocks of all, the rest in the module. */
+/** AES-256-GCM of many short messages with one key: one AES call for all counter blocks, the rest in the module. */
 import { at } from '../../core/util/at.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { CAPACITY, getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 
-/** Bytes by which any layout of one message in a region may exceed plaintext and prefix: IV, tag, padding, tag counter. */
+/** Maximum number of bytes that a message needs in a region besides plaintext and prefix: IV, tag, padding, tag counter. */
 const MESSAGE_ROOM = 64
 
-/** Counter blocks up to which the module encrypts by itself: so many take it as long as a call of the platform's cipher. */
+/** Maximum number of counter blocks that the module encrypts itself: more of them are faster with the platform's cipher. */
 const MAX_FEW_BLOCKS = 8
 
-/** Longest message the module takes, with its prefix. */
+/** Maximum length of a message and its prefix in the module, in bytes. */
 export const MAX_BYTES_IN_WASM = CAPACITY.large - MESSAGE_ROOM
 
-/** Messages to seal: items of a slab, each under its own IV and with `contextBytes` of associated data in whole blocks. */
+/** Messages to seal. Each has its own IV and `aadBytes` of associated data, padded to whole blocks. */
 export interface SealBatch {
   readonly plaintexts: Slab
-  readonly contexts: Uint8Array
-  readonly contextBytes: number
-  /** Stands in clear before each IV; at most CAPACITY.prefix bytes. */
+  readonly associatedData: Uint8Array
+  readonly aadBytes: number
+  /** Plaintext bytes before each IV; at most CAPACITY.prefix. */
   readonly prefix: Uint8Array
-  /** Fills IVs, HALF_BYTES each. */
-  readonly drawIvs: (target: Uint8Array, at: number, count: number) => void
-  /** Where item i begins in `out`. */
+  /** Fills `count` bytes of `target` from `offset` with random IVs, HALF_BYTES each. */
+  readonly drawIvs: (target: Uint8Array, offset: number, count: number) => void
+  /** Returns the offset of an item in `out`. */
   readonly startOf: (item: number) => number
   readonly out: Uint8Array
 }
 
-/** Bodies to open, laid out as sealing writes them: prefix, IV, ciphertext, tag. */
+/** Bodies to open. Layout: prefix, IV, ciphertext, tag. */
 export interface OpenBatch {
   readonly bodies: Slab
-  readonly contexts: Uint8Array
-  readonly contextBytes: number
+  readonly associatedData: Uint8Array
+  readonly aadBytes: number
   readonly prefixBytes: number
-  /** Where the plaintext of item i begins in `out`. */
+  /** Offset in `out` of the plaintext of each item. */
   readonly starts: Uint32Array
   readonly out: Uint8Array
-  /** Gets 1 where item i opened, else 0; its plaintext is then zeros. */
+  /** Receives 1 for each item that opened, else 0. The plaintext of an item that did not open is zeros. */
   readonly opened: Uint8Array
 }
 
-/** Seals items `from` to `to` (exclusive), cutting the list to the module's memory. */
+/** Seals items `from` to `to` (exclusive), in chunks that fit into the memory of the module. */
 export function sealBatch(key: GcmKey, batch: SealBatch, from: number, to: number): void {
   const module = getWasm()
   const { plaintexts, prefix } = batch
@@ -62,13 +62,13 @@ export function sealBatch(key: GcmKey, batch: SealBatch, from: number, to: numbe
 
 function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: number, to: number): void {
   const { calls, memory } = module
-  const { plaintexts, contexts: associatedData, contextBytes, prefix } = batch
+  const { plaintexts, associatedData, aadBytes, prefix } = batch
   const count = to - from
   const plainStart = slabStart(plaintexts, from)
   const plainEnd = slabStart(plaintexts, to)
-  const stride = contextStride(contextBytes)
+  const stride = aadStride(aadBytes)
   memory.set(plaintexts.bytes.subarray(plainStart, plainEnd), REGION.input)
-  memory.set(associatedData.subarray(from * stride, to * stride), REGION.contexts)
+  memory.set(associatedData.subarray(from * stride, to * stride), REGION.associatedData)
   batch.drawIvs(memory, REGION.ivs, count * HALF_BYTES)
   const streamBytes = calls.writeCounters(REGION.ivs, HALF_BYTES, 0, REGION.lengths, count, REGION.blocks)
   encryptBlocks(module, key, streamBytes)
@@ -77,8 +77,8 @@ function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: numb
     REGION.input,
     REGION.lengths,
     count,
-    REGION.contexts,
-    contextBytes,
+    REGION.associatedData,
+    aadBytes,
     REGION.prefix,
     prefix.length,
     REGION.ivs,
@@ -89,7 +89,7 @@ function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: numb
   calls.wipe(REGION.blocks, streamBytes)
 }
 
-/** Opens the items named, cutting the list to the module's memory. Nothing is copied out before every tag of a cut is checked. */
+/** Opens items, in chunks that fit into the memory of the module. Copies plaintexts out only after all tags of a chunk were checked. */
 export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
   const module = getWasm()
   const { bodies } = batch
@@ -110,30 +110,30 @@ export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): vo
   forgetKey(module)
 }
 
-/** One body to open by itself. */
+/** One body to open. */
 export interface SingleBody {
-  /** Prefix, IV, ciphertext, tag, and nothing else. */
+  /** Prefix, IV, ciphertext and tag. */
   readonly body: Uint8Array
   readonly prefixBytes: number
-  /** Associated data in whole blocks, of which `contextBytes` count. */
-  readonly context: Uint8Array
-  readonly contextBytes: number
+  /** Associated data of `aadBytes` bytes, padded to whole blocks. */
+  readonly associatedData: Uint8Array
+  readonly aadBytes: number
 }
 
-/** The plaintext of one body, or undefined when its tag is wrong: what `openBatch` does, without its lists. */
-export function openSingle(key: GcmKey, { body, prefixBytes, context, contextBytes }: SingleBody): Uint8Array | undefined {
+/** Returns the plaintext of one body; undefined if its tag is wrong. Faster than `openBatch` for one body. */
+export function openSingle(key: GcmKey, { body, prefixBytes, associatedData, aadBytes }: SingleBody): Uint8Array | undefined {
   const module = getWasm()
   const { calls, memory } = module
-  const { input, lengths, contexts: associatedData, blocks, flags, output } = REGION
+  const { input, lengths, blocks, flags, output } = REGION
   const overhead = prefixBytes + HALF_BYTES + TAG_BYTES
   const length = body.length - overhead
   useKey(module, key)
   memory.set(body, input)
-  memory.set(context, associatedData)
+  memory.set(associatedData, REGION.associatedData)
   module.lengths[0] = length
   const streamBytes = calls.writeCounters(input + prefixBytes, overhead, 1, lengths, 1, blocks)
   encryptBlocks(module, key, streamBytes)
-  calls.openBodies(blocks, input, prefixBytes, lengths, 1, associatedData, contextBytes, flags, output)
+  calls.openBodies(blocks, input, prefixBytes, lengths, 1, REGION.associatedData, aadBytes, flags, output)
   let plaintext: Uint8Array | undefined
   if (memory[flags] === 1) {
     plaintext = new Uint8Array(length)
@@ -147,7 +147,7 @@ export function openSingle(key: GcmKey, { body, prefixBytes, context, contextByt
 
 function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
   const { calls, memory } = module
-  const { contextBytes, prefixBytes, opened } = batch
+  const { aadBytes, prefixBytes, opened } = batch
   const count = items.length
   copyIn(module, batch, items)
   const stride = prefixBytes + HALF_BYTES + TAG_BYTES
@@ -159,8 +159,8 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uin
     prefixBytes,
     REGION.lengths,
     count,
-    REGION.contexts,
-    contextBytes,
+    REGION.associatedData,
+    aadBytes,
     REGION.flags,
     REGION.output,
   )
@@ -170,7 +170,7 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uin
   calls.wipe(REGION.blocks, streamBytes)
 }
 
-/** Index after the last item of the run of neighbours that begins at `from`: neighbours travel in one copy. */
+/** Returns the index after the last of the neighboring items from `from`. Neighbors are copied at once. */
 function runEnd(items: Uint32Array, from: number): number {
   let end = from + 1
   while (end < items.length && items[end] === at(items, end - 1) + 1) end++
@@ -178,8 +178,8 @@ function runEnd(items: Uint32Array, from: number): number {
 }
 
 function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void {
-  const { bodies, contexts: associatedData } = batch
-  const stride = contextStride(batch.contextBytes)
+  const { bodies, associatedData } = batch
+  const stride = aadStride(batch.aadBytes)
   let offset: number = REGION.input
   for (let from = 0; from < items.length; ) {
     const to = runEnd(items, from)
@@ -187,27 +187,27 @@ function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void 
     const after = first + to - from
     const bytes = bodies.bytes.subarray(slabStart(bodies, first), slabStart(bodies, after))
     module.memory.set(bytes, offset)
-    module.memory.set(associatedData.subarray(first * stride, after * stride), REGION.contexts + from * stride)
+    module.memory.set(associatedData.subarray(first * stride, after * stride), REGION.associatedData + from * stride)
     offset += bytes.length
     from = to
   }
 }
 
-/** Copies plaintexts to their places; returns how many bytes they had. */
+/** Copies plaintexts to `out`. Returns their number of bytes. */
 function copyOut(module: WasmModule, batch: OpenBatch, items: Uint32Array): number {
   let offset: number = REGION.output
   for (let from = 0; from < items.length; ) {
     const to = runEnd(items, from)
     let bytes = 0
     for (let i = from; i < to; i++) bytes += at(module.lengths, i)
-    batch.out.set(module.memory.subarray(offset, offset + bytes), batch.starts[at(items, from)])
+    batch.out.set(module.memory.subarray(offset, offset + bytes), at(batch.starts, at(items, from)))
     offset += bytes
     from = to
   }
   return offset - REGION.output
 }
 
-/** Replaces the blocks region by its encryption; the copy the platform made is wiped. */
+/** Encrypts the blocks region in place, and wipes the copy that the platform's cipher made. */
 function encryptBlocks(module: WasmModule, key: GcmKey, bytes: number): void {
   if (bytes <= MAX_FEW_BLOCKS * 16) {
     module.memory.set(key.schedule, REGION.schedule)
@@ -230,7 +230,7 @@ function forgetKey(module: WasmModule): void {
   module.calls.forgetHashKey()
 }
 
-/** Bytes from one context to the next: whole blocks. */
-function contextStride(contextBytes: number): number {
-  return (contextBytes + 15) & ~15
+/** Returns the length of associated data, padded to whole blocks, in bytes. */
+function aadStride(aadBytes: number): number {
+  return (aadBytes + 15) & ~15
 }

@@ -1,4 +1,4 @@
-/** The file of a local key-encryption key: readable by its owner alone, never visible half-written. */
+/** Reads and creates the file of a local key-encryption key. Only its owner can read it, and it appears only when complete. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -9,10 +9,10 @@ const HEADER = 'strongroom key, version 1'
 const OWNER_ONLY = 0o600
 /** Permission bits of all users but the owner. */
 const OTHERS = 0o077
-/** A key file has two short lines; a longer file is not one. */
+/** Maximum length of a key file, in bytes. It has two short lines. */
 const MAX_BYTES = 1024
 
-/** The key in the file, or undefined when there is no file. Throws `failed_precondition` for a file that other users can access. */
+/** Returns the key in a file; undefined if the file does not exist. Throws `failed_precondition` if other users can access it, or if it is not a key file. */
 export async function readKeyFile(file: string): Promise<Uint8Array | undefined> {
   const handle = await open(file, 'r').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -21,7 +21,7 @@ export async function readKeyFile(file: string): Promise<Uint8Array | undefined>
   if (handle === undefined) return undefined
   try {
     const { mode, size } = await handle.stat()
-    // Windows has no such bits: there the folder's own rules protect the file.
+    // Windows has no such bits: the permissions of the folder protect the file there.
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
       throw new VaultError('failed_precondition', `Key file ${file} is accessible to other users. Run: chmod 600 ${file}`)
     }
@@ -40,14 +40,15 @@ function parseKeyFile(file: string, text: string): Uint8Array {
   return key
 }
 
-/** The key in the file, which is created when there is none. Of two processes that create it at once, one wins and both use its key. */
+/** Returns the key in a file, and creates the file if it does not exist. Two processes that create it at once use the same key. Throws `failed_precondition` if it cannot be created or read. */
 export async function readOrCreateKeyFile(file: string): Promise<Uint8Array> {
   const present = await readKeyFile(file)
   if (present !== undefined) return present
   await createKeyFile(file)
-  const made = await readKeyFile(file)
-  if (made === undefined) throw new VaultError('failed_precondition', `Key file ${file} was deleted while being created. Retry.`)
-  return made
+  const created = await readKeyFile(file)
+  if (created === undefined)
+    throw new VaultError('failed_precondition', `Key file ${file} was deleted while being created. Retry.`)
+  return created
 }
 
 async function createKeyFile(file: string): Promise<void> {
@@ -56,7 +57,7 @@ async function createKeyFile(file: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeDraft(draft, `${HEADER}\n${randomBytes(32).toString('base64')}\n`)
-    // A link appears whole and never replaces what is there, so a reader sees all of one key or no file.
+    // A link appears at once and never replaces a file, so a reader sees a complete key or no file.
     await link(draft, file).catch((error: unknown) => {
       if (errorCode(error) !== 'EEXIST') throw error
     })
@@ -78,7 +79,7 @@ async function writeDraft(draft: string, text: string): Promise<void> {
   }
 }
 
-/** Makes the new name itself durable. Windows cannot open folders and needs no such step. */
+/** Makes the name of the new file durable. Windows cannot open folders, and does not need this. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

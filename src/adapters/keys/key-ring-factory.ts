@@ -1,4 +1,4 @@
-/** The key ring of a vault, on the platform's AES and a WebAssembly module. Source: docs/security.md. */
+/** Creates the key ring of a vault, with the platform's AES and a WebAssembly module. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { KeyRing, KeyRingFactory, RootKey } from '../../core/ports/keys.ts'
@@ -14,10 +14,10 @@ import { createXaesKey, type XaesKey } from './xaes-key.ts'
 const ROOT_BYTES = 32
 const MAX_VERSION = 65_535
 
-/** Nonces of all rings of this process come from one pool. */
+/** One pool of random bytes for the nonces of all rings of this process. */
 const pool = createRandomPool()
 
-/** The key ring factory every vault uses unless it is given another. */
+/** The default key ring factory. `createRing` throws `failed_precondition` for root keys that are missing, malformed or of one version. */
 export const keyRingFactory: KeyRingFactory = {
   createRing(vaultId, roots) {
     const sorted = checkedRoots(roots)
@@ -29,7 +29,7 @@ export const keyRingFactory: KeyRingFactory = {
   },
 }
 
-/** Copies in rising order of version: the caller may wipe its own. */
+/** Returns copies of the root keys, by rising version. The caller can wipe its own. */
 function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
   const versions = new Set<number>()
   for (const { version, key } of roots) {
@@ -53,13 +53,13 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootK
   let pointers: PointerCipher | undefined
 
   const sealerOf = (purpose: string): Sealer =>
-    remembered(sealers, purpose, () => createPurpose(vaultId, roots, newestVersion, purpose))
-  // Digests, pointers and ranks come from the oldest root key and never rotate: they are compared with stored ones, and a token that was
-  // handed out must keep its text. The key of a scope or of the pointers is derived when it is first needed.
+    getOrCreate(sealers, purpose, () => createPurpose(vaultId, roots, newestVersion, purpose))
+  // Digests, pointers and ranks use the oldest root key and never rotate: they are compared with stored ones, and an issued token must
+  // keep its text. Each key is derived on first use.
   const digestOf = (scope: string): Cmac =>
-    remembered(digests, scope, () => createCmac(deriveKey(oldest.key, vaultId, { kind: 'digest', scope })))
+    getOrCreate(digests, scope, () => createCmac(deriveKey(oldest.key, vaultId, { kind: 'digest', scope })))
   const ranksOf = (scope: string): RankCipher =>
-    remembered(rankCiphers, scope, () => createRankCipher(deriveKey(oldest.key, vaultId, { kind: 'rank', scope }), vaultId))
+    getOrCreate(rankCiphers, scope, () => createRankCipher(deriveKey(oldest.key, vaultId, { kind: 'rank', scope }), vaultId))
   const pointerCipher = (): PointerCipher => {
     pointers ??= createPointerCipher(deriveKey(oldest.key, vaultId, { kind: 'pointer' }), pointerTweak(vaultId))
     return pointers
@@ -71,20 +71,20 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootK
     open: (purpose, headerBytes, versions, bodies, associatedData) =>
       sealerOf(purpose).open(headerBytes, versions, bodies, associatedData),
     digest: (scope, inputs) => digestOf(scope).digest(inputs),
-    encryptPointers: (words) => pointerCipher().disguise(words),
-    decryptPointers: (texts) => pointerCipher().undisguise(texts),
-    encryptRanks: (scope, ranks) => ranksOf(scope).encipher(ranks),
-    decryptRanks: (scope, ranks) => ranksOf(scope).decipher(ranks),
+    encryptPointers: (words) => pointerCipher().encrypt(words),
+    decryptPointers: (texts) => pointerCipher().decrypt(texts),
+    encryptRanks: (scope, ranks) => ranksOf(scope).encrypt(ranks),
+    decryptRanks: (scope, ranks) => ranksOf(scope).decrypt(ranks),
   }
 }
 
-/** The sealing keys of one purpose, each derived when its version is first used. */
+/** Returns the sealer of one purpose. Its keys are derived on first use. */
 function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion: number, purpose: string): Sealer {
   const keys = new Map<number, XaesKey>()
   const keyOf = (version: number): XaesKey | undefined => {
     const root = roots.find((candidate) => candidate.version === version)
     if (root === undefined) return undefined
-    return remembered(keys, version, () => createXaesKey(deriveKey(root.key, vaultId, { kind: 'seal', version, purpose })))
+    return getOrCreate(keys, version, () => createXaesKey(deriveKey(root.key, vaultId, { kind: 'seal', version, purpose })))
   }
   let epochs: ((count: number) => Epoch) | undefined
   const nextEpoch = (count: number): Epoch => {
@@ -97,10 +97,10 @@ function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion
   return createSealer({ nextEpoch, keyOf, pool })
 }
 
-function remembered<Name, Value>(values: Map<Name, Value>, name: Name, make: () => Value): Value {
+function getOrCreate<Name, Value>(values: Map<Name, Value>, name: Name, create: () => Value): Value {
   const known = values.get(name)
   if (known !== undefined) return known
-  const made = make()
-  values.set(name, made)
-  return made
+  const created = create()
+  values.set(name, created)
+  return created
 }

@@ -1,8 +1,7 @@
-/** Row positions in disguise: FF1 (SP 800-38G) over 122 bits, laid out as a UUID of version 4, many at once in the module. */
-
+/** Encrypts pointers by FF1 (SP 800-38G) over 122 bits, as UUIDs of version 4, a list at a time in the module. */
 import { createHash } from 'node:crypto'
 import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/keys.ts'
-import { at } from '../../core/util/at.ts'
+import { at, required } from '../../core/util/at.ts'
 import { type BlockCipher, createBlockCipher, expandKey } from './block-cipher.ts'
 import { getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 
@@ -10,110 +9,123 @@ const ROUNDS = 10
 const TWEAK_BYTES = 7
 const TEXT_LENGTH = 36
 const WORD_BYTES = POINTER_WORDS * 4
-/** Lists up to this long stay within the module; beyond it ten calls of the platform's AES for all items are the faster way. */
+/** Maximum number of items encrypted by the module alone. For more, ten calls of the platform's AES are faster. */
 const MAX_FEW = 10
-/** Stands in for a text that cannot be a UUID at all, so that items keep one width. It has no version and is refused. */
-const NO_UUID = '0'.repeat(TEXT_LENGTH)
+/** Replaces a text of another length, so that all items have one width. It has no version and is not well-formed. */
+const NOT_A_UUID = '0'.repeat(TEXT_LENGTH)
 const NOT_ASCII = /[^\0-\x7f]/
-/** The first block of the PRF's input for radix 2, length 122, halves of 61 and a tweak of 7: SP 800-38G, algorithm 7, step 5. */
+/** P: radix 2, length 122, halves of 61 and a tweak of 7 bytes. Source: SP 800-38G, algorithm 7, step 5. */
 const PARAMETERS = Buffer.from([1, 2, 1, 0, 0, 2, ROUNDS, 61, 0, 0, 0, 122, 0, 0, 0, TWEAK_BYTES])
 
-/** Regions of the halves of the numeral string; words and text lie in `input`. */
+/** Regions of the halves of the numeral strings. Words and texts are in `input`. */
 const LEFT = REGION.output
 const RIGHT = REGION.output + MAX_BATCH_ITEMS * 8
 
-/** The permutation and its inverse. */
+/** A permutation of pointers, and its inverse. */
 export interface PointerCipher {
-  disguise(words: Uint32Array): string[]
-  undisguise(texts: readonly string[]): DecryptedPointers
+  /** Returns one UUID for each POINTER_WORDS words, in order. */
+  encrypt(words: Uint32Array): string[]
+  /** Returns the pointer of each text, in order. */
+  decrypt(texts: readonly string[]): DecryptedPointers
 }
 
-/** The tweak that binds pointers to one vault, under keys that are already its own. */
+/** Returns the tweak of 7 bytes that binds pointers to one vault, in addition to its keys. */
 export function pointerTweak(vaultId: string): Uint8Array {
   return createHash('sha256').update(`strongroom/v1/pointer-tweak/${vaultId}`).digest().subarray(0, TWEAK_BYTES)
 }
 
-/** FF1 under a 32-byte key and a 7-byte tweak. */
+/** Returns the pointer cipher for a key of 32 bytes and a tweak of 7 bytes. */
 export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): PointerCipher {
   const cipher = createBlockCipher(key)
-  // AES(P) with the tweak added: all of the PRF that does not change from item to item but for the round.
+  // AES(P) with the tweak added: the part of the PRF that is the same for all items and rounds.
   const fixed = cipher.update(PARAMETERS)
   for (let i = 0; i < TWEAK_BYTES; i++) fixed[i] = at(fixed, i) ^ at(tweak, i)
-  const keyed: Keyed = { cipher, fixed, schedule: expandKey(key) }
+  const material: KeyMaterial = { cipher, fixed, schedule: expandKey(key) }
   return {
-    disguise(words) {
-      if (words.length <= MAX_FEW * POINTER_WORDS) return disguiseFew(keyed, words)
+    encrypt(words) {
+      if (words.length <= MAX_FEW * POINTER_WORDS) return encryptFew(material, words)
       const texts: string[] = []
       for (let from = 0; from < words.length; from += MAX_BATCH_ITEMS * POINTER_WORDS) {
-        disguiseChunk(keyed, words.subarray(from, from + MAX_BATCH_ITEMS * POINTER_WORDS), texts)
+        encryptChunk(material, words.subarray(from, from + MAX_BATCH_ITEMS * POINTER_WORDS), texts)
       }
       return texts
     },
-    undisguise(texts) {
-      if (texts.length <= MAX_FEW) return undisguiseFew(keyed, texts)
+    decrypt(texts) {
+      if (texts.length <= MAX_FEW) return decryptFew(material, texts)
       const words = new Uint32Array(texts.length * POINTER_WORDS)
       const wellFormed = new Uint8Array(texts.length)
       for (let from = 0; from < texts.length; from += MAX_BATCH_ITEMS) {
         const chunk = texts.length <= MAX_BATCH_ITEMS ? texts : texts.slice(from, from + MAX_BATCH_ITEMS)
-        undisguiseChunk(keyed, chunk, words.subarray(from * POINTER_WORDS), wellFormed.subarray(from))
+        decryptChunk(material, chunk, words.subarray(from * POINTER_WORDS), wellFormed.subarray(from))
       }
       return { words, wellFormed }
     },
   }
 }
 
-/** What the key and the tweak give to every call. The schedule is the pointer key itself in another form. */
-interface Keyed {
+/** The key material of every call. The round keys in `schedule` are as secret as the key. */
+interface KeyMaterial {
   readonly cipher: BlockCipher
   readonly fixed: Uint8Array
   readonly schedule: Uint8Array
 }
 
-/** All in one call of the module, AES too: ten calls of the platform's cipher cost as much as ten items here. */
-function disguiseFew({ fixed, schedule }: Keyed, words: Uint32Array): string[] {
+/** Encrypts a few pointers in one call of the module. */
+function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): string[] {
   const { calls, memory, words: input } = getWasm()
   const count = words.length / POINTER_WORDS
-  for (let i = 0; i < words.length; i++) input[i] = words[i] ?? 0
+  // A loop, because `set` and `subarray` cost more for a few words.
+  for (let i = 0; i < words.length; i++) input[i] = required(words[i], 'A word of a pointer')
   memory.set(fixed, REGION.fixed)
   memory.set(schedule, REGION.schedule)
-  calls.disguiseFew(REGION.schedule, REGION.fixed, REGION.input, LEFT, RIGHT, REGION.blocks, REGION.input, count)
+  calls.encryptPointersFew(REGION.schedule, REGION.fixed, REGION.input, LEFT, RIGHT, REGION.blocks, REGION.input, count)
   const texts = readTexts(memory, count)
   calls.wipe(REGION.schedule, schedule.length)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
   return texts
 }
 
-/** The way back, likewise. */
-function undisguiseFew({ fixed, schedule }: Keyed, texts: readonly string[]): DecryptedPointers {
+/** Decrypts a few pointers in one call of the module. */
+function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]): DecryptedPointers {
   const { calls, memory, words: input } = getWasm()
   const count = texts.length
   for (let item = 0; item < count; item++) writeText(memory, REGION.input + item * TEXT_LENGTH, at(texts, item))
   memory.set(fixed, REGION.fixed)
   memory.set(schedule, REGION.schedule)
-  calls.undisguiseFew(REGION.schedule, REGION.fixed, REGION.input, LEFT, RIGHT, REGION.blocks, REGION.input, REGION.flags, count)
+  calls.decryptPointersFew(
+    REGION.schedule,
+    REGION.fixed,
+    REGION.input,
+    LEFT,
+    RIGHT,
+    REGION.blocks,
+    REGION.input,
+    REGION.flags,
+    count,
+  )
   const words = new Uint32Array(count * POINTER_WORDS)
-  for (let i = 0; i < words.length; i++) words[i] = input[i] ?? 0
+  for (let i = 0; i < words.length; i++) words[i] = required(input[i], 'A word of a pointer')
   const wellFormed = new Uint8Array(count)
-  for (let item = 0; item < count; item++) wellFormed[item] = memory[REGION.flags + item] ?? 0
+  for (let item = 0; item < count; item++) wellFormed[item] = required(memory[REGION.flags + item], 'The flag of a pointer')
   calls.wipe(REGION.schedule, schedule.length)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
   return { words, wellFormed }
 }
 
-/** Writes one text; what cannot be a UUID becomes zeros, which the module refuses. No letter beyond ASCII is folded into a digit. */
-function writeText(memory: Uint8Array, at: number, text: string): void {
-  let strange = hasLength(text) ? 0 : 0x80
-  for (let i = 0; i < TEXT_LENGTH && strange < 0x80; i++) {
+/** Writes one text, or zeros, which are not well-formed, if its length is wrong or a character is not ASCII: cutting one to a byte could make a digit. */
+function writeText(memory: Uint8Array, offset: number, text: string): void {
+  let seen = hasLength(text) ? 0 : 0x80
+  for (let i = 0; i < TEXT_LENGTH && seen < 0x80; i++) {
     const unit = text.charCodeAt(i)
-    strange |= unit
-    memory[at + i] = unit
+    seen |= unit
+    memory[offset + i] = unit
   }
-  if (strange >= 0x80) memory.fill(0, at, at + TEXT_LENGTH)
+  if (seen >= 0x80) memory.fill(0, offset, offset + TEXT_LENGTH)
 }
 
-/** Runs the rounds over `count` items; forwards they begin with the right half, backwards with the left one. */
+/** Runs the rounds over `count` items. Forwards the first round reads the right half, backwards the left one. */
 function runRounds(
-  { cipher, fixed }: Keyed,
+  { cipher, fixed }: KeyMaterial,
   { calls, memory }: WasmModule,
   count: number,
   direction: 'forwards' | 'backwards',
@@ -131,25 +143,25 @@ function runRounds(
   calls.wipe(REGION.blocks, count * 16)
 }
 
-function disguiseChunk(keyed: Keyed, words: Uint32Array, texts: string[]): void {
+function encryptChunk(material: KeyMaterial, words: Uint32Array, texts: string[]): void {
   const module = getWasm()
   const { calls, memory } = module
   const count = words.length / POINTER_WORDS
   memory.set(new Uint8Array(words.buffer, words.byteOffset, words.byteLength), REGION.input)
   calls.splitWords(REGION.input, LEFT, RIGHT, count)
-  runRounds(keyed, module, count, 'forwards')
+  runRounds(material, module, count, 'forwards')
   calls.renderUuids(LEFT, RIGHT, REGION.input, count)
   for (const text of readTexts(memory, count)) texts.push(text)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
 }
 
-function undisguiseChunk(keyed: Keyed, texts: readonly string[], words: Uint32Array, wellFormed: Uint8Array): void {
+function decryptChunk(material: KeyMaterial, texts: readonly string[], words: Uint32Array, wellFormed: Uint8Array): void {
   const module = getWasm()
   const { calls, memory } = module
   const count = texts.length
   writeTexts(memory, texts)
   calls.parseUuids(REGION.input, LEFT, RIGHT, REGION.flags, count)
-  runRounds(keyed, module, count, 'backwards')
+  runRounds(material, module, count, 'backwards')
   calls.joinWords(REGION.input, LEFT, RIGHT, REGION.flags, count)
   const target = new Uint8Array(words.buffer, words.byteOffset, count * WORD_BYTES)
   target.set(memory.subarray(REGION.input, REGION.input + count * WORD_BYTES))
@@ -157,22 +169,22 @@ function undisguiseChunk(keyed: Keyed, texts: readonly string[], words: Uint32Ar
   calls.wipe(REGION.input, count * TEXT_LENGTH)
 }
 
-/** One text, cut: a fifth of the cost of as many conversions. */
+/** Returns the texts in `input`. One conversion cut into pieces costs a fifth of one conversion for each text. */
 function readTexts(memory: Buffer, count: number): string[] {
   const all = memory.toString('latin1', REGION.input, REGION.input + count * TEXT_LENGTH)
   if (count === 1) return [all]
   const texts: string[] = []
-  for (let at = 0; at < all.length; at += TEXT_LENGTH) texts.push(all.substring(at, at + TEXT_LENGTH))
+  for (let start = 0; start < all.length; start += TEXT_LENGTH) texts.push(all.substring(start, start + TEXT_LENGTH))
   return texts
 }
 
-/** Writes 36 bytes for every text. Text beyond ASCII is seen by its length in UTF-8, never folded into a digit. */
+/** Writes 36 bytes for each text. Text that is not ASCII is detected by its length in UTF-8 and replaced: cutting a character to a byte could make a digit. */
 function writeTexts(memory: Buffer, texts: readonly string[]): void {
   const length = texts.length * TEXT_LENGTH
-  const sized = texts.every(hasLength) ? texts : texts.map((text) => (hasLength(text) ? text : NO_UUID))
+  const sized = texts.every(hasLength) ? texts : texts.map((text) => (hasLength(text) ? text : NOT_A_UUID))
   const all = sized.join('')
   if (Buffer.byteLength(all) === length) memory.write(all, REGION.input, length, 'latin1')
-  else memory.write(sized.map((text) => (NOT_ASCII.test(text) ? NO_UUID : text)).join(''), REGION.input, length, 'latin1')
+  else memory.write(sized.map((text) => (NOT_ASCII.test(text) ? NOT_A_UUID : text)).join(''), REGION.input, length, 'latin1')
 }
 
 function hasLength(text: string): boolean {

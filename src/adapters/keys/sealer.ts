@@ -1,9 +1,8 @@
-/** Sealing and opening for one purpose: XAES-256-GCM, many at once in the module, long ones by the platform's cipher. */
-
+/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher. */
 import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
-import { type Slab, slabStart } from '../../core/util/slab.ts'
+import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import type { Epoch } from './epoch.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
@@ -11,28 +10,30 @@ import type { RandomPool } from './random-pool.ts'
 import { CAPACITY } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
-/** Plaintexts longer than this are sealed one by one: beyond it AES and GHASH in hardware outweigh the cost of a call. */
+/** Maximum length of a plaintext in a batch, in bytes. For longer ones, AES and GHASH in hardware are worth a call. */
 export const MAX_BATCHED_BYTES = 1024
 
-/** What a sealer works with. */
+/** The keys and random bytes of a sealer. */
 export interface SealerKeys {
+  /** Returns an epoch with room for `count` more seals. */
   readonly nextEpoch: (count: number) => Epoch
+  /** Returns the key of a root key version; undefined if it is unknown. */
   readonly keyOf: (version: number) => XaesKey | undefined
   readonly pool: RandomPool
 }
 
-/** The two verbs of the key ring, for one purpose. */
+/** `seal` and `open` of the key ring, for one purpose. Throws `internal` for lists whose lengths do not fit. */
 export interface Sealer {
   seal(header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
   open(headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened
 }
 
-/** A sealer over the keys of one purpose. */
+/** Returns the sealer of one purpose. */
 export function createSealer(keys: SealerKeys): Sealer {
   return {
     seal: (header, plaintexts, associatedData) => seal(keys, header, plaintexts, associatedData),
     open(headerBytes, versions, bodies, associatedData) {
-      assertContexts(bodies.count, associatedData)
+      assertAssociatedData(bodies.count, associatedData)
       if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body.')
       if (bodies.count === 1) return openOne(keys, headerBytes, at(versions, 0), bodies, associatedData)
       return open(keys, headerBytes, versions, bodies, associatedData)
@@ -42,7 +43,7 @@ export function createSealer(keys: SealerKeys): Sealer {
 
 function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab {
   const { count } = plaintexts
-  assertContexts(count, associatedData)
+  assertAssociatedData(count, associatedData)
   const { half, key } = keys.nextEpoch(count)
   const prefix = new Uint8Array(header.length + HALF_BYTES)
   prefix.set(header)
@@ -51,21 +52,28 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
   const out = new Uint8Array(startOf(count))
   const drawIvs = keys.pool.fill
-  const batch = { plaintexts, contexts: associatedData, contextBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
-  const longest = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
+  const batch = { plaintexts, associatedData, aadBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
+  const max = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
   for (let item = 0; item < count; ) {
-    const end = shortRun(plaintexts, item, longest)
+    const end = shortRun(plaintexts, item, max)
     if (end > item) {
       sealBatch(key, batch, item, end)
       item = end
       continue
     }
     const offset = startOf(item)
-    const ivAt = offset + prefix.length
+    const ivStart = offset + prefix.length
     out.set(prefix, offset)
-    drawIvs(out, ivAt, HALF_BYTES)
-    const plaintext = plaintexts.bytes.subarray(slabStart(plaintexts, item), slabStart(plaintexts, item + 1))
-    sealPlain(key, out.subarray(ivAt, ivAt + HALF_BYTES), plaintext, contextOf(associatedData, item), out, ivAt + HALF_BYTES)
+    drawIvs(out, ivStart, HALF_BYTES)
+    const plaintext = slabItem(plaintexts, item)
+    sealPlain(
+      key,
+      out.subarray(ivStart, ivStart + HALF_BYTES),
+      plaintext,
+      associatedDataOf(associatedData, item),
+      out,
+      ivStart + HALF_BYTES,
+    )
     item++
   }
   const ends = new Uint32Array(count)
@@ -73,14 +81,14 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   return { bytes: out, ends, count }
 }
 
-/** Index after the last of the neighbours from `from` on that are no longer than `longest`. */
-function shortRun(items: Slab, from: number, longest: number): number {
+/** Returns the index after the last of the neighboring items from `from` with at most `max` bytes. */
+function shortRun(items: Slab, from: number, max: number): number {
   let end = from
-  while (end < items.count && slabStart(items, end + 1) - slabStart(items, end) <= longest) end++
+  while (end < items.count && slabStart(items, end + 1) - slabStart(items, end) <= max) end++
   return end
 }
 
-/** Opens a list of one, without the groups and positions of a longer list. */
+/** Opens a single body, without the groups that a longer list needs. */
 function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, associatedData: Uint8Array): Opened {
   const end = at(bodies.ends, 0)
   const length = end - headerBytes - NONCE_BYTES - TAG_BYTES
@@ -89,8 +97,7 @@ function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies:
   if (key !== undefined) {
     const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
     const prefixBytes = headerBytes + HALF_BYTES
-    if (isShort(length, headerBytes))
-      plaintext = openSingle(key, { body, prefixBytes, context: associatedData, contextBytes: AAD_BYTES })
+    if (isShort(length, headerBytes)) plaintext = openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES })
     else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), associatedData))
   }
   const bytes = plaintext ?? new Uint8Array(0)
@@ -101,17 +108,17 @@ function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies:
   return { plaintexts: { bytes, ends, count: 1 }, opened }
 }
 
-/** The same bytes no longer as a Buffer, whose slices are views: the port promises a plain array. */
+/** Returns the bytes as a plain array: the port does not return a Buffer, because `slice` of a Buffer is a view. */
 function toPlainArray(bytes: Uint8Array | undefined): Uint8Array | undefined {
   return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** True where the WebAssembly module opens a body with so much plaintext. */
+/** True if the module opens a body with `length` bytes of plaintext. */
 function isShort(length: number, headerBytes: number): boolean {
   return length <= MAX_BATCHED_BYTES && headerBytes <= CAPACITY.prefix
 }
 
-/** Bodies of one call that open under one derived key. */
+/** The indexes of the bodies of one call that have one derived key. */
 interface Group {
   readonly key: GcmKey
   readonly short: number[]
@@ -125,14 +132,14 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
   const out = new Uint8Array(at(starts, count))
   const opened = new Uint8Array(count)
   const prefixBytes = headerBytes + HALF_BYTES
-  const batch: OpenBatch = { bodies, contexts: associatedData, contextBytes: AAD_BYTES, prefixBytes, starts, out, opened }
+  const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
   for (const group of groups) {
     openBatch(group.key, batch, new Uint32Array(group.short))
     for (const item of group.long) {
-      const body = bodies.bytes.subarray(slabStart(bodies, item) + prefixBytes, bodies.ends[item])
-      const plaintext = openPlain(group.key, body, contextOf(associatedData, item))
+      const body = slabItem(bodies, item).subarray(prefixBytes)
+      const plaintext = openPlain(group.key, body, associatedDataOf(associatedData, item))
       if (plaintext === undefined) continue
-      out.set(plaintext, starts[item])
+      out.set(plaintext, at(starts, item))
       opened[item] = 1
     }
   }
@@ -140,8 +147,8 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
 }
 
 /**
- * Sorts bodies by derived key and writes into `starts` where each plaintext will lie. A body that is too short, or whose version
- * is unknown, is in no group and has no room.
+ * Returns the bodies grouped by derived key, and fills `starts` with the offset of each plaintext. A body that is too short, or
+ * whose version is unknown, is in no group and has an empty plaintext.
  */
 function groupByKey(
   keys: SealerKeys,
@@ -176,7 +183,7 @@ function groupByKey(
   return groups.values()
 }
 
-/** The plaintexts as a slab in which what did not open has no bytes. */
+/** Returns the plaintexts as a slab, with an empty plaintext for each body that did not open. */
 function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array): Slab {
   const count = opened.length
   const ends = starts.slice(1)
@@ -195,11 +202,11 @@ function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array)
   return { bytes: out.subarray(0, end), ends, count }
 }
 
-function contextOf(associatedData: Uint8Array, item: number): Uint8Array {
+function associatedDataOf(associatedData: Uint8Array, item: number): Uint8Array {
   return associatedData.subarray(item * AAD_BYTES, (item + 1) * AAD_BYTES)
 }
 
-function assertContexts(count: number, associatedData: Uint8Array): void {
+function assertAssociatedData(count: number, associatedData: Uint8Array): void {
   if (associatedData.length === count * AAD_BYTES) return
-  throw new VaultError('internal', `Sealing and opening need ${AAD_BYTES} bytes of context for each item.`)
+  throw new VaultError('internal', `Sealing and opening need ${AAD_BYTES} bytes of associated data for each item.`)
 }

@@ -1,16 +1,16 @@
-/** The WebAssembly module of the keys: instantiated on first use, one for the process, its memory divided into fixed regions. */
+/** The WebAssembly module of the keys. The process has one instance, created on first use; its memory has fixed regions. */
 import { wasmBytes } from './wasm-bytes.ts'
 
-/** Messages or items one call of the module takes. */
+/** Maximum number of items of one call. */
 export const MAX_BATCH_ITEMS = 4096
 
 const KIB = 1024
-/** Room that the module may write or read past the end of a region. */
+/** Number of bytes that the module may read or write past the end of a region. */
 const SLACK = 64
 
 /**
- * Where each region starts. Below 4 KiB lies what the compiler placed. Three large regions: what comes in, AES blocks, what
- * goes out. Sealing, digests and pointers use the same ones, never at the same time.
+ * Offsets of the regions. The compiler uses the first 4 KiB. The three large regions are for input, AES blocks and output. Sealing,
+ * digests and pointers share all regions, but never at the same time.
  */
 export const REGION = {
   hashKey: 4 * KIB,
@@ -18,27 +18,27 @@ export const REGION = {
   fixed: 4 * KIB + 512,
   subkeys: 4 * KIB + 576,
   running: 5 * KIB,
-  /** Round keys of the key at work, wiped when its call ends. */
+  /** Round keys, wiped at the end of each call. */
   schedule: 6 * KIB,
   lengths: 8 * KIB,
-  /** One byte a item for sealing and pointers; for digests the items' order, which reaches over the IVs. */
+  /** One byte for each item; for digests the order of the items, which extends over the IVs. */
   flags: 8 * KIB + 4 * MAX_BATCH_ITEMS,
   ivs: 8 * KIB + 5 * MAX_BATCH_ITEMS,
-  contexts: 8 * KIB + 17 * MAX_BATCH_ITEMS,
+  associatedData: 8 * KIB + 17 * MAX_BATCH_ITEMS,
   input: 256 * KIB,
   blocks: 1024 * KIB,
   output: 1792 * KIB,
 } as const
 
-/** Bytes that may be used of the region for the prefix, and of each large one. */
+/** Usable bytes of the region for the prefix, and of each large region. */
 export const CAPACITY = { prefix: 384, large: 768 * KIB - SLACK } as const
 
-/** What wasm/wasm.as exports; the meaning of every parameter is written there. */
+/** The exports of wasm/wasm.as, which documents the parameters. */
 interface WasmCalls {
   readonly memory: { readonly buffer: ArrayBuffer }
   expandKey(key: number, schedule: number): void
   encryptBlocks(schedule: number, blocks: number, count: number): void
-  useHashKey(at: number): void
+  useHashKey(offset: number): void
   forgetHashKey(): void
   writeCounters(ivs: number, stride: number, inBodies: number, lengths: number, count: number, out: number): number
   sealBodies(
@@ -47,7 +47,7 @@ interface WasmCalls {
     lengths: number,
     count: number,
     associatedData: number,
-    contextBytes: number,
+    aadBytes: number,
     prefix: number,
     prefixBytes: number,
     ivs: number,
@@ -60,7 +60,7 @@ interface WasmCalls {
     lengths: number,
     count: number,
     associatedData: number,
-    contextBytes: number,
+    aadBytes: number,
     opened: number,
     plain: number,
   ): void
@@ -73,7 +73,7 @@ interface WasmCalls {
   subtractRound(fixed: number, next: number, half: number, blocks: number, count: number): void
   renderUuids(left: number, right: number, text: number, count: number): void
   parseUuids(text: number, left: number, right: number, wellFormed: number, count: number): void
-  disguiseFew(
+  encryptPointersFew(
     schedule: number,
     fixed: number,
     words: number,
@@ -83,7 +83,7 @@ interface WasmCalls {
     text: number,
     count: number,
   ): void
-  undisguiseFew(
+  decryptPointersFew(
     schedule: number,
     fixed: number,
     text: number,
@@ -118,19 +118,19 @@ interface WasmCalls {
     out: number,
   ): void
   writeMacs(blocks: number, order: number, count: number, out: number): void
-  wipe(at: number, bytes: number): void
+  wipe(offset: number, bytes: number): void
 }
 
-/** The module: its calls, its memory as bytes, and two of its regions as 32-bit words. */
+/** The module: its functions, its memory as bytes, and two regions as 32-bit words. */
 export interface WasmModule {
   readonly calls: WasmCalls
   readonly memory: Buffer
   readonly lengths: Uint32Array
-  /** What lies in `input`, for as many pointers as there are items. */
+  /** The region `input`, for MAX_BATCH_ITEMS pointers. */
   readonly words: Uint32Array
 }
 
-/** The part of the WebAssembly interface used here; the type library of this project does not carry it. */
+/** The part of the WebAssembly API used here. The type library of this project does not include it. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object) => { readonly exports: object }
@@ -138,7 +138,7 @@ declare const WebAssembly: {
 
 let module: WasmModule | undefined
 
-/** The one module of this process. Every use is synchronous and wipes its data, so callers cannot interfere. */
+/** Returns the module of this process. All uses are synchronous and wipe their data, so callers cannot interfere. */
 export function getWasm(): WasmModule {
   module ??= startWasm()
   return module
@@ -147,7 +147,7 @@ export function getWasm(): WasmModule {
 function startWasm(): WasmModule {
   const module = new WebAssembly.Module(Buffer.from(wasmBytes, 'base64'))
   const { exports } = new WebAssembly.Instance(module)
-  // Checked edge: the bytes are built from wasm/wasm.as, and a test rebuilds them.
+  // The cast is safe: the bytes are built from wasm/wasm.as, and a test rebuilds them.
   const calls = exports as WasmCalls
   calls.prepareAes()
   calls.prepareDigits()

@@ -1,44 +1,44 @@
-/** Tracing over OpenTelemetry's API: spans go to whatever SDK the application has registered, or nowhere. */
+/** Tracing with the OpenTelemetry API. Spans go to the SDK that the application has registered. */
 import type { Span as ApiSpan, Attributes, Tracer } from '@opentelemetry/api'
 import { isValidTraceId, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Span, SpanAttributes, Tracing } from '../../core/ports/tracing.ts'
 
-/** Names the spans' instrumentation scope, and begins the names of their attributes. */
+/** Name of the instrumentation scope, and prefix of attribute names. */
 const NAME = 'strongroom'
-/** The version of this package, as package.json has it; a test compares them. */
+/** The version of this package. A test compares it with package.json. */
 const VERSION = '0.1.0'
 
-/** Where spans are begun. */
+/** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
-  /** Begins every span. Default: the tracer `strongroom` of the globally registered provider, which may be registered later. */
+  /** The tracer of all spans. Default: the tracer `strongroom` of the global provider, which can be registered later. */
   readonly tracer?: Tracer
 }
 
 /**
- * Tracing for a vault. Each operation is one span of kind INTERNAL, a child of the span that is active where it is called; it needs the
- * SDK's asynchronous context manager for that. Where no SDK is registered it costs a call and records nothing.
+ * Returns tracing for a vault. Each operation is one span of kind INTERNAL, a child of the active span of its caller; this needs the
+ * asynchronous context manager of the SDK. Without a registered SDK nothing is recorded.
  */
 export function openTelemetry({ tracer = trace.getTracer(NAME, VERSION) }: OpenTelemetryOptions = {}): Tracing {
   return {
-    startActiveSpan: (name, facts, work) =>
-      tracer.startActiveSpan(name, { attributes: toAttributes(facts) }, (span) => work(toSpan(span))),
+    startActiveSpan: (name, attributes, work) =>
+      tracer.startActiveSpan(name, { attributes: toAttributes(attributes) }, (span) => work(toSpan(span))),
   }
 }
 
 function toSpan(span: ApiSpan): Span {
   const { traceId } = span.spanContext()
   return {
-    // Without a registered SDK the API hands out a span whose trace id is all zeros, which names nothing.
+    // Without a registered SDK the API returns a span whose trace id is all zeros.
     traceId: isValidTraceId(traceId) ? traceId : undefined,
-    end(facts, failure) {
-      span.setAttributes(toAttributes(facts))
-      // The code alone, and never `recordException`: the message or the stack of a foreign error may quote a value.
+    end(attributes, failure) {
+      span.setAttributes(toAttributes(attributes))
+      // Only the code, never `recordException`: message and stack of an error of a library can quote a value.
       if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure })
       span.end()
     },
   }
 }
 
-function toAttributes(facts: SpanAttributes): Attributes {
-  return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [`${NAME}.${name}`, fact]))
+function toAttributes(attributes: SpanAttributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`${NAME}.${name}`, value]))
 }

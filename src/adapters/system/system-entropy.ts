@@ -1,12 +1,12 @@
-/** The system's secure random source, drawn in large pieces because each draw costs a system call's worth of time. */
+/** The CSPRNG of the operating system. Bytes are drawn in large pieces, because each draw costs a system call. */
 import { randomFillSync } from 'node:crypto'
 import type { Entropy } from '../../core/ports/entropy.ts'
 
 const POOL_BYTES = 16_384
-/** Larger requests are drawn on their own. */
+/** Maximum number of bytes taken from the pool. Larger requests are drawn alone. */
 const MAX_POOLED_BYTES = 1024
 
-/** The source of random bytes every vault uses unless it is given another. */
+/** The default source of random bytes. */
 export const systemEntropy: Entropy = createEntropy()
 
 function createEntropy(): Entropy {
@@ -20,7 +20,7 @@ function createEntropy(): Entropy {
         used = 0
       }
       const taken = pool.slice(used, used + count)
-      // Returned bytes may become a key, so no copy must stay here.
+      // Returned bytes can become a key, so no copy is kept.
       pool.fill(0, used, used + count)
       used += count
       return taken

@@ -1,10 +1,10 @@
-/** SHA-256 of the system's own library. */
+/** SHA-256 of the platform. */
 import { hash } from 'node:crypto'
 import type { Hash } from '../../core/ports/hash.ts'
 import { HASH_BYTES } from '../../core/ports/hash.ts'
 import { slabItem } from '../../core/util/slab.ts'
 
-/** The hash every vault uses unless it is given another. */
+/** The default hash. */
 export const systemHash: Hash = {
   sha256(inputs) {
     const hashes = new Uint8Array(inputs.count * HASH_BYTES)

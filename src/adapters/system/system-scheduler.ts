@@ -1,7 +1,7 @@
-/** The event loop of Node. */
+/** Scheduler for the event loop of Node. */
 import type { Scheduler } from '../../core/ports/scheduler.ts'
 
-/** A turn ends with `setImmediate`, after timers and waiting input and output. */
+/** The default scheduler. It yields by `setImmediate`, which runs after pending input and output. */
 export const systemScheduler: Scheduler = {
   yield: () =>
     new Promise((resolve) => {

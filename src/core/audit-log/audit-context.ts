@@ -1,4 +1,4 @@
-/** The audit trail as it is read, verified, exported and signed: outside any transaction. */
+/** The dependencies of reading, verifying, exporting and signing the audit trail, outside any transaction. */
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
@@ -6,7 +6,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { EventStore } from './event-store.ts'
 
-/** What reading the trail of one vault uses. */
+/** The audit trail of one vault. */
 export interface AuditContext {
   readonly storage: Storage
   readonly events: EventStore

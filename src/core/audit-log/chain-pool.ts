@@ -1,4 +1,4 @@
-/** The pool of audit chains: each chain is appended to by one transaction at a time, so that writers never wait for each other's. */
+/** The pool of audit chains. One transaction at a time appends to a chain, so that writers do not wait for each other. */
 import { VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -8,33 +8,36 @@ import { readU32 } from '../util/bytes.ts'
 import { retry } from '../util/retry.ts'
 import { CHAIN_CONFLICT, type EventStore } from './event-store.ts'
 
-/** Chains after which a handle begins no new ones, but shares those that exist with other processes. */
+/** Maximum number of chains that a handle creates. Above it, the handle shares existing chains with other processes. */
 const MAX_NEW_CHAINS = 1000
-/** Leased chains that are watched for their transaction to commit. */
+/** Maximum number of leased chains whose transactions are watched. */
 const MAX_LEASES = 64
-/** Times work runs again because another process moved the chain's head. */
+/** Maximum number of attempts, if other processes keep moving the head of the chain. */
 const MAX_ATTEMPTS = 100
 
+/** The chains of one storage handle. */
 export interface ChainPool {
   /**
-   * Runs work with a chain that no other work of this process has meanwhile, and again with another chain after a conflict. Work
-   * that cannot run again takes another chain itself, reading in its own transaction, which may hold the last connection.
+   * Runs work with a chain that no other work of this process uses meanwhile. After CHAIN_CONFLICT it runs again with another chain;
+   * throws `aborted` after 100 attempts. Work that cannot run again takes another chain itself, within its own transaction, because
+   * that can have the last free connection.
    */
   withChain<T>(work: (chain: number, takeAnother: TakeChain) => Promise<T>): Promise<T>
-  /** A chain for a transaction whose end this process does not see, read for inside it. It is reused once its events are seen to be stored. */
+  /** Leases a chain for a transaction that the application commits. The chain is free again when its events are found in storage. */
   lease(within: Storage): Promise<ChainLease>
 }
 
-/** Takes a chain in place of one with a conflict. */
+/** Returns a chain in place of one with a conflict. */
 export type TakeChain = (within: Storage) => Promise<number>
 
-/** A leased chain. `appended` is told the sequence number of the last event. */
+/** A leased chain. */
 export interface ChainLease {
   readonly chain: number
+  /** Records the sequence number of the last event. */
   appended(sequence: number): void
 }
 
-/** Engines that run one transaction at a time have one chain for all: no other transaction moves its head meanwhile. */
+/** Returns the pool of a storage. Engines with serial transactions have one chain, because no other transaction moves its head meanwhile. */
 export function createChainPool(storage: StorageHandle, events: EventStore, entropy: Entropy): ChainPool {
   if (storage.transactions === 'serial') return singleChain(storage)
   const free: number[] = []
@@ -44,7 +47,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
   async function take(within: Storage): Promise<number> {
     const found = free.pop()
     if (found !== undefined) return found
-    // Awaited first, because other work raises the number meanwhile.
+    // Awaited first, because other work can increase `highest` meanwhile.
     const stored = await highestChain(within)
     highest = Math.max(highest, stored)
     if (highest < MAX_NEW_CHAINS) return ++highest
@@ -56,7 +59,8 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
     const chains = [...leased.keys()]
     const heads = chains.length === 0 ? [] : await events.heads(within, chains)
     for (const [index, chain] of chains.entries()) {
-      if ((heads[index]?.sequence ?? 0) < (leased.get(chain) ?? Number.POSITIVE_INFINITY)) continue
+      const awaited = leased.get(chain) ?? Number.POSITIVE_INFINITY // Other work may have freed the chain meanwhile.
+      if ((heads[index]?.sequence ?? 0) < awaited) continue
       leased.delete(chain)
       free.push(chain)
     }
@@ -98,7 +102,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
   }
 }
 
-/** No other transaction moves the one chain, so a conflict means that its head was changed in the database. A new chain begins above all others. */
+/** Returns a pool of one chain. No other transaction moves its head, so after a conflict, which means a change in the database, a new chain is used. */
 function singleChain(storage: StorageHandle): ChainPool {
   let chain = 1
   async function takeAnother(within: Storage): Promise<number> {
@@ -123,7 +127,7 @@ async function highestChain(within: Storage): Promise<number> {
   return last?.id ?? 0
 }
 
-/** Runs work again after each chain conflict, once `changeChain` has left the chain. Throws `aborted` after 100 conflicts. */
+/** Runs work, and runs it again after each chain conflict. `changeChain` is awaited before. Throws `aborted` after 100 attempts. */
 export function retryOnConflict<T>(work: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
   return retry(
     {

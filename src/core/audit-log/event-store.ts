@@ -1,4 +1,4 @@
-/** The audit trail in storage: events are sealed into rows of their chain, and the chain's head moves with them, in one transaction. */
+/** Stores and opens audit events. Events are sealed into rows of their chain, and the head of the chain moves in the same transaction. */
 import type { ChainInput } from '../audit/chain.ts'
 import { chainEvents } from '../audit/chain.ts'
 import type { ChainHead } from '../audit/chain-head.ts'
@@ -20,13 +20,12 @@ import { toHex } from '../util/bytes.ts'
 import { slabItem } from '../util/slab.ts'
 
 /**
- * Thrown inside a transaction to roll it back when a chain cannot be appended to: another process moved its head meanwhile, or it
- * was changed in the database. The next attempt takes another chain, so that neither stops the vault. `verifyAudit` reports
- * the second.
+ * Thrown inside a transaction to roll it back if a chain cannot be appended to: another process moved its head meanwhile, or it was
+ * changed in the database. The next attempt uses another chain, so that neither stops the vault. `verifyAudit` reports the latter.
  */
 export const CHAIN_CONFLICT = new Error('the audit chain cannot be appended to')
 
-/** Whose trail it is, and what writing it uses. */
+/** The dependencies of an event store, and the ids in its events. */
 export interface EventStorePorts {
   readonly barrier: Barrier
   readonly clock: Clock
@@ -36,33 +35,38 @@ export interface EventStorePorts {
   readonly log?: Log | undefined
 }
 
-/** Events as they were appended: enough to find out later whether they are stored. */
+/** The last of some appended events. It serves to look up later whether they are stored. */
 export interface AppendedEvents {
-  /** Sequence number of the last event in its chain, and its row. */
+  /** Its sequence number in its chain, and its row id. */
   readonly sequence: number
   readonly row: number
   /** Its digest, 64 hex digits. */
   readonly digest: string
 }
 
-/** An entry as it was read: its row, its time in nanoseconds where it is an event, and its bytes; undefined where it fails authentication. */
+/** An entry that was read: an event or a head. */
 export interface OpenedEntry {
+  /** The row id. */
   readonly id: number
+  /** Time of the event in nanoseconds since 1970; 0 for a head. */
   readonly at: bigint
+  /** The plaintext; undefined if it failed authentication. */
   readonly bytes: Uint8Array | undefined
 }
 
+/** The audit events and heads of one vault. */
 export interface EventStore {
-  /** Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT when another chain must be taken. */
+  /** Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT if another chain must be used. */
   append(storage: Storage, chain: number, drafts: readonly EventDraft[]): Promise<AppendedEvents>
-  /** True when these events are stored: resolves a commit in doubt. */
+  /** Returns true if these events are stored. Resolves a commit in doubt. */
   isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
-  /** The heads of these chains, undefined for one without events. Throws `data_loss` for one that fails authentication. */
+  /** Returns the head of each chain, in order; undefined for one without events. Throws `data_loss` if one fails authentication. */
   heads(storage: Storage, chains: readonly number[]): Promise<(ChainHead | undefined)[]>
-  /** Opens entries; one that fails authentication has no bytes. */
+  /** Opens entries, in order. One that fails authentication has no bytes. */
   open(kind: AuditEntryKind, rows: readonly Row[]): OpenedEntry[]
 }
 
+/** Returns the event store of a vault. */
 export function createEventStore(ports: EventStorePorts): EventStore {
   const { barrier, clock, hash, vaultID, accountID, log } = ports
   const address = (kind: AuditEntryKind) => ({ ring: barrier.ring, vault: barrier.vault, kind })
@@ -84,7 +88,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     return decodeHead(entry.bytes)
   }
 
-  /** The head that is about to move. One that fails authentication is logged, and its chain is left as it is. */
+  /** Returns the head to move. If it fails authentication, it is logged, and its chain is not changed. */
   function headToMove(row: Row): ChainHead {
     try {
       return headOf(row)
@@ -114,7 +118,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     },
     async append(storage, chain, drafts) {
       const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
-      const chaining: ChainInput = {
+      const input: ChainInput = {
         chain,
         head: row === undefined ? undefined : headToMove(row),
         vaultID,
@@ -123,7 +127,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
         hash,
         changeIDsOf: (rows) => encodeChangeIds(barrier.ring, rows),
       }
-      const { rows, head } = chainEvents(drafts, chaining)
+      const { rows, head } = chainEvents(drafts, input)
       const sealed = sealEntries(
         address('event'),
         rows.map(({ id }) => id),
@@ -131,7 +135,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       )
       const events = rows.map((event, index) => ({ id: event.id, at: event.at, body: slabItem(sealed, index) }))
       const moved = { body: sealOne('head', chain, encodeHead(head)) }
-      // Sent together, so that on Postgres they share one round trip.
+      // Sent together, so that they share one round trip on PostgreSQL.
       const [, isMoved] = await Promise.all([
         storage.insert(AUDIT_EVENTS.name, events),
         row === undefined
@@ -146,12 +150,12 @@ export function createEventStore(ports: EventStorePorts): EventStore {
   }
 }
 
-/** An integer as storage returns it. */
+/** Returns an integer cell as a bigint; 0 if it is not an integer. */
 export function toBigint(cell: Cell | undefined): bigint {
   return typeof cell === 'number' || typeof cell === 'bigint' ? BigInt(cell) : 0n
 }
 
-/** The error for a chain head that fails authentication. */
+/** Returns the error for a chain head that failed authentication. */
 export function unreadableHead(chain: number): VaultError {
   return new VaultError('data_loss', `The head of audit chain ${chain} failed authentication. Run vault.verifyAudit().`)
 }

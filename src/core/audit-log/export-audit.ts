@@ -1,5 +1,4 @@
-/** Exports the audit trail as lines, to be kept and verified elsewhere: every chain up to its head at the start of the export. */
-
+/** Exports the audit trail as lines, to store and verify it elsewhere: each chain up to its head at the start of the export. */
 import { fromRowId } from '../audit/chain-position.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
@@ -7,13 +6,13 @@ import { VaultError } from '../errors.ts'
 import type { AuditContext } from './audit-context.ts'
 import { allReadable, eachEvent, readHeads } from './read-trail.ts'
 
-/** What an export includes beside the events. */
+/** What an export includes besides events. */
 export interface ExportOptions {
-  /** Checkpoints that were kept elsewhere, for the verifier of the export. */
+  /** Checkpoints that were stored elsewhere, for the verifier of the export. */
   readonly checkpoints?: readonly SignedCheckpoint[]
 }
 
-/** The lines in order, without line ends. Throws `data_loss` where an event or a head fails authentication. */
+/** Yields the lines, without line ends. Throws `data_loss` if an event or a head fails authentication. */
 export async function* exportAudit(context: AuditContext, options: ExportOptions = {}): AsyncGenerator<string> {
   const checkpoints = oldestFirst(options.checkpoints ?? [])
   const heads = allReadable(await readHeads(context))
@@ -24,9 +23,9 @@ export async function* exportAudit(context: AuditContext, options: ExportOptions
   let events = 0
   for await (const entries of eachEvent(context)) {
     for (const { id, bytes } of entries) {
-      const place = fromRowId(id)
+      const position = fromRowId(id)
       // Events appended after the heads were read belong to the next export.
-      if (place !== undefined && place.sequence > (ends.get(place.chain) ?? 0)) continue
+      if (position !== undefined && position.sequence > (ends.get(position.chain) ?? 0)) continue
       if (bytes === undefined) throw unreadable()
       yield eventLine(context.hash, bytes)
       events++
@@ -35,7 +34,7 @@ export async function* exportAudit(context: AuditContext, options: ExportOptions
   yield endLine({ heads: heads.length, checkpoints: checkpoints.length, events })
 }
 
-/** Each checkpoint once, by its time. */
+/** Returns the checkpoints, oldest first, without duplicates. */
 function oldestFirst(checkpoints: readonly SignedCheckpoint[]): SignedCheckpoint[] {
   const byTime = new Map(checkpoints.map((signed) => [signed.checkpoint.timestamp, signed]))
   return [...byTime].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, signed]) => signed)

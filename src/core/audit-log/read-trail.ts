@@ -1,5 +1,4 @@
 /** Reads the audit trail: chain by chain to verify and export it, by time to list events. */
-
 import { decodeHead } from '../audit/chain-head.ts'
 import type { TreeHead } from '../audit/chain-verifier.ts'
 import { treeHeadOf } from '../audit/chain-verifier.ts'
@@ -12,32 +11,32 @@ import type { AuditEntryKind } from '../sealing/audit-entry.ts'
 import type { EventStore, OpenedEntry } from './event-store.ts'
 import { toBigint, unreadableHead } from './event-store.ts'
 
-/** What reading uses. */
+/** The dependencies of reading the audit trail. */
 export interface AuditReader {
   readonly storage: Storage
   readonly events: EventStore
   readonly scheduler: Scheduler
 }
 
-/** Every event, chain by chain and in each by its sequence number. */
+/** Yields all events in batches, by chain and sequence number. */
 export function eachEvent(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
   return eachEntry(reader, AUDIT_EVENTS.name, 'event')
 }
 
-/** The head of every chain, by chain. */
-export function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
+/** Yields the heads of all chains in batches, by chain. */
+function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
   return eachEntry(reader, AUDIT_CHAINS.name, 'head')
 }
 
 async function* eachEntry(
   { storage, events, scheduler }: AuditReader,
   table: string,
-  space: AuditEntryKind,
+  kind: AuditEntryKind,
 ): AsyncGenerator<readonly OpenedEntry[]> {
-  for await (const rows of eachPage(storage, table, { scheduler })) yield events.open(space, rows)
+  for await (const rows of eachPage(storage, table, { scheduler })) yield events.open(kind, rows)
 }
 
-/** The events of these rows that exist. */
+/** Returns the events of these rows, without rows that do not exist. */
 export async function eventsAt({ storage, events }: AuditReader, rows: readonly number[]): Promise<OpenedEntry[]> {
   const found = await storage.get(AUDIT_EVENTS.name, rows)
   return events.open(
@@ -46,13 +45,13 @@ export async function eventsAt({ storage, events }: AuditReader, rows: readonly 
   )
 }
 
-/** The end of a chain; `head` is undefined where its head fails authentication. */
+/** The head of a chain; `head` is undefined if it failed authentication. */
 export interface ReadHead {
   readonly chain: number
   readonly head: TreeHead | undefined
 }
 
-/** The end of every chain, by chain. */
+/** Returns the heads of all chains, by chain. */
 export async function readHeads(reader: AuditReader & { readonly hash: Hash }): Promise<ReadHead[]> {
   const allHeads: ReadHead[] = []
   for await (const heads of eachHead(reader)) {
@@ -64,40 +63,40 @@ export async function readHeads(reader: AuditReader & { readonly hash: Hash }): 
   return allHeads
 }
 
-/** The ends that could be read. */
+/** Returns the heads that are authentic. */
 export function readable(allHeads: readonly ReadHead[]): TreeHead[] {
   return allHeads.flatMap(({ head }) => (head === undefined ? [] : [head]))
 }
 
-/** The same where all are needed. Throws `data_loss` where one could not be read. */
+/** Returns all heads. Throws `data_loss` if one failed authentication. */
 export function allReadable(allHeads: readonly ReadHead[]): TreeHead[] {
   const lost = allHeads.find(({ head }) => head === undefined)
   if (lost !== undefined) throw unreadableHead(lost.chain)
   return readable(allHeads)
 }
 
-/** Events above which a window of time is cut. */
+/** Maximum number of events in a window of time. */
 const MAX_IN_WINDOW = 500
-/** First width of a window: a second, in nanoseconds. */
+/** Width of the first window, in nanoseconds. */
 const FIRST_WIDTH = 1_000_000_000n
-/** The factor by which windows grow where events are sparse, and shrink where they are dense. */
+/** Factor by which windows grow if events are sparse, and shrink if they are dense. */
 const STEP_NUMBER = 8
 const STEP = BigInt(STEP_NUMBER)
 
-/** A range of time: from `since` on, and before `until`; both in nanoseconds since 1970. */
+/** A range of time in nanoseconds since 1970: from `since` (inclusive) to `until` (exclusive). Undefined means no limit. */
 export interface TimeRange {
   readonly since: bigint | undefined
   readonly until: bigint | undefined
 }
 
 /**
- * Windows of time, the newest first, each with all its events; no event is in two windows. Storage returns rows by id, which is
- * by chain, so time is walked in windows narrow enough to be read whole.
+ * Yields the events of a range of time in windows, newest window first. No event is in two windows. Storage returns rows by id, which
+ * is by chain, so the range is read in windows that are narrow enough to be read whole.
  */
 export async function* eachWindow(reader: AuditReader, { since, until }: TimeRange): AsyncGenerator<readonly OpenedEntry[]> {
   const { storage, events, scheduler } = reader
   const floor = since ?? 0n
-  // The walk begins at the newest event, not at the present: a clock that was set back leaves events in the future.
+  // Starts at the newest event, not at the current time: if the clock was set back, there are events in the future.
   const [newest] = await storage.aggregate(AUDIT_EVENTS.name, { kind: 'all' }, [{ kind: 'max', column: 'at' }])
   const end = toBigint(newest) + 1n
   let high = until === undefined || until > end ? end : until

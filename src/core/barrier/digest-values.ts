@@ -1,15 +1,17 @@
-/** Digests of values: what equality is looked up by, without opening anything. */
+/** Digests of values, by which equal values are found without opening a body. */
+import { VaultError } from '../errors.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { Column } from '../schema/layout.ts'
 import { toDigestUuid } from '../sealing/digest-uuid.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { normalize } from '../values/normalizers.ts'
 
-/** Bytes stored of a digest that is no token as well: enough that no two values ever meet, and a smaller index. See docs/decisions/0006. */
+/** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0006. */
 const SHORT_DIGEST_BYTES = 12
 
-/** The stored digest of each value, in order; none of them is null. */
+/** Returns the stored digest of each value, in order. No value is null. Throws `internal` if the key ring returns too few bytes. */
 export function digestValues(ring: KeyRing, column: Column, values: readonly unknown[]): Uint8Array[] {
   const out = new ByteWriter(values.length * 32)
   const ends = new Uint32Array(values.length)
@@ -18,16 +20,20 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
     ends[i] = out.length
   }
   const digests = ring.digest(column.scope, { bytes: out.written(), ends, count: values.length })
+  if (digests.length !== values.length * DIGEST_BYTES)
+    throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
   const stored: Uint8Array[] = new Array(values.length)
   const isToken = column.token?.isDeterministic === true
   for (let i = 0; i < values.length; i++) {
-    const at = i * DIGEST_BYTES
-    stored[i] = isToken ? toDigestUuid(digests.subarray(at, at + DIGEST_BYTES)) : digests.subarray(at, at + SHORT_DIGEST_BYTES)
+    const start = i * DIGEST_BYTES
+    stored[i] = isToken
+      ? toDigestUuid(digests.subarray(start, start + DIGEST_BYTES))
+      : digests.subarray(start, start + SHORT_DIGEST_BYTES)
   }
   return stored
 }
 
-/** The same for values some of which are null: those have none. */
+/** Returns the stored digest of each value, in order; undefined for null. */
 export function digestPresent(ring: KeyRing, column: Column, values: readonly unknown[]): (Uint8Array | undefined)[] {
   const digests = digestValues(
     ring,
@@ -35,23 +41,23 @@ export function digestPresent(ring: KeyRing, column: Column, values: readonly un
     values.filter((value) => value !== null),
   )
   let next = 0
-  return values.map((value) => (value === null ? undefined : digests[next++]))
+  return values.map((value) => (value === null ? undefined : at(digests, next++)))
 }
 
-/** True when two values of a column are one and the same to uniqueness and look-up. */
+/** True if two values of a column are equal for uniqueness and lookup, that is, after normalization. */
 export function isSameValue(column: Column, left: unknown, right: unknown): boolean {
-  const [one, other] = [new ByteWriter(64), new ByteWriter(64)]
-  writeCanonical(column, left, one)
-  writeCanonical(column, right, other)
-  return sameBytes(one.written(), other.written())
+  const [leftBytes, rightBytes] = [new ByteWriter(64), new ByteWriter(64)]
+  writeCanonical(column, left, leftBytes)
+  writeCanonical(column, right, rightBytes)
+  return sameBytes(leftBytes.written(), rightBytes.written())
 }
 
-/** The text that equal values share, whatever their spelling: what derived tokens are told from. */
+/** Returns the text that equal values share after normalization. Derived tokens are excluded from equaling it. */
 export function comparedText(column: Column, value: unknown): string {
   return normalize(column.normalize, column.type.toText(value)).normalize('NFC')
 }
 
-/** The bytes that equal values share: the type's tag, then the canonical form of the normalized value. */
+/** Writes the bytes that equal values share: the tag of the type, then the canonical form of the normalized value. */
 function writeCanonical(column: Column, value: unknown, out: ByteWriter): void {
   out.u8(column.type.tag)
   const compared = column.normalize.length > 0 && typeof value === 'string' ? normalize(column.normalize, value) : value

@@ -1,11 +1,11 @@
-/** Explains a conflict of storage by the schema: which column, never which value. */
+/** Explains a conflict of the storage in terms of the schema: which column and record, never which value. */
 import type { Fault, VaultError } from '../errors.ts'
 import { fault, isVaultError, words } from '../errors.ts'
 import type { Table } from '../schema/layout.ts'
 import type { RecordIndex } from './parse-record.ts'
 import { cellDetail, inRecord, recordDetail } from './parse-record.ts'
 
-/** A unique conflict by table, column and record; any other error as it is. `indexes` gives the position in the request of each row. */
+/** Returns a `conflict` with table, column and record; any other error unchanged. `indexes` has the position in the request of each row. */
 export function explainConflict(error: unknown, table: Table, indexes: readonly RecordIndex[]): unknown {
   if (!isVaultError(error, 'conflict')) return error
   const column = conflictColumn(error, table)
@@ -14,7 +14,7 @@ export function explainConflict(error: unknown, table: Table, indexes: readonly 
   return valueTaken(table, column === undefined ? undefined : { name: column }, index)
 }
 
-/** The error for a unique value that another record holds. */
+/** Returns the error for a unique value that another record holds. */
 export function valueTaken(table: Table, column: { readonly name: string } | undefined, index: RecordIndex): Fault {
   const name = column === undefined ? words('id') : column.name
   const detail = column === undefined ? recordDetail(table, index) : cellDetail(table, column, index)
@@ -24,7 +24,8 @@ export function valueTaken(table: Table, column: { readonly name: string } | und
   )`Another record of table ${table.name} already holds this value of unique column ${name}${inRecord(index)}. Use another value, or upsert.`
 }
 
-/** The column whose uniqueness a storage conflict is about. */
-export function conflictColumn(error: VaultError, table: Table): string | undefined {
-  return table.byPhysical.get(error.details[0]?.columns?.[0] ?? '')?.name
+/** Returns the name of the column whose unique index a conflict of the storage violates; undefined if the storage names none. */
+function conflictColumn(error: VaultError, table: Table): string | undefined {
+  const physical = error.details[0]?.columns?.[0]
+  return physical === undefined ? undefined : table.byPhysical.get(physical)?.name
 }

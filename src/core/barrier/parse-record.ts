@@ -1,16 +1,16 @@
-/** Untrusted fields to trusted values, one list by column position for each record. */
+/** Parses the untrusted fields of a record into a list of values by column position. */
 import type { ErrorDetail, Fault } from '../errors.ts'
 import { fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueError } from '../values/column-type.ts'
 
-/** A record's values by column position: undefined where the column was not named, null where it was named null. */
+/** The values of a record by column position: undefined for a column that is not named, null for one that is named as null. */
 export type Values = readonly unknown[]
 
-/** Position of a record in its request, from 0; undefined for the one record of an update. */
+/** Index of a record in its request, from 0; undefined for the one record of an update. */
 export type RecordIndex = number | undefined
 
-/** Checks the names and values of one record; `index` is its position in the request. Throws `invalid_request` for names, `unprocessable` for values. */
+/** Returns the values of one record. Throws `invalid_request` for an unknown column, `unprocessable` for a value that its column does not accept. */
 export function parseFields(table: Table, fields: unknown, index: RecordIndex): Values {
   if (!isFields(fields)) {
     throw fault('invalid_request', recordDetail(table, index))`${recordPath(index)}.fields must be an object of values by column.`
@@ -25,7 +25,7 @@ export function parseFields(table: Table, fields: unknown, index: RecordIndex): 
   return values
 }
 
-/** Checks one value against its column's type and rules. Null passes where the column is not required. */
+/** Returns a value of the type of its column. Null is accepted if the column is not required. */
 function parseValue(
   table: Table,
   column: Column,
@@ -54,28 +54,28 @@ export function assertComplete(table: Table, values: Values, index: RecordIndex)
   }
 }
 
-/** The error for a column that does not exist, and for one that the caller cannot know of. */
+/** Returns the error for a column that does not exist. A column that is invisible to the caller gives the same error. */
 export function unknownColumn(table: string, column: unknown): Fault {
   const name = printableName(column)
   return fault('invalid_request', { table, column: name })`Column ${name} of table ${table} is invalid. Specify a valid column.`
 }
 
-/** The place of a record in an error. */
+/** Returns the error detail of a record. */
 export function recordDetail(table: Pick<Table, 'name'>, index: RecordIndex): ErrorDetail {
   return { table: table.name, ...(index === undefined ? {} : { index }) }
 }
 
-/** The place of a cell in an error. */
+/** Returns the error detail of a cell. */
 export function cellDetail(table: Pick<Table, 'name'>, column: Pick<Column, 'name'>, index: RecordIndex): ErrorDetail {
   return { ...recordDetail(table, index), column: column.name }
 }
 
-/** A record in a message: `records[3]`, or `record`. */
+/** Returns the path of a record in a message: `records[3]`, or `record`. */
 export function recordPath(index: RecordIndex): Sentence {
   return index === undefined ? words('record') : say`records[${index}]`
 }
 
-/** The same at the end of a message about one of several records: ` (records[3])`, or nothing. */
+/** Returns the path of a record for the end of a sentence: ` (records[3])`, or nothing. */
 export function inRecord(index: RecordIndex): Sentence {
   return index === undefined ? words('') : say` (records[${index}])`
 }
@@ -89,7 +89,7 @@ function brokenRule(
   return fault('unprocessable', detail)`Column ${column.name} of table ${table.name} ${words(rule)}${inRecord(index)}.`
 }
 
-/** True for an object of values by column; a map, a date or a list would be stored as an empty record. */
+/** True for an object of values by column. A map, a date or a list is refused, because it would be stored as an empty record. */
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && Object.prototype.toString.call(value) === '[object Object]'
 }

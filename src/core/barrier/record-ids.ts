@@ -1,32 +1,38 @@
-/** Row positions to public record ids and back, a whole list in one call. */
+/** Encodes row ids as public record ids, and decodes them, a list at a time. */
 import type { KeyRing } from '../ports/keys.ts'
 import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Table } from '../schema/layout.ts'
 import { readPointer, writePointer } from '../sealing/pointer.ts'
+import { required } from '../util/at.ts'
 
-/** The public ids of rows. */
+/** Returns the public id of each row of a table, in order: a UUID, version 4. */
 export function encodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {
   const words = new Uint32Array(ids.length * POINTER_WORDS)
-  for (let i = 0; i < ids.length; i++) {
-    writePointer(words, i, { objectId: table.objectId, row: ids[i] ?? 0, checkHigh: 0, checkLow: 0 })
-  }
+  writeRecordPointers(words, table, ids)
   return ring.encryptPointers(words)
 }
 
-/** Space of audit events in pointers: no table of a schema has it. */
+/** Writes the pointers of these rows to the start of a list of words. Throws `internal` for a missing row id. */
+export function writeRecordPointers(words: Uint32Array, { objectId }: Pick<Table, 'objectId'>, ids: readonly number[]): void {
+  for (let i = 0; i < ids.length; i++) {
+    writePointer(words, i, { objectId, row: required(ids[i], 'A row id'), checkHigh: 0, checkLow: 0 })
+  }
+}
+
+/** Object id of audit events in pointers. No table of a schema has it. */
 const EVENT_OBJECT_ID = 0
 
-/** The public ids of audit events. */
+/** Returns the public id of the audit event at each row, in order. */
 export function encodeChangeIds(ring: KeyRing, rows: readonly number[]): string[] {
   return encodeRecordIds(ring, { objectId: EVENT_OBJECT_ID }, rows)
 }
 
-/** The row of the event each id names; undefined for a text that names none. */
+/** Returns the row id of each audit event, in order; undefined for text that is not the id of an event. */
 export function decodeChangeIds(ring: KeyRing, texts: readonly string[]): (number | undefined)[] {
   return decodeRecordIds(ring, { objectId: EVENT_OBJECT_ID }, texts)
 }
 
-/** The row each public id of this table names; undefined for a text that names none. */
+/** Returns the row id of each public id, in order; undefined for text that is not an id of this table. The row may not exist. */
 export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, texts: readonly string[]): (number | undefined)[] {
   const { words, wellFormed } = ring.decryptPointers(texts)
   return texts.map((_, index) => {

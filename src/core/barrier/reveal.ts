@@ -1,4 +1,4 @@
-/** Plaintext out: sealed rows to shown fields, at the level decided for each column. The only opener of bodies. */
+/** Opens sealed rows and returns their values, redacted at the level of each column. The only file that opens the bodies of records. */
 import { type Fault, fault } from '../errors.ts'
 import type { Opened } from '../ports/keys.ts'
 import type { Row } from '../ports/storage.ts'
@@ -18,6 +18,7 @@ import {
   valueStart,
 } from '../sealing/cell-layout.ts'
 import { openBodies } from '../sealing/open.ts'
+import { at } from '../util/at.ts'
 import type { ByteWriter } from '../util/bytes.ts'
 import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
@@ -27,10 +28,10 @@ import type { Barrier } from './barrier.ts'
 import type { TokenMetadata } from './token-metadata.ts'
 import { setTokenCheck } from './token-metadata.ts'
 
-/** Shown fields by column name. */
+/** Redacted values by column name. */
 export type Fields = { [column: string]: JsonValue }
 
-/** A cursor over opened rows. Move it with `to`, then ask for cells. */
+/** A cursor over opened rows. `to` selects the row that the other methods read. */
 export class OpenRows {
   readonly #table: Table
   readonly #rows: readonly Row[]
@@ -47,26 +48,26 @@ export class OpenRows {
     this.#map = createCellMap(table.ordinals)
   }
 
-  /** Stands on row `index`. Throws `internal` (grpc 15) when its body did not open; its siblings are unharmed. */
+  /** Moves to the row at `index`. Throws `data_loss` if its body failed authentication. Other rows can still be read. */
   to(index: number): void {
     this.#index = index
-    const end = this.#bodies.ends[index] ?? 0
-    const isWhole = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
-    if (!isWhole) throw unreadable(this.#table)
+    const end = at(this.#bodies.ends, index)
+    const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
+    if (!isAuthentic) throw unreadable(this.#table)
   }
 
-  /** The value of a column, null where the record has none or the value lives apart. */
+  /** Returns the value of a column; null if the record has none, or if the column is transient. */
   value(column: Column): unknown {
     if (column.token?.expires === true) return null
     if (column.plain !== undefined) {
-      const cell = this.#rows[this.#index]?.[column.plain] ?? null
+      const cell = at(this.#rows, this.#index)[column.plain] ?? null
       return cell === null ? null : column.type.fromCell(cell)
     }
     const start = valueStart(this.#map, column.ordinal)
     return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))
   }
 
-  /** Copies the mark of a column into its slot, where the cell has one. */
+  /** Copies the token metadata of a column into a slot. */
   readMetadata(column: Column, into: TokenMetadata, slot: number): void {
     const { bytes } = this.#bodies
     const check = checkStart(this.#map, column.ordinal)
@@ -76,49 +77,50 @@ export class OpenRows {
     if (transientRef >= 0)
       into.transientRefs[slot] = {
         row: Number(readI64(bytes, transientRef)),
-        expiresAt: Number(readI64(bytes, transientRef + TICKET_HALF)),
+        expiresAt: Number(readI64(bytes, transientRef + TRANSIENT_REF_HALF)),
       }
   }
 
-  /** True when the cell of a column has this stamp, and no token of its own. */
-  hasStamp(column: Column, high: number, low: number): boolean {
-    const at = checkStart(this.#map, column.ordinal)
-    return at >= 0 && readU32(this.#bodies.bytes, at) === high && readU32(this.#bodies.bytes, at + TOKEN_CHECK_BYTES / 2) === low
+  /** True if the cell of a column has this token check. A cell that stores the text of its token has none. */
+  hasTokenCheck(column: Column, high: number, low: number): boolean {
+    const { bytes } = this.#bodies
+    const start = checkStart(this.#map, column.ordinal)
+    return start >= 0 && readU32(bytes, start) === high && readU32(bytes, start + TOKEN_CHECK_BYTES / 2) === low
   }
 
-  /** The text of a column's token, where the cell keeps one. */
+  /** Returns the text of the token of a column; undefined if the cell stores none. */
   tokenText(column: Column): string | undefined {
     const start = textStart(this.#map, column.ordinal)
     return start < 0 ? undefined : readUtf8(this.#bodies.bytes, start, textEnd(this.#map, column.ordinal))
   }
 
-  /** Copies the cells of this row but those of the replaced ordinals. */
+  /** Copies the cells of this row, except those of replaced ordinals. */
   copyCells(isReplaced: (ordinal: number) => boolean, out: ByteWriter): void {
-    copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), this.#bodies.ends[this.#index] ?? 0, isReplaced, out)
+    copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), at(this.#bodies.ends, this.#index), isReplaced, out)
   }
 }
 
-/** A ticket is two numbers of this many bytes: the row, and the expiry. */
-const TICKET_HALF = 8
+/** A reference to a transient value has two numbers of this many bytes: the row id and the expiry. */
+const TRANSIENT_REF_HALF = 8
 
-/** A cursor over rows; one whose body does not open is noticed when the cursor comes to it. */
+/** Returns a cursor over rows. A row that fails authentication throws only when the cursor moves to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
   return new OpenRows(table, rows, openSealed(barrier, table.objectId, rows))
 }
 
-/** The same for a reader of these columns alone: bodies stay shut when all of them are plain. */
+/** Returns a cursor that reads only these columns. If all of them are plain, no body is opened. */
 export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[], columns: readonly Column[]): OpenRows {
   const isBodiless = columns.every((column) => column.plain !== undefined)
   return isBodiless ? new OpenRows(table, rows, unopened(rows.length)) : openRows(barrier, table, rows)
 }
 
-/** The bodies of rows that stand in this space, opened as far as they open. */
+/** Opens the bodies of rows of one object id. A row without a body does not open, like one that was changed. */
 export function openSealed(barrier: Barrier, objectId: number, rows: readonly Row[]): Opened {
   const ids = rows.map((row) => row.id)
   return openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, toSlab(rows.map(bodyOf)))
 }
 
-/** The fields of each row, each column at the level of its view. Bodies stay shut when only plain columns are asked for. */
+/** Returns the fields of each row, in order, each redacted at the level of its view. Throws `data_loss` for a row that fails authentication. */
 export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[], views: readonly ColumnView[]): Fields[] {
   if (rows.length === 0) return []
   const columns = views.map((view) => view.column)
@@ -127,16 +129,13 @@ export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[],
   for (let i = 0; i < rows.length; i++) {
     cursor.to(i)
     const fields: Fields = {}
-    for (let k = 0; k < views.length; k++) {
-      const view = views[k]
-      if (view !== undefined) fields[view.column.name] = showValue(view, cursor.value(view.column))
-    }
+    for (const view of views) fields[view.column.name] = showValue(view, cursor.value(view.column))
     records[i] = fields
   }
   return records
 }
 
-/** A value as this view answers it. */
+/** Returns a value at the level of a view; null for null. */
 export function showValue({ column, level }: ColumnView, value: unknown): JsonValue {
   if (value === null) return null
   return level === 'PLAIN_TEXT'
@@ -144,18 +143,17 @@ export function showValue({ column, level }: ColumnView, value: unknown): JsonVa
     : redact(level, column.mask === undefined ? '' : column.type.toText(value), column.mask)
 }
 
-/** A value as text at this level, for detokenize. */
+/** Returns a value as text at the level of a view. For detokenize, which returns text for every type. */
 export function showText({ column, level }: ColumnView, value: unknown): string {
   return redact(level, column.type.toText(value), column.mask)
 }
 
-/** A row without a body is as good as one with a broken body: it does not open. */
 function bodyOf(row: Row): Uint8Array {
   const body = row[BODY]
   return body instanceof Uint8Array ? body : new Uint8Array(0)
 }
 
-/** Stands in for bodies nobody asked for: no cell in any of them. */
+/** Returns empty bodies for a cursor that reads plain columns only. */
 function unopened(count: number): Opened {
   return { plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(count), count }, opened: new Uint8Array(count).fill(1) }
 }
@@ -166,7 +164,7 @@ function unreadable(table: Table): Fault {
   })`A record of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
 }
 
-/** The value of one column in each row, null where it has none. Throws `data_loss` where a row fails authentication. */
+/** Returns the value of one column in each row, in order; null if it has none. Throws `data_loss` for a row that fails authentication. */
 export function columnValues(barrier: Barrier, table: Table, column: Column, rows: readonly Row[]): unknown[] {
   const cursor = openColumns(barrier, table, rows, [column])
   return rows.map((_, index) => {

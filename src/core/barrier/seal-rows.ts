@@ -1,10 +1,12 @@
-/** Plaintext in: values to rows of sealed bodies, digests and plain cells, a whole list at a time. */
+/** Seals values into rows of bodies, digests and plain cells, a list of records at a time. */
+import { VaultError } from '../errors.ts'
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { CheckPlacement } from '../sealing/cell-layout.ts'
 import { beginValue, endValue, writeCellHead, writeRecordCheckHead } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabItem } from '../util/slab.ts'
@@ -14,95 +16,89 @@ import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
 import { openRows } from './reveal.ts'
 import type { TokenMetadata, TokenSources } from './token-metadata.ts'
-import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf } from './token-metadata.ts'
+import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf, writeTokenCheck } from './token-metadata.ts'
 import { sealTransients } from './transients.ts'
 
-/** Rows ready to be stored, the marks that tokens are told by, and the values that live apart. */
+/** Rows to store, the token metadata of their new cells, and the rows of their transient values. */
 export interface SealedRows<R> {
   readonly rows: readonly R[]
   readonly metadata: TokenMetadata
   readonly transients: readonly NewRow[]
 }
 
-/**
- * The same for rows that stood before: `replaced` holds the marks of the cells that were written over, and `kept` a 1 for
- * each slot whose text was kept.
- */
+/** Patches of existing rows. */
 export interface ResealedRows extends SealedRows<Patch> {
+  /** The token metadata of the cells that are overwritten. */
   readonly replaced: TokenMetadata
+  /** 1 for each slot whose token text is kept. */
   readonly kept: Uint8Array
 }
 
 type MutableRow = { id: number; [column: string]: Cell }
 
-/** New rows for these values, `ids` giving each its place. */
-export function sealRows(
-  barrier: Barrier,
-  table: Table,
-  {
-    ids,
-    records,
-    sources,
-  }: { readonly ids: readonly number[]; readonly records: readonly Values[]; readonly sources: TokenSources },
-): SealedRows<NewRow> {
+/** Records to insert: their row ids, their values, and the sources of their tokens. Both lists have one length. */
+export interface RecordsToSeal {
+  readonly ids: readonly number[]
+  readonly records: readonly Values[]
+  readonly sources: TokenSources
+}
+
+/** Records to write over existing rows, one for each row. */
+export interface RecordsToReseal {
+  readonly rows: readonly Row[]
+  readonly records: readonly Values[]
+  readonly sources: TokenSources
+}
+
+/** Returns a new row for each record, in order. Throws `internal` if there is not one id for each record. */
+export function sealRows(barrier: Barrier, table: Table, { ids, records, sources }: RecordsToSeal): SealedRows<NewRow> {
+  assertOneForEach(ids, records)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const out = new ByteWriter(records.length * 160)
   const ends = new Uint32Array(records.length)
-  for (let row = 0; row < records.length; row++) {
+  for (const [row, values] of records.entries()) {
     const slot = checkedSlot(metadata, row)
     if (slot !== undefined) {
       writeRecordCheckHead(out)
       writeTokenCheck(out, metadata, slot)
     }
-    writeCells(out, table, records[row] ?? [], { metadata, row, checkPlacement: 'shared' })
+    writeCells(out, table, values, { metadata, row, checkPlacement: 'shared' })
     ends[row] = out.length
   }
   const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: records.length })
-  const rows: MutableRow[] = new Array(records.length)
-  for (let i = 0; i < records.length; i++) rows[i] = { id: ids[i] ?? 0, [BODY]: slabItem(bodies, i) }
-  for (const column of table.digested) {
-    setDigests(barrier, column, records, (row, digest) => setCell(rows[row], column.digest, digest))
-  }
+  const rows = ids.map((id, index): MutableRow => ({ id, [BODY]: slabItem(bodies, index) }))
+  setDigests(barrier, table, records, rows)
   for (const column of table.plain) {
-    for (let row = 0; row < rows.length; row++) {
-      setCell(rows[row], column.plain, plainCell(column, records[row]?.[column.position]))
-    }
+    for (const [row, values] of records.entries())
+      setCell(at(rows, row), column.plain, plainCell(column, values[column.position]))
   }
   return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
 }
 
 /**
- * Patches that write the named values into rows as they stand. Cells that are not named keep their bytes and marks; a
- * row whose sealed cells are all untouched keeps its body. Throws `internal` where a body does not open.
+ * Returns a patch for each row, in order, that writes the named values. Other cells keep their bytes and token metadata, and a
+ * row whose sealed cells do not change keeps its body. Throws `data_loss` for a row that fails authentication, `internal` if
+ * there is not one record for each row.
  */
-export function resealRows(
-  barrier: Barrier,
-  table: Table,
-  {
-    rows,
-    records,
-    sources,
-  }: { readonly rows: readonly Row[]; readonly records: readonly Values[]; readonly sources: TokenSources },
-): ResealedRows {
+export function resealRows(barrier: Barrier, table: Table, { rows, records, sources }: RecordsToReseal): ResealedRows {
+  assertOneForEach(rows, records)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const replaced = createTokenMetadata(table, rows.length)
   const kept = new Uint8Array(metadata.texts.length)
   const sets: Record<string, Cell>[] = rows.map(() => ({}))
-  const touched = rows.flatMap((_, index) => (touchesBody(table, records[index] ?? []) ? [index] : []))
+  const touched = records.flatMap((values, index) => (touchesBody(table, values) ? [index] : []))
   if (touched.length > 0) {
     const bodies = resealBodies(barrier, table, { rows, records, metadata, replaced, kept, touched })
-    for (const [k, index] of touched.entries()) setCell(sets[index], BODY, slabItem(bodies, k))
+    for (const [k, index] of touched.entries()) setCell(at(sets, index), BODY, slabItem(bodies, k))
   }
-  for (const column of table.digested) {
-    setDigests(barrier, column, records, (row, digest) => setCell(sets[row], column.digest, digest))
-  }
+  setDigests(barrier, table, records, sets)
   for (const column of table.plain) {
-    for (let row = 0; row < rows.length; row++) {
-      const value = records[row]?.[column.position]
-      if (value !== undefined) setCell(sets[row], column.plain, plainCell(column, value))
+    for (const [row, values] of records.entries()) {
+      const value = values[column.position]
+      if (value !== undefined) setCell(at(sets, row), column.plain, plainCell(column, value))
     }
   }
-  const patches = rows.map((row, index) => ({ id: row.id, version: row.version, set: sets[index] ?? {} }))
+  const patches = rows.map((row, index) => ({ id: row.id, version: row.version, set: at(sets, index) }))
   return { rows: patches, metadata, replaced, kept, transients: sealTransients(barrier, table, records, metadata) }
 }
 
@@ -112,18 +108,18 @@ interface Resealing {
   readonly metadata: TokenMetadata
   readonly replaced: TokenMetadata
   readonly kept: Uint8Array
-  /** Places of the rows whose bodies change. */
+  /** Indexes of the rows whose bodies change. */
   readonly touched: readonly number[]
 }
 
-/** The new bodies of the touched rows, in their order. */
+/** Returns the new bodies of the touched rows, in order. Fills `replaced` and `kept`. */
 function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata, replaced, kept, touched }: Resealing): Slab {
-  const old = touched.flatMap((index) => rows[index] ?? [])
+  const old = touched.map((index) => at(rows, index))
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320)
   const ends = new Uint32Array(touched.length)
   for (const [k, index] of touched.entries()) {
-    const values = records[index] ?? []
+    const values = at(records, index)
     const named = table.columns.filter((column) => values[column.position] !== undefined)
     const ordinals = new Set(named.map((column) => column.ordinal))
     cursor.to(k)
@@ -132,9 +128,9 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata,
       cursor.readMetadata(column, replaced, slotOf(replaced, index, column))
       const slot = slotOf(metadata, index, column)
       const value = values[column.position]
-      // A kept text that happens to be the new value would give it away: that one token is drawn anew.
-      const isTelling = value !== null && replaced.texts[slot] === column.type.toText(value)
-      if (column.isStable && value !== null && !isTelling && keepMetadata(metadata, replaced, slot)) kept[slot] = 1
+      // A kept text that equals the new value would reveal it. That one token is drawn again.
+      const equalsValue = value !== null && replaced.texts[slot] === column.type.toText(value)
+      if (column.isStable && value !== null && !equalsValue && keepMetadata(metadata, replaced, slot)) kept[slot] = 1
     }
     cursor.copyCells((ordinal) => ordinals.has(ordinal), out)
     writeCells(out, table, values, { metadata, row: index, checkPlacement: 'own' })
@@ -144,13 +140,13 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata,
   return sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: touched.length })
 }
 
-/** Gives a slot its old mark back, unless the caller brought another; true where that is a text, which then is not replaced. */
+/** Restores the old metadata of a slot, unless the caller supplied another token. Returns true if that is a text: it is then not replaced. */
 function keepMetadata(metadata: TokenMetadata, replaced: TokenMetadata, slot: number): boolean {
   const old = replaced.texts[slot]
   if (old === undefined) {
     if (replaced.hasCheck[slot] === 1 && metadata.hasCheck[slot] === 1) {
-      metadata.high[slot] = replaced.high[slot] ?? 0
-      metadata.low[slot] = replaced.low[slot] ?? 0
+      metadata.high[slot] = at(replaced.high, slot)
+      metadata.low[slot] = at(replaced.low, slot)
     }
     return false
   }
@@ -161,21 +157,19 @@ function keepMetadata(metadata: TokenMetadata, replaced: TokenMetadata, slot: nu
   return true
 }
 
-/** The marks of a list of rows, one row of it, and where its cells are to have their stamps. */
+/** One row of the token metadata, and where its cells store their token checks. */
 interface RowMetadata {
   readonly metadata: TokenMetadata
   readonly row: number
   readonly checkPlacement: 'shared' | 'own'
 }
 
-/** Writes the cells of the columns that hold a value. */
-function writeCells(out: ByteWriter, table: Table, values: Values, rowMarks: RowMetadata): void {
-  const { columns } = table
-  for (let i = 0; i < columns.length; i++) {
-    const column = columns[i]
-    const value = values[i]
-    if (column === undefined || value === undefined || value === null) continue
-    if (column.token !== undefined) writeTokenizedCell(out, column, value, rowMarks)
+/** Writes the cells of the columns that have a value. */
+function writeCells(out: ByteWriter, table: Table, values: Values, rowMetadata: RowMetadata): void {
+  for (const column of table.columns) {
+    const value = values[column.position]
+    if (value === undefined || value === null) continue
+    if (column.token !== undefined) writeTokenizedCell(out, column, value, rowMetadata)
     else if (column.plain === undefined) {
       writeCellHead(out, column.ordinal, 'none', true)
       writeValue(out, column, value)
@@ -183,7 +177,7 @@ function writeCells(out: ByteWriter, table: Table, values: Values, rowMarks: Row
   }
 }
 
-/** Writes the cell of a tokenized column: its mark, and the value or, where that lives apart, its ticket. */
+/** Writes the cell of a tokenized column: its token check or text, then its value. A transient value is replaced by its reference. */
 function writeTokenizedCell(
   out: ByteWriter,
   column: Column,
@@ -192,11 +186,11 @@ function writeTokenizedCell(
 ): void {
   const slot = slotOf(metadata, row, column)
   const text = metadata.texts[slot]
-  const place: CheckPlacement = text !== undefined ? 'text' : metadata.hasCheck[slot] === 1 ? checkPlacement : 'none'
+  const placement: CheckPlacement = text !== undefined ? 'text' : metadata.hasCheck[slot] === 1 ? checkPlacement : 'none'
   const isSealed = column.plain === undefined
-  if (!isSealed && place === 'none') return
-  writeCellHead(out, column.ordinal, place, isSealed)
-  if (place === 'own') writeTokenCheck(out, metadata, slot)
+  if (!isSealed && placement === 'none') return
+  writeCellHead(out, column.ordinal, placement, isSealed)
+  if (placement === 'own') writeTokenCheck(out, metadata, slot)
   if (text !== undefined) {
     const start = beginValue(out)
     out.utf8(text)
@@ -219,33 +213,26 @@ function writeValue(out: ByteWriter, column: Column, value: unknown): void {
   endValue(out, start)
 }
 
-function writeTokenCheck(out: ByteWriter, metadata: TokenMetadata, slot: number): void {
-  out.u32(metadata.high[slot] ?? 0)
-  out.u32(metadata.low[slot] ?? 0)
-}
-
-/** Hands the digest of each named value of one column to `set`, null for null. */
-function setDigests(
-  barrier: Barrier,
-  column: Column,
-  records: readonly Values[],
-  set: (row: number, digest: Uint8Array | null) => void,
-): void {
-  const rows: number[] = []
-  const values: unknown[] = []
-  for (let row = 0; row < records.length; row++) {
-    const value = records[row]?.[column.position]
-    if (value === null) set(row, null)
-    else if (value !== undefined) {
-      rows.push(row)
-      values.push(value)
+/** Sets the digest of each named value in the row of its record; null for a null. */
+function setDigests(barrier: Barrier, table: Table, records: readonly Values[], rows: readonly Record<string, Cell>[]): void {
+  for (const column of table.digested) {
+    const present: Record<string, Cell>[] = []
+    const values: unknown[] = []
+    for (const [index, record] of records.entries()) {
+      const value = record[column.position]
+      if (value === null) setCell(at(rows, index), column.digest, null)
+      else if (value !== undefined) {
+        present.push(at(rows, index))
+        values.push(value)
+      }
     }
+    if (values.length === 0) continue
+    const digests = digestValues(barrier.ring, column, values)
+    for (const [index, row] of present.entries()) setCell(row, column.digest, at(digests, index))
   }
-  if (rows.length === 0) return
-  const digests = digestValues(barrier.ring, column, values)
-  for (let i = 0; i < rows.length; i++) set(rows[i] ?? 0, digests[i] ?? null)
 }
 
+/** True if these values change a sealed cell of the row. */
 function touchesBody(table: Table, values: Values): boolean {
   return table.columns.some(
     (column) => values[column.position] !== undefined && (column.plain === undefined || column.token !== undefined),
@@ -256,6 +243,14 @@ function plainCell(column: Column, value: unknown): Cell {
   return value === undefined || value === null ? null : column.type.toCell(value)
 }
 
-function setCell(row: Record<string, Cell> | undefined, column: string | undefined, cell: Cell): void {
-  if (row !== undefined && column !== undefined) row[column] = cell
+function setCell(row: Record<string, Cell>, column: string | undefined, cell: Cell): void {
+  if (column !== undefined) row[column] = cell
+}
+
+function assertOneForEach(rows: readonly unknown[], records: readonly unknown[]): void {
+  if (rows.length === records.length) return
+  throw new VaultError(
+    'internal',
+    `${records.length} records were sealed into ${rows.length} rows. This is a defect; please report it.`,
+  )
 }

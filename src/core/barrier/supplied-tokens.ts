@@ -1,4 +1,4 @@
-/** Tokens that callers supply themselves (BYOT): which of them are accepted, checked before anything is stored. */
+/** Parses tokens that callers supply (BYOT), and refuses those that cannot be accepted, before anything is stored. */
 import type { Fault } from '../errors.ts'
 import { fault, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
@@ -17,19 +17,19 @@ export type ByotMode = 'DISABLE' | 'ENABLE' | 'ENABLE_STRICT'
 /** Every mode. */
 export const BYOT_MODES: readonly string[] = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] satisfies readonly ByotMode[]
 
-/** True for a mode of a request. */
+/** True for one of the modes. */
 export function isByotMode(input: unknown): input is ByotMode {
   return typeof input === 'string' && BYOT_MODES.includes(input)
 }
 
-/** The record that tokens are supplied with: its values, its position in the request, and the mode of the request. */
+/** The record that tokens are supplied with, and the mode of the request. */
 interface SuppliedWith {
   readonly mode: ByotMode
   readonly values: Values
   readonly index: RecordIndex
 }
 
-/** Checks the tokens supplied with one record. Throws `invalid_request` for names and shapes, `unprocessable` for everything else. */
+/** Returns the tokens supplied with one record, by column; undefined if there are none. Throws `invalid_request` for an unknown column or a wrong shape, else `unprocessable`. */
 export function parseTokens(table: Table, tokens: unknown, record: SuppliedWith): ReadonlyMap<string, string> | undefined {
   const { mode, values, index } = record
   const given = tokens === undefined ? {} : tokens
@@ -88,10 +88,10 @@ function assertNoneMissing(
   }
 }
 
-/** No vault reaches this row id in its life. A random UUID decrypts to a higher one almost always, so it can be supplied. */
+/** Highest row id that counts as one of this vault: no vault reaches it. A random UUID almost always decrypts to a higher one, so it can be supplied. */
 const MAX_PLAUSIBLE_ROW = 2 ** 40
 
-/** Throws `unprocessable` for supplied tokens that would be read as pointers of this vault. */
+/** Throws `unprocessable` for supplied tokens that decrypt to a pointer of this vault. */
 export function assertNoPointers(
   { ring, layout }: { readonly ring: KeyRing; readonly layout: Layout },
   table: Table,
@@ -100,9 +100,9 @@ export function assertNoPointers(
   const supplied = tokens.flatMap((texts, row) => [...(texts ?? [])].map(([name, text]) => ({ name, text, index: indexes[row] })))
   if (supplied.length === 0) return
   const { words: pointers, wellFormed } = ring.decryptPointers(supplied.map(({ text }) => text))
-  for (const [position, { name, index }] of supplied.entries()) {
-    const { objectId, row } = readPointer(pointers, position)
-    if (wellFormed[position] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
+  for (const [k, { name, index }] of supplied.entries()) {
+    const { objectId, row } = readPointer(pointers, k)
+    if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
     const column = required(table.byName.get(name), 'The column of a supplied token')
     throw refused(table, column, { index, problem: "has a token in the form of this vault's own ids and tokens; use another" })
   }

@@ -1,32 +1,38 @@
-/** The marks of a list of rows: what tokenized cells keep so that a token can be told, and proven, to be theirs. */
+/** Token metadata of a list of rows: what tokenized cells store, so that tokens can be minted and verified. */
 import type { Entropy } from '../ports/entropy.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKEN_CHECK_BYTES, TOKEN_CHECK_HIGH_MASK } from '../sealing/cell-layout.ts'
+import { required } from '../util/at.ts'
+import type { ByteWriter } from '../util/bytes.ts'
 import { readU32 } from '../util/bytes.ts'
 import type { Values } from './parse-record.ts'
 
-/** Where a transient value lives, and until when, in milliseconds since 1970. */
+/** The row of a transient value, and its expiry in milliseconds since 1970. */
 export interface TransientRef {
   readonly row: number
   readonly expiresAt: number
 }
 
-/** One slot for each row and tokenized column: a stamp, a text or neither, and a ticket where the value lives apart. */
+/** One slot for each row and tokenized column: a token check, a text or neither, and a reference if the value is transient. */
 export interface TokenMetadata {
+  /** Number of tokenized columns: the slots of one row. */
   readonly width: number
+  /** 1 for each slot with a token check. */
   readonly hasCheck: Uint8Array
+  /** The high words of the token checks. */
   readonly high: Uint32Array
+  /** The low words of the token checks. */
   readonly low: Uint32Array
   readonly texts: (string | undefined)[]
-  /** A 1 for each text that the caller brought. */
+  /** 1 for each text that the caller supplied. */
   readonly isSupplied: Uint8Array
   readonly transientRefs: (TransientRef | undefined)[]
 }
 
-/** Texts of tokens by row and column name: brought by the caller, or drawn in a format. */
+/** Token texts by row and column name: supplied by the caller, or drawn in a format. */
 export type TokensByRow = readonly (ReadonlyMap<string, string> | undefined)[]
 
-/** Slots for this many rows, none of them filled. */
+/** Returns empty slots for `rows` rows. */
 export function createTokenMetadata(table: Table, rows: number): TokenMetadata {
   const slots = rows * table.tokenized.length
   return {
@@ -40,21 +46,24 @@ export function createTokenMetadata(table: Table, rows: number): TokenMetadata {
   }
 }
 
-/** Where the mark of this row's cell stands. */
+/** Returns the slot of a cell. */
 export function slotOf(metadata: TokenMetadata, row: number, column: Column): number {
   return row * metadata.width + column.tokenPosition
 }
 
-/** What marks are drawn from: texts that cells are to have, ids for values that live apart, and the time in milliseconds. */
+/** Sources of the token metadata of new cells. */
 export interface TokenSources {
+  /** Token texts, supplied or drawn. */
   readonly texts: TokensByRow
-  /** Which of the texts the caller brought. */
+  /** The texts that the caller supplied. */
   readonly supplied: TokensByRow
+  /** One row id for each transient value, in the order of the values. */
   readonly transientIds: readonly number[]
+  /** Milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** Marks every tokenized cell that is given a value. */
+/** Returns the metadata of every tokenized cell with a value. Throws `internal` if `transientIds` is too short. */
 export function drawTokenMetadata(
   entropy: Entropy,
   table: Table,
@@ -63,18 +72,17 @@ export function drawTokenMetadata(
 ): TokenMetadata {
   const metadata = createTokenMetadata(table, records.length)
   if (metadata.width === 0) return metadata
-  const luck = entropy.bytes(records.length * TOKEN_CHECK_BYTES)
+  const checks = entropy.bytes(records.length * TOKEN_CHECK_BYTES)
   let nextTransient = 0
-  for (let row = 0; row < records.length; row++) {
-    const values = records[row] ?? []
+  for (const [row, values] of records.entries()) {
     for (const column of table.tokenized) {
       const value = values[column.position]
       if (value === undefined || value === null) continue
       const slot = slotOf(metadata, row, column)
-      drawColumnMetadata(metadata, column, { slot, row, luck, sources })
+      drawColumnMetadata(metadata, column, { slot, row, checks, sources })
       if (column.token?.expires !== true) continue
       metadata.transientRefs[slot] = {
-        row: sources.transientIds[nextTransient++] ?? 0,
+        row: required(sources.transientIds[nextTransient++], 'The row id of a transient value'),
         expiresAt: sources.nowMs + column.lifetime,
       }
     }
@@ -82,39 +90,45 @@ export function drawTokenMetadata(
   return metadata
 }
 
-interface Draw {
+interface CellToDraw {
   readonly slot: number
   readonly row: number
-  /** One stamp for each row. */
-  readonly luck: Uint8Array
+  /** Random bytes: one token check for each row. */
+  readonly checks: Uint8Array
   readonly sources: TokenSources
 }
 
-/** Gives a slot its text where it has one, else its row's stamp where its kind keeps one. */
-function drawColumnMetadata(metadata: TokenMetadata, column: Column, { slot, row, luck, sources }: Draw): void {
+/** Sets the text of a slot if there is one, else the token check of its row if the token kind stores one. */
+function drawColumnMetadata(metadata: TokenMetadata, column: Column, { slot, row, checks, sources }: CellToDraw): void {
   const text = sources.texts[row]?.get(column.name)
   if (text !== undefined) {
     metadata.texts[slot] = text
     metadata.isSupplied[slot] = sources.supplied[row]?.has(column.name) === true ? 1 : 0
   }
-  if (text === undefined && column.token?.keeps === 'check') setTokenCheck(metadata, slot, luck, row * TOKEN_CHECK_BYTES)
+  if (text === undefined && column.token?.keeps === 'check') setTokenCheck(metadata, slot, checks, row * TOKEN_CHECK_BYTES)
 }
 
-/** How many values of these records live apart. */
+/** Returns the number of transient values in these records. */
 export function countTransients(table: Table, records: readonly Values[]): number {
   let count = 0
   for (const column of table.transient) for (const values of records) if ((values[column.position] ?? null) !== null) count++
   return count
 }
 
-/** Reads a stamp from bytes into a slot. */
-export function setTokenCheck(metadata: TokenMetadata, slot: number, bytes: Uint8Array, at: number): void {
+/** Sets the token check of a slot from the bytes at `offset`. */
+export function setTokenCheck(metadata: TokenMetadata, slot: number, bytes: Uint8Array, offset: number): void {
   metadata.hasCheck[slot] = 1
-  metadata.high[slot] = readU32(bytes, at) & TOKEN_CHECK_HIGH_MASK
-  metadata.low[slot] = readU32(bytes, at + 4)
+  metadata.high[slot] = readU32(bytes, offset) & TOKEN_CHECK_HIGH_MASK
+  metadata.low[slot] = readU32(bytes, offset + TOKEN_CHECK_BYTES / 2)
 }
 
-/** A slot of this row that holds its stamp; undefined where none of its cells has one. */
+/** Writes the two words of the token check of a slot. Throws `internal` for a slot beyond the metadata. */
+export function writeTokenCheck(out: ByteWriter, metadata: TokenMetadata, slot: number): void {
+  out.u32(required(metadata.high[slot], 'A token check'))
+  out.u32(required(metadata.low[slot], 'A token check'))
+}
+
+/** Returns the first slot of a row that has a token check, undefined if none has. */
 export function checkedSlot(metadata: TokenMetadata, row: number): number | undefined {
   const first = row * metadata.width
   for (let slot = first; slot < first + metadata.width; slot++) if (metadata.hasCheck[slot] === 1) return slot

@@ -23,15 +23,15 @@ import type { Barrier } from './barrier.ts'
 import type { Values } from './parse-record.ts'
 import { openSealed } from './reveal.ts'
 import type { TokenMetadata, TransientRef } from './token-metadata.ts'
-import { slotOf } from './token-metadata.ts'
+import { slotOf, writeTokenCheck } from './token-metadata.ts'
 
-/** Cells of a transient body. The expiry is sealed too, so that nobody can put it off in the database; the text is a brought token's. */
+/** Ordinals of the cells of a transient body: the value, the expiry, and the text of a supplied token. The expiry is sealed too, so that it cannot be extended in the database. */
 const VALUE = 0
 const EXPIRY = 1
 const TEXT = 2
 const ORDINALS = 3
 
-/** The rows of all values of these records that live apart. */
+/** Returns a new row for each transient value of these records, column by column. */
 export function sealTransients(barrier: Barrier, table: Table, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
   return table.transient.flatMap((column) => sealColumn(barrier, column, records, metadata))
 }
@@ -46,8 +46,7 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
     const value = values[column.position]
     if (transientRef === undefined || value === undefined || value === null) continue
     writeRecordCheckHead(out)
-    out.u32(metadata.high[slot] ?? 0)
-    out.u32(metadata.low[slot] ?? 0)
+    writeTokenCheck(out, metadata, slot)
     writeCell(out, VALUE, () => column.type.write(value, out))
     writeCell(out, EXPIRY, () => out.i64(transientRef.expiresAt))
     const text = metadata.texts[slot]
@@ -81,6 +80,7 @@ export interface FoundTransient {
   readonly value: unknown
   /** In milliseconds since 1970. */
   readonly expiresAt: number
+  /** The two words of the token check. */
   readonly high: number
   readonly low: number
   /** The supplied token of the value, where it has one. */

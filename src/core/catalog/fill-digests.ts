@@ -18,7 +18,7 @@ export interface DigestsToFill {
   equalValues(): Error
 }
 
-/** Times the rows of a page are read again because others keep changing them. */
+/** Maximum number of attempts for a page, if others keep changing its rows. */
 const MAX_ATTEMPTS = 1000
 /** Thrown to read rows again that changed between reading and writing. */
 const CHANGED = new Error('rows changed between reading and writing them')
@@ -26,7 +26,7 @@ const CHANGED = new Error('rows changed between reading and writing them')
 /** The digest of each of some rows; undefined for a row without a value. */
 type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
 
-/** Gives every row its digest. A row that changes meanwhile is read again. */
+/** Stores the digest of every row. A row that changes meanwhile is read again. Throws `aborted` after 1,000 attempts, and `equalValues()` if a unique digest repeats. */
 export async function fillDigests(
   storage: Storage,
   barrier: Barrier,

@@ -1,4 +1,4 @@
-/** Opens a vault's catalog: whose storage this is, its wrapped keys, and the schema as it was last opened. */
+/** Opens the catalog of a vault: the vault id, the wrapped root keys, and the schema of the last opening. */
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { KeyProvider, KeyRing, KeyRingFactory, RootKey } from '../ports/keys.ts'
@@ -6,10 +6,11 @@ import type { PhysicalTable, Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
 import { openEntry, sealEntry } from '../sealing/catalog-entry.ts'
+import { at } from '../util/at.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/slab.ts'
 
-/** The one table every vault has before its schema is known. */
+/** The table of the catalog. Every vault has it before its schema is known. */
 const CATALOG: PhysicalTable = {
   name: 'catalog',
   columns: [
@@ -20,12 +21,12 @@ const CATALOG: PhysicalTable = {
   indexes: [{ columns: ['entry'], unique: true }],
 }
 
-/** Bytes of a root key. */
+/** Length of a root key in bytes. */
 const ROOT_BYTES = 32
-/** Rows a catalog holds at most: far more root keys than a vault will ever rotate through. */
+/** Maximum number of rows read: far more than the root keys a vault can have. */
 const MAX_ENTRIES = 100_000
 
-/** What opening takes from outside. */
+/** The ports that opening uses. */
 export interface CatalogPorts {
   readonly storage: Storage
   readonly keys: KeyProvider
@@ -36,14 +37,18 @@ export interface CatalogPorts {
 /** An open catalog. */
 export interface Catalog {
   readonly ring: KeyRing
-  /** 16-byte digest of the vault's id, for associated data. */
+  /** 16-byte digest of the vault id, for associated data. */
   readonly vault: Uint8Array
+  /** The stored schema; empty for a new vault. */
   readonly schema: CatalogSchema
-  /** Remembers a new allotment; false when another process was quicker, and the catalog must be opened again. */
-  remember(storage: Storage, catalogSchema: CatalogSchema): Promise<boolean>
+  /** Stores a new schema. Returns false if another process changed the catalog first: it must then be opened again. */
+  store(storage: Storage, catalogSchema: CatalogSchema): Promise<boolean>
 }
 
-/** Opens the catalog, founding it in an empty storage. Throws `failed_precondition` when it is another vault's or the key is another; then nothing was written. */
+/**
+ * Opens the catalog, and creates it in an empty storage. Throws `failed_precondition` if the storage belongs to another vault or
+ * the key differs, and `data_loss` if an entry is missing, malformed or fails authentication. Nothing is written then.
+ */
 export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise<Catalog> {
   await ports.storage.prepare([CATALOG])
   let rows = await readEntries(ports.storage)
@@ -55,13 +60,13 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
   const ring = ports.keyRingFactory.createRing(vaultId, await unwrapRoots(ports.keys, rows, vaultId))
   const vault = vaultDigest(ring, vaultId)
   const schema = rows.get('schema')
-  if (schema === undefined) throw damaged('it holds no schema')
+  if (schema === undefined) throw damaged('the catalog has no schema')
   return {
     ring,
     vault,
     schema: openCatalogSchema(ring, vault, schema),
-    async remember(storage, catalogSchema) {
-      const content = sealAllotment(ring, vault, schema.id, catalogSchema)
+    async store(storage, catalogSchema) {
+      const content = sealCatalogSchema(ring, vault, schema.id, catalogSchema)
       const [matched] = await storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
       return matched === true
     },
@@ -73,20 +78,21 @@ async function readEntries(storage: Storage): Promise<Map<string, Row>> {
   return new Map(rows.map((row) => [String(row.entry), row]))
 }
 
-/** Writes the first entries of a new vault, all in one insert: of several founders racing, one wins and the others read what it wrote. */
+/** Writes the first entries of a new vault in one insert. If several processes do it at once, one succeeds, and the others read its entries. */
 async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: CatalogPorts, vaultId: string): Promise<void> {
   const root: RootKey = { version: 1, key: entropy.bytes(ROOT_BYTES) }
-  const wrapped = await keys.wrap(root.key, rootContext(vaultId, root.version))
+  const wrapped = await keys.wrap(root.key, rootAssociatedData(vaultId, root.version))
   const ring = keyRingFactory.createRing(vaultId, [root])
-  const [owner = 0, rootRow = 0, schema = 0] = await storage.reserveIds(CATALOG.name, 3)
+  const ids = await storage.reserveIds(CATALOG.name, 3)
+  const schemaId = at(ids, 2)
   const entries = [
-    { id: owner, entry: 'vault', key_id: null, content: utf8(vaultId) },
-    { id: rootRow, entry: `root/${root.version}`, key_id: wrapped.keyId, content: wrapped.bytes },
+    { id: at(ids, 0), entry: 'vault', key_id: null, content: utf8(vaultId) },
+    { id: at(ids, 1), entry: `root/${root.version}`, key_id: wrapped.keyId, content: wrapped.bytes },
     {
-      id: schema,
+      id: schemaId,
       entry: 'schema',
       key_id: null,
-      content: sealAllotment(ring, vaultDigest(ring, vaultId), schema, EMPTY_CATALOG_SCHEMA),
+      content: sealCatalogSchema(ring, vaultDigest(ring, vaultId), schemaId, EMPTY_CATALOG_SCHEMA),
     },
   ]
   await storage.insert(CATALOG.name, entries).catch((error: unknown) => {
@@ -94,13 +100,14 @@ async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: Cat
   })
 }
 
+/** Throws for entries of another vault, before a key is unwrapped. */
 function assertOwner(rows: ReadonlyMap<string, Row>, vaultId: string): void {
   const content = rows.get('vault')?.content
-  if (!(content instanceof Uint8Array)) throw damaged('it names no vault')
+  if (!(content instanceof Uint8Array)) throw damaged('the catalog has no vault id')
   if (readUtf8(content, 0, content.length) === vaultId) return
   throw new VaultError(
     'failed_precondition',
-    'The vault was not opened, and nothing was written: this storage belongs to a vault of another id. Open that one, or give this one a storage of its own.',
+    'Cannot open the vault: the storage belongs to a vault with another id. Use that id, or another storage. Nothing was written.',
   )
 }
 
@@ -111,15 +118,15 @@ async function unwrapRoots(keys: KeyProvider, rows: ReadonlyMap<string, Row>, va
     const version = Number(entry.slice('root/'.length))
     const { key_id: keyId, content } = row
     if (!Number.isInteger(version) || typeof keyId !== 'string' || !(content instanceof Uint8Array))
-      throw damaged('a root key is malformed')
-    roots.push({ version, key: await keys.unwrap({ keyId, bytes: content }, rootContext(vaultId, version)) })
+      throw damaged('a root key in the catalog is malformed')
+    roots.push({ version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) })
   }
-  if (roots.length === 0) throw damaged('it holds no root key')
+  if (roots.length === 0) throw damaged('the catalog has no root key')
   return roots
 }
 
-/** Binds a wrapped root key to its vault and version. */
-function rootContext(vaultId: string, version: number): Uint8Array {
+/** Returns the associated data that binds a wrapped root key to its vault and version. */
+function rootAssociatedData(vaultId: string, version: number): Uint8Array {
   return utf8(`strongroom/root/${version}/${vaultId}`)
 }
 
@@ -127,16 +134,17 @@ function vaultDigest(ring: KeyRing, vaultId: string): Uint8Array {
   return ring.digest('vault', toSlab([utf8(vaultId)]))
 }
 
-/** The schema is sealed, not for secrecy but because whoever could edit ordinals could have one column read as another. */
-function sealAllotment(ring: KeyRing, vault: Uint8Array, id: number, catalogSchema: CatalogSchema): Uint8Array {
+/** Seals the schema. It is not secret, but an attacker who could change ordinals could make one column be read as another. */
+function sealCatalogSchema(ring: KeyRing, vault: Uint8Array, id: number, catalogSchema: CatalogSchema): Uint8Array {
   return sealEntry(ring, vault, id, utf8(JSON.stringify(catalogSchema)))
 }
 
 function openCatalogSchema(ring: KeyRing, vault: Uint8Array, row: Row): CatalogSchema {
   const sealed = row.content
   const plaintext = sealed instanceof Uint8Array ? openEntry(ring, vault, row.id, sealed) : undefined
-  if (plaintext === undefined) throw damaged('its schema cannot be authenticated')
-  return JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as CatalogSchema // We sealed it ourselves.
+  if (plaintext === undefined) throw damaged('the schema in the catalog failed authentication')
+  // The cast is safe: only `sealCatalogSchema` makes a plaintext that is authentic.
+  return JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as CatalogSchema
 }
 
 function utf8(text: string): Uint8Array {
@@ -145,9 +153,6 @@ function utf8(text: string): Uint8Array {
   return out.written()
 }
 
-function damaged(what: string): VaultError {
-  return new VaultError(
-    'failed_precondition',
-    `The vault was not opened, and nothing was written: its catalog is damaged, ${what}. Restore it from a backup.`,
-  )
+function damaged(problem: string): VaultError {
+  return new VaultError('data_loss', `Cannot open the vault: ${problem}. Restore it from a backup.`)
 }

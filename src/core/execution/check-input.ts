@@ -7,7 +7,7 @@ import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import type { Limits } from './context.ts'
 
-/** The table of this name. Throws `not_found`. */
+/** Returns the table with this name. Throws `not_found`. */
 export function requireTable({ layout }: { readonly layout: Layout }, name: unknown): Table {
   const table = typeof name === 'string' ? layout.tables.get(name) : undefined
   if (table !== undefined) return table
@@ -15,7 +15,7 @@ export function requireTable({ layout }: { readonly layout: Layout }, name: unkn
   throw fault('not_found', { table: given })`Table ${given} does not exist. Specify a table of the schema.`
 }
 
-/** A non-empty list within the limit of a request, copied without holes. Throws `invalid_request` or `limit_exceeded`; `what` names the member. */
+/** Returns a copy of a list without holes. `what` names its items. Throws `invalid_request` for an empty list, `limit_exceeded` for one above `maxRecords`. */
 export function parseList({ limits }: { readonly limits: Limits }, list: unknown, what: string): unknown[] {
   if (!Array.isArray(list) || list.length === 0) throw fault('invalid_request')`Expected a non-empty array of ${words(what)}.`
   if (list.length > limits.maxRecords) {
@@ -26,18 +26,18 @@ export function parseList({ limits }: { readonly limits: Limits }, list: unknown
   return Array.from<unknown>(list)
 }
 
-/** The error of a token that stands for nothing. Existing clients read exactly this text. */
+/** The error of a token that was not found. Existing clients read exactly this text. */
 export const TOKEN_NOT_FOUND = 'Token Not Found'
 
-/** Ids or tokens as strings. What is no string names nothing, like any unknown id. */
+/** Returns each item that is a string, and empty text for any other. Empty text is an unknown id. */
 export function toTexts(list: readonly unknown[]): string[] {
   return list.map((item) => (typeof item === 'string' ? item : ''))
 }
 
-/** UTF-16 units of a token that is still looked at. */
+/** Maximum length of a token in a request, in UTF-16 units. A character has at most two. */
 const MAX_TOKEN_UNITS = 2 * MAX_TOKEN_LENGTH
 
-/** One token of a request. Throws `invalid_request` for what is no string, `limit_exceeded` for one longer than any token. */
+/** Returns the token at an index of a request. Throws `invalid_request` if it is not a string, `limit_exceeded` if it is longer than any token. */
 export function parseTokenText(token: unknown, index: number): string {
   if (typeof token !== 'string') throw fault('invalid_request', { index })`tokens[${index}] must be a string.`
   if (token.length > MAX_TOKEN_UNITS) {
@@ -46,7 +46,7 @@ export function parseTokenText(token: unknown, index: number): string {
   return token
 }
 
-/** Throws `invalid_request` for options of another shape than declared: an unknown member is usually misspelled. */
+/** Throws `invalid_request` if the options are not an object or have an unknown member, which is usually misspelled. */
 export function assertOptions<T extends object>(options: unknown, known: readonly (keyof T & string)[]): asserts options is T {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw fault('invalid_request')`options must be an object.`
@@ -57,21 +57,21 @@ export function assertOptions<T extends object>(options: unknown, known: readonl
   }
 }
 
-/** A flag, false where it is absent. Throws `invalid_request` for anything but true and false. */
+/** Returns a flag. Default false. Throws `invalid_request` for anything but true and false. */
 export function parseFlag(value: unknown, name: string): boolean {
   if (value === undefined) return false
   if (typeof value !== 'boolean') throw fault('invalid_request')`${words(name)} must be true or false.`
   return value
 }
 
-/** How a request treats supplied tokens; DISABLE where it is absent. Throws `invalid_request`. */
+/** Returns how a request treats supplied tokens. Default DISABLE. Throws `invalid_request`. */
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'
   if (isByotMode(mode)) return mode
   throw fault('invalid_request')`byot must be ${words(orList(BYOT_MODES))}.`
 }
 
-/** A redaction, DEFAULT where it is absent. Throws `invalid_request`; `index` is the position of its item in a list. */
+/** Returns a redaction. Default DEFAULT. `index` is the position of its item in a list. Throws `invalid_request`. */
 export function parseRedaction(value: unknown, index?: number): Redaction {
   const asked = value === undefined ? 'DEFAULT' : value
   if (isRedaction(asked)) return asked
@@ -79,7 +79,7 @@ export function parseRedaction(value: unknown, index?: number): Redaction {
   throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(REDACTIONS))}.`
 }
 
-/** A member in a message: `tokens[3].redaction`, or `redaction`. */
+/** Returns the path of a member in a message: `tokens[3].redaction`, or `redaction`. */
 function memberPath(member: string, index: number | undefined): Sentence {
   return index === undefined ? words(member) : say`tokens[${index}].${words(member)}`
 }
@@ -88,7 +88,7 @@ function orList(choices: readonly string[]): string {
   return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
 }
 
-/** The error for ids that name no record: the same whether they never did, no longer do, or belong to another table. */
+/** Returns the error for ids without a record. It is the same for unknown ids, deleted records and ids of another table. */
 export function recordsNotFound(table: Table, ids: readonly string[], missing: readonly number[]): Fault {
   const details = missing.map((index) => {
     const id = ids[index]
@@ -98,7 +98,7 @@ export function recordsNotFound(table: Table, ids: readonly string[], missing: r
   return fault('not_found', details)`No record of table ${table.name} has ${which}.`
 }
 
-/** Positions in a message, at most 25: `ids[0], ids[4]`. */
+/** Returns at most 25 positions for a message: `ids[0], ids[4]`. */
 export function paths(member: string, indexes: readonly number[]): Sentence {
   return words(
     indexes
@@ -108,7 +108,7 @@ export function paths(member: string, indexes: readonly number[]): Sentence {
   )
 }
 
-/** Only what has the shape of an id is repeated in an error: anything else may be a value in the wrong place. */
+/** True for text in the form of an id. Other text is not repeated in an error, because it may be a value. */
 function isUuid(text: string | undefined): text is string {
   return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }

@@ -1,4 +1,4 @@
-/** What operations use: the session of one caller, and the unit of work and event of one operation. */
+/** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
@@ -9,11 +9,11 @@ import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 
-/** Limits a host can set. */
+/** Limits that the application can set. */
 export interface Limits {
-  /** Records, ids or tokens in one request. Default 1,000. */
+  /** Maximum number of records, ids or tokens in one request. Default 1,000. */
   readonly maxRecords: number
-  /** Records on one page of a read. Default 1,000. */
+  /** Maximum number of records of one page. Default 1,000. */
   readonly maxPageSize: number
 }
 
@@ -21,13 +21,13 @@ export interface Limits {
 export interface SessionContext extends ReadingContext {
   readonly limits: Limits
   readonly caller: Caller
-  /** What the policy grants the caller. */
+  /** The grants of the caller. */
   readonly access: Access
   readonly units: UnitFactory
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
   readonly log: Log | undefined
-  readonly trail: AuditContext
+  readonly audit: AuditContext
 }
 
 /** One operation of a session. */
@@ -36,5 +36,5 @@ export interface OperationContext extends SessionContext {
   readonly event: EventBuilder
 }
 
-/** What parsing uses: neither grants nor storage. */
+/** The dependencies of parsing: neither grants nor storage. */
 export type ParsingContext = Pick<OperationContext, 'layout' | 'limits' | 'event'>

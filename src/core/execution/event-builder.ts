@@ -1,16 +1,16 @@
-/** Collects what the event of an operation will say: names, counts and rows, never a value. */
+/** Collects the table and rows of an operation for its event. */
 import type { EventDraft, EventRows } from '../audit/event.ts'
 import { isOfChange, type Outcome } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import type { Table } from '../schema/layout.ts'
 
-/** Operations add to it as they run; `build` can be called several times, for different outcomes. */
+/** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
   #read: Map<string, Set<number>> | undefined
   #written: EventRows | undefined
 
-  /** Sets the table the operation is about. */
+  /** Sets the table of the operation. */
   setTable(table: Table): void {
     this.#table = table.name
   }
@@ -24,7 +24,7 @@ export class EventBuilder {
     else for (const row of rows) known.add(row)
   }
 
-  /** Sets the rows that were written, in place of any set before: a write may have been tried again. */
+  /** Sets the rows that were written, in place of any set before: a write may have run again. */
   setWrittenRows(table: Table, rows: readonly number[]): void {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }

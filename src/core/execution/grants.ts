@@ -10,25 +10,25 @@ import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts
 import type { Column, Table } from '../schema/layout.ts'
 import type { SessionContext } from './context.ts'
 
-/** What these checks use: the barrier, the caller, and the caller's grants. */
+/** The dependencies of these checks. */
 type GrantContext = Pick<SessionContext, 'barrier' | 'caller' | 'access'>
 
-/** The caller's access to a table. Throws `forbidden` when no row of it could grant the action on any column. */
+/** Returns the caller's access to a table. Throws `forbidden` if no row can grant the action on any column. */
 export function requireAccess(context: GrantContext, table: Table, action: Action): TableAccess {
   const access = context.access.table(table)
   if (!access.possiblyMeets({ action, columns: [] })) throw forbidden(context.caller, action, table)
   return access
 }
 
-/** A column as a request names it, and the action it is named for. */
+/** The name of a column in a request, and the action to do with it. */
 export interface NamedColumn {
   readonly name: unknown
   readonly action: Action
 }
 
 /**
- * The column of this name. Throws `invalid_request` where it does not exist, and the same where the caller cannot know of it;
- * `forbidden` where the caller can read it but has no grant for the action.
+ * Returns the column with this name. Throws `invalid_request` if it does not exist or is invisible to the caller, and `forbidden` if
+ * the caller can read it but has no grant for the action.
  */
 export function requireColumn(context: GrantContext, access: TableAccess, { name, action }: NamedColumn): Column {
   const { table } = access
@@ -38,7 +38,7 @@ export function requireColumn(context: GrantContext, access: TableAccess, { name
   throw unknownColumn(table.name, name)
 }
 
-/** Throws for a column that the caller cannot write, as `requireColumn` does. No value is looked at. */
+/** Throws like `requireColumn` for a column that the caller cannot write. Reads names only, no values. */
 export function assertColumnsWritable(
   context: GrantContext,
   access: TableAccess,
@@ -58,19 +58,19 @@ export function assertRequiredWritable(context: GrantContext, access: TableAcces
     throw forbidden(context.caller, 'CREATE', table)
 }
 
-/** The columns a record names. */
+/** Returns the columns that a record names. */
 export function namedColumns(table: Table, values: Values): Column[] {
   return table.columns.filter((column) => values[column.position] !== undefined)
 }
 
-/** A record as it would be stored: the values it names and, for an update, the values it has now. */
+/** A record as it would be stored: the values it names and, for an update, its current values. */
 interface ResultingRecord {
   readonly action: 'CREATE' | 'UPDATE'
   readonly values: Values
   before?(column: Column): unknown
 }
 
-/** Throws `forbidden` for a record that the caller's grants would not cover once it is stored. */
+/** Throws `forbidden` for a record that the caller's grants would not cover after it is stored. */
 export function assertGranted(context: GrantContext, access: TableAccess, { action, values, before }: ResultingRecord): void {
   const need = { action, columns: namedColumns(access.table, values) }
   if (access.alwaysMeets(need)) return
@@ -81,14 +81,14 @@ export function assertGranted(context: GrantContext, access: TableAccess, { acti
   if (!evaluateValues(access, valueIn).meets(need)) throw forbidden(context.caller, action, access.table)
 }
 
-/** An existing row, what is to be written over it, and the record's position in the request. */
+/** An existing row, the values to write over it, and the index of the record in the request. */
 export interface Overwrite {
   readonly row: Row
   readonly values: Values
   readonly index: RecordIndex
 }
 
-/** The overwrites of rows that are invisible to the caller for this update. Throws `forbidden` for one that would make its row invisible. */
+/** Returns the overwrites of rows that are invisible to the caller for this update. Throws `forbidden` for one that the grants would not cover after it is stored. */
 export function findInvisible(context: GrantContext, access: TableAccess, overwrites: readonly Overwrite[]): Overwrite[] {
   const { table } = access
   if (access.alwaysMeets({ action: 'UPDATE', columns: table.columns })) return []

@@ -1,33 +1,33 @@
-/** The contract of operations: each public verb is one value that holds all there is to know of it. */
+/** The contract of operations. Each public operation is one value with all its properties. */
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { RecordedShape } from '../audit/record-shape.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 
-/** Input as it was passed: its members by name, each of unknown type. */
+/** Unchecked input: the members by name, each of unknown type. */
 export type Untrusted<Given> = { readonly [Member in keyof Given]?: unknown }
 
 /**
- * One public verb. `parse` makes a request of untrusted input and knows no grants; `execute` checks grants, changes storage and
- * returns the result. The event, the span, the transaction and the prefix of errors belong to `perform`.
+ * One public operation: its action type, its resource type, and its verb in error messages. `parse` checks untrusted input without
+ * grants; `execute` checks grants, reads or changes storage, and returns the result. `perform` adds event, span and error prefix.
  */
-export interface Operation<Given, Request, Answer> {
+export interface Operation<Given, Request, Result> {
   readonly action: ActionType
   readonly resourceType: ResourceType
-  /** The word its errors begin with: "Insert" in "Insert failed." */
+  /** First word of its errors: "Insert" in "Insert failed." */
   readonly verb: string
-  /** What events keep of its input. A member that is not named here is not kept. `options` are kept beside the other members. */
+  /** The members of the input that events record. Members of `options` are recorded like the other members. */
   readonly recorded: RecordedShape
-  /** The HTTP status of `not_found` where the specification documents no 404 for the operation. */
+  /** The HTTP status of `not_found`, if the specification documents no 404 for the operation. */
   readonly notFoundStatus?: 400
-  /** Makes a typed request of untrusted input. Throws `invalid_request`, `out_of_range`, `limit_exceeded`, or `not_found` for a table. */
+  /** Returns the typed request of untrusted input. Throws `invalid_request`, `out_of_range`, `limit_exceeded`, or `not_found` for a table. */
   parse(given: Untrusted<Given>, context: ParsingContext): Request
-  /** Runs the request in a unit of work for one caller. */
-  execute(context: OperationContext, request: Request): Promise<Answer>
+  /** Runs a request in a unit of work for one caller, and returns its result. */
+  execute(context: OperationContext, request: Request): Promise<Result>
 }
 
-/** What callers of an operation pass. */
-export type GivenOf<O> = O extends Operation<infer Given, infer _Request, infer _Answer> ? Given : never
-/** What `parse` makes of it. */
-export type RequestOf<O> = O extends Operation<infer _Given, infer Request, infer _Answer> ? Request : never
-/** What they get back. */
-export type AnswerOf<O> = O extends Operation<infer _Given, infer _Request, infer Answer> ? Answer : never
+/** The input of an operation. */
+export type GivenOf<O> = O extends Operation<infer Given, infer _Request, infer _Result> ? Given : never
+/** The request that `parse` returns. */
+export type RequestOf<O> = O extends Operation<infer _Given, infer Request, infer _Result> ? Request : never
+/** The result of an operation. */
+export type ResultOf<O> = O extends Operation<infer _Given, infer _Request, infer Result> ? Result : never

@@ -1,4 +1,4 @@
-/** Performs one operation: its span, its unit of work, its one audit event, the verb in front of its errors, and the log of its failures. */
+/** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { v4 as uuid } from 'uuid'
 import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
@@ -12,18 +12,18 @@ import type { SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
 import type { Operation } from './operation.ts'
 
-/** What failures need to know of an operation, whatever its input and result are. */
+/** The members of an operation that do not depend on its types. */
 type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 'recorded' | 'notFoundStatus'>
 
 /**
- * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a
- * failure commits before this returns. Throws `unavailable` where the event cannot be stored.
+ * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored.
  */
-export function perform<Given extends object, Request, Answer>(
+export function perform<Given extends object, Request, Result>(
   session: SessionContext,
-  operation: Operation<Given, Request, Answer>,
+  operation: Operation<Given, Request, Result>,
   given: Given,
-): Promise<Answer> {
+): Promise<Result> {
   const { tracing } = session
   if (tracing === undefined) return run(session, operation, { given, span: undefined })
   return tracing.startActiveSpan(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
@@ -39,11 +39,11 @@ export function perform<Given extends object, Request, Answer>(
   })
 }
 
-async function run<Given extends object, Request, Answer>(
+async function run<Given extends object, Request, Result>(
   session: SessionContext,
-  operation: Operation<Given, Request, Answer>,
+  operation: Operation<Given, Request, Result>,
   { given, span }: { readonly given: Given; readonly span: Span | undefined },
-): Promise<Answer> {
+): Promise<Result> {
   const { action, resourceType } = operation
   const event = new EventBuilder()
   let requested: EventContext | undefined
@@ -57,27 +57,27 @@ async function run<Given extends object, Request, Answer>(
     return (outcome) => ({ context, action, resourceType, content, ...event.build(outcome) })
   })
   const ending: Ending = { session, operation, requestContext }
-  let answer: Answer
+  let result: Result
   try {
     const context = { ...session, unit, event }
-    answer = await operation.execute(context, operation.parse(given, context))
+    result = await operation.execute(context, operation.parse(given, context))
   } catch (error) {
     await record(unit, recordedOutcome(session, operation, error), ending)
     logFailure(error, ending)
     throw withVerbOf(operation, error)
   }
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
-  return answer
+  return result
 }
 
-/** What the end of an operation uses: its session, itself, and the ids of its request. */
+/** The dependencies of the end of an operation. */
 interface Ending {
   readonly session: SessionContext
   readonly operation: AnyOperation
   requestContext(): EventContext
 }
 
-/** The input as its event keeps it; empty for one that cannot be read. */
+/** Returns the input as its event records it; empty text if a getter of the input throws. */
 function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }: AnyOperation, given: object): string {
   try {
     const { options, ...members }: { readonly options?: unknown } = given
@@ -88,7 +88,7 @@ function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }:
   }
 }
 
-/** The outcome of a failure as its event keeps it: without names that the schema does not have. */
+/** Returns the outcome of a failure for its event, with names masked that the schema does not have. */
 function recordedOutcome({ layout }: Pick<SessionContext, 'layout'>, operation: AnyOperation, error: unknown): Outcome {
   const { code, message } = outcomeOf(withVerbOf(operation, error))
   if (!(error instanceof Fault)) return { code, message }
@@ -101,7 +101,7 @@ function recordedOutcome({ layout }: Pick<SessionContext, 'layout'>, operation: 
   }
 }
 
-/** A failure as its caller reads it: the verb before a fault, and the HTTP status that its operation documents. Other errors stay as they are. */
+/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error unchanged. */
 function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): unknown {
   if (!(error instanceof Fault)) return error
   const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
@@ -112,7 +112,7 @@ function prefixed(verb: string, message: string): string {
   return `${verb} failed. ${message}`
 }
 
-/** Runs work that is no operation, and puts a verb before its faults. */
+/** Runs work that is not an operation, and puts a verb before the message of its faults. */
 export function withVerb<T>(verb: string, work: () => T): T {
   try {
     return work()
@@ -134,10 +134,10 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
   }
 }
 
-/** UTF-16 units of an email address that an event keeps; no address is longer. */
+/** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */
 const MAX_EMAIL_LENGTH = 320
 
-/** Who asks, and in which request. Ids that events require and the caller did not give are generated. */
+/** Returns the caller and request of an event. Generates required ids that the caller did not give. */
 function requestContextOf({ caller, barrier }: SessionContext, span: Span | undefined): EventContext {
   const { traceparent, traceID, requestID, ...given } = caller.request ?? {}
   const email = caller.context?.email
@@ -155,7 +155,7 @@ function requestContextOf({ caller, barrier }: SessionContext, span: Span | unde
   }
 }
 
-/** Ends a span. A span that throws changes nothing: the operation has ended. */
+/** Ends a span. Ignores its errors, because the operation has ended. */
 function endQuietly(span: Span, failure: string | undefined): void {
   try {
     span.end({}, failure)
@@ -164,14 +164,14 @@ function endQuietly(span: Span, failure: string | undefined): void {
   }
 }
 
-/** Logs what the host must look into as an error, and a refusal as a warning. */
+/** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */
 function logFailure(error: unknown, { session: { log }, operation, requestContext }: Ending): void {
   if (log === undefined) return
   const { failure } = outcomeOf(error)
-  const isOurs = statusOf(error).http >= 500
-  if (!isOurs && failure !== 'forbidden') return
+  const isServerError = statusOf(error).http >= 500
+  if (!isServerError && failure !== 'forbidden') return
   const { requestID, traceID } = requestContext()
   const fields = { operation: operation.action, requestID, traceID, code: failure }
-  if (isOurs) log.error(fields, 'operation failed')
+  if (isServerError) log.error(fields, 'operation failed')
   else log.warn(fields, 'operation refused')
 }

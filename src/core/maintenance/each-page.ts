@@ -1,21 +1,21 @@
-/** Walks the rows of a table by id, a page at a time: the one way to read more rows than fit in memory. */
+/** Reads the rows of a table by id, a page at a time, when they may not fit into memory. */
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 
-/** Rows on a page by default. */
-export const PAGE_SIZE = 500
+/** Default number of rows of a page. */
+const PAGE_SIZE = 500
 
-/** Which rows are walked, in which order, and how many at a time. */
+/** The rows to read, their order, and the size of a page. */
 export interface PageWalk extends Partial<Pick<Page, 'order' | 'after' | 'columns'>> {
-  /** Every row by default. */
+  /** Default: all rows. */
   readonly filter?: Filter
-  /** Rows on a page. Default 500. */
+  /** Maximum number of rows of a page. Default 500. */
   readonly size?: number
-  /** Where given, other work of the event loop runs between two pages. */
+  /** Yields to the event loop between two pages. Default: does not yield. */
   readonly scheduler?: Scheduler
 }
 
-/** The pages, none of them empty. Rows that are added behind the walk are not seen; rows ahead of it are read as they are then. */
+/** Yields the pages. A page is never empty. Rows inserted before the current page are not seen; later rows are read in their state at that time. */
 export async function* eachPage(
   storage: Pick<StorageReads, 'find'>,
   table: string,

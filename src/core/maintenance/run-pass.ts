@@ -1,20 +1,20 @@
-/** Runs slow work over stored rows in slices that each commit, so that it pauses, reports, and can be stopped and run again. */
+/** Runs slow work over stored rows in slices that commit one by one. The work can be stopped after a slice and run again. */
 import type { Scheduler } from '../ports/scheduler.ts'
 
-/** Slow work, a slice at a time. It knows its tables and lives beside them. */
+/** Slow work, divided into slices. */
 export interface MaintenancePass {
-  /** Does one slice and commits it. Returns how many rows it changed, and whether it was the last. A pass that runs again continues where it stopped. */
+  /** Does and commits one slice. Returns the number of rows changed, and whether it was the last slice. A pass that runs again continues where it stopped. */
   slice(): Promise<{ readonly rows: number; readonly isLast: boolean }>
 }
 
-/** How a pass is run. */
+/** Options of a run. */
 export interface PassOptions {
   readonly scheduler: Scheduler
-  /** Called after each slice with the rows changed so far. */
+  /** Called after each slice with the number of rows changed so far. */
   onProgress?(rows: number): void
 }
 
-/** Runs a pass to its end and returns how many rows it changed. Other work of the event loop runs between two slices. */
+/** Runs a pass to its end. Returns the number of rows changed. Yields to the event loop between two slices. */
 export async function runPass(pass: MaintenancePass, { scheduler, onProgress }: PassOptions): Promise<number> {
   let total = 0
   for (;;) {

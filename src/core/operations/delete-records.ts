@@ -13,15 +13,15 @@ import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
 import { retry } from '../util/retry.ts'
 
-/** Means every record of a table, in place of a list of ids. */
+/** Selects every record of a table, in place of a list of ids. */
 export const ALL = '*'
 
-/** Rows that one step of a filtered '*' deletes. */
+/** Maximum number of rows that one step deletes, if conditions restrict the caller. */
 const SLICE = 1000
-/** Times rows are read again because others keep changing them. */
+/** Maximum number of attempts, if others keep changing the rows. */
 const MAX_ATTEMPTS = 1000
 
-/** A record is deleted whole, so every column of it must be granted. */
+/** Returns the grant to delete a record. It includes all columns, because a record is deleted as a whole. */
 function needOf(table: Table): RequiredGrant {
   return { action: 'DELETE', columns: table.columns }
 }
@@ -70,8 +70,8 @@ export interface DeleteRequest {
 }
 
 /**
- * Deletes records by their ids, all or none. Throws `not_found` naming the positions of ids that name none. '*' among the ids is
- * refused: an id taken from a request must never empty a table.
+ * Deletes records by their ids, all or none. Throws `not_found` with the positions of ids without a record. '*' among the
+ * ids is refused, so that an id from a request can never empty a table.
  */
 export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[] }> = {
   action: 'DELETE',
@@ -88,12 +88,12 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   },
   async execute(context, { table, ids }) {
     const access = requireAccess(context, table, 'DELETE')
-    const positions = decodeRecordIds(context.barrier.ring, table, ids)
-    const rows = [...new Set(positions.filter((position) => position !== undefined))]
+    const decoded = decodeRecordIds(context.barrier.ring, table, ids)
+    const rows = [...new Set(decoded.filter((row) => row !== undefined))]
     await context.unit.change(async ({ storage }) => {
       const visible = await lockVisibleRows(storage, context, { access, rows })
-      const gone = new Set(await deleteRows(storage, table, visible))
-      const absent = positions.flatMap((position, index) => (position === undefined || !gone.has(position) ? [index] : []))
+      const deleted = new Set(await deleteRows(storage, table, visible))
+      const absent = decoded.flatMap((row, index) => (row === undefined || !deleted.has(row) ? [index] : []))
       if (absent.length > 0) throw recordsNotFound(table, ids, absent)
       context.event.setWrittenRows(table, rows)
     })
@@ -116,7 +116,7 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
   }
 }
 
-/** The rows among these that are visible to the caller, locked where that depends on what they hold. */
+/** Returns the rows that are visible to the caller. Locks them if that depends on their values. */
 async function lockVisibleRows(
   storage: Storage,
   context: OperationContext,
@@ -128,8 +128,8 @@ async function lockVisibleRows(
 }
 
 /**
- * Locks the rows among these that are visible to the caller, so that no other writer changes them before they are deleted: a patch
- * that sets nothing raises the version. A row that changed meanwhile is read and evaluated again.
+ * Locks the rows that are visible to the caller, and returns their ids. An empty patch increments the version, so that no other
+ * writer changes a row before it is deleted. A row that changed meanwhile is read and evaluated again.
  */
 async function lockRows(
   storage: Storage,

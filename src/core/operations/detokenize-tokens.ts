@@ -1,4 +1,4 @@
-/** Detokenize: tokens back to values, as text, each at the lower of the redaction asked for and the one granted. */
+/** Detokenize: returns the values of tokens as text, at the lower of the requested and the granted redaction. */
 import { showText } from '../barrier/reveal.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
 import {
@@ -27,11 +27,11 @@ export interface DetokenizeParameter {
 
 /** Options of detokenize. */
 export interface DetokenizeOptions {
-  /** Return what can be resolved and mark the rest. Default false: one bad token fails the request. */
+  /** Return the tokens that can be resolved, and an error for each other one. Default false: one bad token fails the request. */
   readonly continueOnError?: boolean
 }
 
-/** What one token stands for. `value` is text for every type. A token that stands for nothing has valueType NONE and an error. */
+/** The value of one token, as text for every type. A token that was not found has valueType NONE and an error. */
 export interface DetokenizedRecord {
   readonly token: string
   readonly valueType: ColumnTypeName | 'NONE'

@@ -1,4 +1,4 @@
-/** Get by tokens: for each token the record that its value belongs to, at the redaction asked for. */
+/** Get by tokens: returns the record of each token, at the requested redaction. */
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { revealRows } from '../barrier/reveal.ts'
@@ -35,10 +35,10 @@ export interface GetByTokensInput {
 /** A checked request. */
 export interface GetByTokensRequest {
   readonly texts: readonly string[]
-  readonly asked: Redaction
+  readonly redaction: Redaction
 }
 
-/** One item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record: detokenize alone returns them. */
+/** Returns one item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record; only detokenize returns them. */
 export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { records: TokenRecord[] }> = {
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
@@ -47,15 +47,15 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   parse({ tokens, options = {} }, context) {
     assertOptions<GetByTokensOptions>(options, ['redaction'])
     return {
-      asked: parseRedaction(options.redaction ?? undefined),
+      redaction: parseRedaction(options.redaction ?? undefined),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },
-  async execute(context, { texts, asked }) {
+  async execute(context, { texts, redaction }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
-    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), asked })) }
+    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction })) }
   },
 }
 
@@ -68,13 +68,13 @@ const GRANTS: readonly TokenGrant[] = [
 function toRecord(
   { barrier }: Pick<OperationContext, 'barrier'>,
   found: VisibleResolution,
-  { token, asked }: { readonly token: string; readonly asked: Redaction },
+  { token, redaction }: { readonly token: string; readonly redaction: Redaction },
 ): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, error: found.message }
   const notFound = { token, fields: {}, error: TOKEN_NOT_FOUND }
   if (found?.row === undefined) return notFound
   const { table, row, access } = found
-  const views = access.views(table.readable, asked)
+  const views = access.views(table.readable, redaction)
   if (views.length === 0) return notFound
   const fields = at(revealRows(barrier, table, [row], views), 0)
   const id = at(encodeRecordIds(barrier.ring, table, [row.id]), 0)

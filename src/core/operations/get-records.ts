@@ -38,7 +38,7 @@ export interface ReadOptions {
   readonly fields?: readonly string[]
 }
 
-/** Which records: by `ids`; or by `columnName` and `columnValues`; or neither, page by page. */
+/** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
 export interface GetOptions extends ReadOptions {
   readonly ids?: readonly string[]
   /** A unique, searchable or indexed column to look up. */
@@ -56,7 +56,7 @@ const READ_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
 const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
-/** What events keep of the options of both operations. */
+/** The options of both operations that events record. */
 const RECORDED_SHOW = { table: 'name', redaction: REDACTIONS, tokenization: 'flag', fields: 'columns' } as const
 
 /** Input of a read of several records. */
@@ -75,13 +75,13 @@ export interface GetOneInput {
 /** What is asked, before any grant is known. */
 export interface GetRequest {
   readonly table: Table
-  readonly asked: Redaction
+  readonly redaction: Redaction
   readonly asTokens: boolean
   readonly fields: readonly unknown[] | undefined
   readonly which: Which
 }
 
-/** Which records: by their ids, or those of a page. */
+/** The records to read: by their ids, or those of a page. */
 type Which = { readonly ids: readonly string[] } | { readonly page: Page; readonly lookup: Lookup | undefined }
 
 /** A column, and the values to look up in it. */
@@ -127,14 +127,14 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
   const table = requireTable(context, name)
   context.event.setTable(table)
-  const asked = parseRedaction(options.redaction ?? undefined)
+  const redaction = parseRedaction(options.redaction ?? undefined)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
-  if (asTokens && asked !== 'DEFAULT')
+  if (asTokens && redaction !== 'DEFAULT')
     throw fault('invalid_request')`tokenization cannot be combined with a redaction other than DEFAULT.`
   const { fields } = options
   if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
     throw fault('invalid_request')`fields must be a non-empty array of column names.`
-  return { table, asked, asTokens, fields }
+  return { table, redaction, asTokens, fields }
 }
 
 function parseWhich(options: GetOptions, context: ParsingContext): Which {
@@ -151,7 +151,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
 }
 
 async function readRecords(context: OperationContext, request: GetRequest): Promise<UntypedRecord[]> {
-  const { table, which, asked, asTokens } = request
+  const { table, which, redaction, asTokens } = request
   const access = requireAccess(context, table, 'READ')
   const columns = columnsToShow(access, request)
   const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
@@ -159,7 +159,7 @@ async function readRecords(context: OperationContext, request: GetRequest): Prom
     table,
     found.rows.map(({ row }) => row.id),
   )
-  return showRecords(context, found, { table, columns, asked, asTokens })
+  return showRecords(context, found, { table, columns, redaction, asTokens })
 }
 
 /** The columns to show, decided before any row is read. A transient value is never read with its record; its token is. */
@@ -177,17 +177,17 @@ function columnsToShow(access: TableAccess, { table, fields, asTokens }: GetRequ
 /** A row is visible when at least one of its columns can be read. */
 const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 
-/** The rows of these ids, in order. Throws `not_found` for rows that are not visible, as for those that do not exist. */
+/** Returns the rows of these ids, in order. Throws `not_found` for rows that are invisible, as for those that do not exist. */
 async function rowsById({ unit, barrier }: OperationContext, access: TableAccess, ids: readonly string[]): Promise<FoundRows> {
   const { table } = access
-  const positions = decodeRecordIds(barrier.ring, table, ids)
-  const known = positions.filter((row) => row !== undefined)
+  const decoded = decodeRecordIds(barrier.ring, table, ids)
+  const known = decoded.filter((row) => row !== undefined)
   const found = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
   const byId = new Map(evaluateAccess(barrier, access, found).map((one) => [one.row.id, one]))
   const rows: RowWithAccess[] = []
   const missing: number[] = []
-  for (const [index, position] of positions.entries()) {
-    const one = position === undefined ? undefined : byId.get(position)
+  for (const [index, id] of decoded.entries()) {
+    const one = id === undefined ? undefined : byId.get(id)
     if (one?.access.meets(VISIBLE) === true) rows.push(one)
     else missing.push(index)
   }
@@ -207,12 +207,12 @@ async function rowsOnPage(
   return { rows, ids: encodeRecordIds(barrier.ring, access.table, ids) }
 }
 
-/** Which rows of a page are wanted. */
+/** The rows to find, without page and access. */
 type WantedRows = Omit<VisibleRows, 'page' | 'access'>
 
 const EVERY_ROW: WantedRows = { needs: [], filter: { kind: 'all' } }
 
-/** The rows whose column holds one of the values. */
+/** Returns the rows with one of the values in the column. */
 function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
   const { barrier } = context
   const { table } = access

@@ -110,7 +110,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
   },
 }
 
-/** The column to upsert by; undefined for a plain insert. */
+/** Returns the column to upsert by; undefined for an insert without upsert. */
 function upsertColumn(
   context: OperationContext,
   access: TableAccess,
@@ -126,7 +126,7 @@ function upsertColumn(
   throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`
 }
 
-/** Checks the records one after the other, and then the tokens supplied with them. */
+/** Returns the checked records, and the tokens supplied with them. */
 function parseRecords(
   context: OperationContext,
   access: TableAccess,
@@ -181,7 +181,7 @@ async function insertAll(
   return mintRecords(context.barrier.ring, table, written.ids, wanted)
 }
 
-/** Upserts records. Those that share a key become one, later values over earlier ones. */
+/** Upserts records, and returns them in order. Records with one key become one; later values win. */
 async function upsertAll(context: OperationContext, key: Column, parsed: ParsedRecords): Promise<readonly StoredRecord[]> {
   const { access, tokenization } = parsed
   const { table } = access
@@ -230,7 +230,7 @@ function checkUpserts(
   return found.map((row) => (row === undefined ? undefined : existing.get(row)))
 }
 
-/** The stored cell that each record's key is found under. Throws `unprocessable` for a record without a key. */
+/** Returns the stored cell of each record's key, in order. Throws `unprocessable` for a record without a key. */
 function keyCells({ barrier }: OperationContext, key: Column, { access, values }: ParsedRecords): Exclude<Cell, null>[] {
   const { table } = access
   const keys = values.map((record) => record[key.position])
@@ -242,7 +242,7 @@ function keyCells({ barrier }: OperationContext, key: Column, { access, values }
   return lookupCells(barrier.ring, key, keys)
 }
 
-/** One record written over another: later values win, and a token stays only with the value it was supplied for. */
+/** Returns one record merged over another. Later values win; a token is kept only with the value it was supplied for. */
 function overlay(table: Table, under: UpsertRecord, over: UpsertRecord): UpsertRecord {
   const values = under.values.map((value, position) => (over.values[position] === undefined ? value : over.values[position]))
   const supplied = new Map(over.supplied ?? [])

@@ -1,4 +1,4 @@
-/** List events: a page of audit events that match a filter, the newest first unless sorted otherwise. */
+/** List events: returns a page of audit events that match a filter, by default the newest first. */
 import { decodeEvent } from '../audit/encode-event.ts'
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
@@ -18,7 +18,7 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { at } from '../util/at.ts'
 
-/** Events that one listing reads. */
+/** Maximum number of events that one listing reads. */
 const MAX_EVENTS = 1_000_000
 
 /** Input of a listing. */
@@ -26,13 +26,13 @@ export interface ListEventsInput {
   readonly query: EventQueryInput
 }
 
-/** A page of events. `nextOps` continues after it; absent on the last page, and where offset or sorting was asked for. */
+/** A page of events. `nextOps` continues after it. It is absent on the last page, and if the query has an offset or a sort order. */
 export interface EventList {
   readonly events: readonly AuditEvent[]
   readonly nextOps?: AuditAfterOptions
 }
 
-/** The page asked for. Throws `forbidden` without AUDIT, else `invalid_request` naming the member at fault. */
+/** Returns a page of events. Throws `forbidden` without AUDIT, `invalid_request` that names the invalid member, `limit_exceeded` if too many events must be read. */
 export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   action: 'LIST_EVENTS',
   resourceType: 'VAULT',
@@ -51,7 +51,7 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
   const pager = new EventPager(query)
   const matches = createEventTest(query.filter, recordRows(context, query))
   let seen = 0
-  for await (const entries of candidates(context.trail, query)) {
+  for await (const entries of candidates(context.audit, query)) {
     seen += entries.length
     if (seen > MAX_EVENTS) {
       throw fault('limit_exceeded')`The search passed ${MAX_EVENTS} events. Narrow it with filterOps.startTime and endTime.`
@@ -62,20 +62,20 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
   return pager.page()
 }
 
-/** Events that can match: the one with a change id, or those of a range of time from its end backwards. */
-async function* candidates(trail: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly OpenedEntry[]> {
+/** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
+async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly OpenedEntry[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
-    const [row] = decodeChangeIds(trail.barrier.ring, [changeID])
-    if (row !== undefined) yield await eventsAt(trail, [row])
+    const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
+    if (row !== undefined) yield await eventsAt(audit, [row])
     return
   }
   const ends = [filter.to, after === undefined ? undefined : toNanoseconds(after.timestamp)].filter((end) => end !== undefined)
-  const until = ends.length === 0 ? undefined : ends.reduce((least, end) => (end < least ? end : least)) + 1n
-  yield* eachWindow(trail, { since: filter.from, until })
+  const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest)) + 1n
+  yield* eachWindow(audit, { since: filter.from, until })
 }
 
-/** The events among entries that could be opened. The others are logged, and reported by `verifyAudit`. */
+/** Returns the events that are authentic. The others are logged, and `verifyAudit` reports them. */
 function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry[]): ChainedEvent[] {
   return entries.flatMap(({ id, bytes }) => {
     if (bytes !== undefined) return [decodeEvent(bytes)]

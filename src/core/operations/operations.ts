@@ -1,7 +1,7 @@
 /** The registry of operations. Sessions, batches, routes and command lines find an operation here by its name. */
 import { type Fault, fault, printableName, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
-import type { AnswerOf, GivenOf, Operation, RequestOf } from '../execution/operation.ts'
+import type { GivenOf, Operation, RequestOf, ResultOf } from '../execution/operation.ts'
 import { perform } from '../execution/perform.ts'
 import { deleteAll, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
@@ -33,18 +33,18 @@ type Registry = typeof OPERATIONS
 /** The name of an operation. */
 export type OperationName = keyof Registry
 
-/** What an operation takes, by its name. */
+/** The input of an operation, by its name. */
 export type OperationInput<Name extends OperationName> = GivenOf<Registry[Name]>
 
-/** What an operation returns, by its name. */
-export type OperationResult<Name extends OperationName> = AnswerOf<Registry[Name]>
+/** The result of an operation, by its name. */
+export type OperationResult<Name extends OperationName> = ResultOf<Registry[Name]>
 
-/** The same registry, typed so that a name, its input and its result stay together. */
+/** The registry, typed so that a name determines its input and result. */
 const BY_NAME: {
   readonly [Name in OperationName]: Operation<OperationInput<Name>, RequestOf<Registry[Name]>, OperationResult<Name>>
 } = OPERATIONS
 
-/** Performs an operation by its name. Throws `invalid_request` for an unknown name, or an input that is no object. */
+/** Performs an operation by its name, and returns its result. Throws `invalid_request` for an unknown name or an input that is not an object. */
 export function performNamed<Name extends OperationName>(
   session: SessionContext,
   name: Name,

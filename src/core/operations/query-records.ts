@@ -1,18 +1,18 @@
-/** Query: a SELECT over sealed and plain columns, 25 records at most. */
+/** Query: runs a SELECT over sealed and plain columns, and returns at most 25 records. */
 import { z } from 'zod'
 import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
-import { answerQuery, type QueryRecord, type QueryRequest, type QueryText } from '../queries/answer-query.ts'
 import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
+import { type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
 
 /** Options of a query. */
 export interface QueryOptions {
   /** The name of the record id in queries and records. Default `svc_id`. */
   readonly idName?: string
-  /** An `AbortSignal`: once it is aborted the query ends with `cancelled`. */
+  /** An `AbortSignal`. When it is aborted, the query throws `cancelled`. */
   readonly signal?: Stop
-  /** What the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
+  /** The resources that the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
   readonly budget?: Partial<QueryBudget>
 }
 
@@ -25,8 +25,8 @@ export interface QueryInput {
 const DEFAULT_ID_NAME = 'svc_id'
 
 /**
- * The records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its text,
- * `forbidden` for what needs more than the caller can see, `unprocessable` for types that do not go together.
+ * Returns the records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its
+ * text, `forbidden` for a condition on data that the caller cannot see, `unprocessable` for types that do not fit together.
  */
 export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[] }> = {
   action: 'QUERY',
@@ -40,13 +40,13 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
     return { ...parseQueryText(text, options), budget, signal: options.signal }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
-    const { records, found } = await answerQuery({ storage, barrier, clock, scheduler, layout, access }, request)
+    const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
     for (const { table, rows } of found) event.addRows(table, rows)
     return { records }
   },
 }
 
-/** The text of a query. Throws `invalid_request`. */
+/** Returns the text of a query. Throws `invalid_request` if it is not a string. */
 export function parseQueryText(text: unknown, { idName = DEFAULT_ID_NAME }: Pick<QueryOptions, 'idName'> = {}): QueryText {
   if (typeof text === 'string') return { text, idName }
   throw fault('invalid_request')`The query must be a string.`

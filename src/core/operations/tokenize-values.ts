@@ -1,4 +1,4 @@
-/** Tokenize: values to their deterministic tokens, where a live record holds them. Nothing is stored. */
+/** Tokenize: returns the deterministic tokens of values that a live record has. Stores nothing. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { cellDetail } from '../barrier/parse-record.ts'
@@ -15,7 +15,7 @@ import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { ValueError } from '../values/column-type.ts'
 
-/** A value, as text, and where it is looked for: in a column, or in a column group. */
+/** A value as text, and the column or column group to search. */
 export type TokenizeParameter =
   | { readonly value: string; readonly table: string; readonly column: string }
   | { readonly value: string; readonly columnGroup: string }
@@ -25,7 +25,7 @@ export interface TokenizeInput {
   readonly records: readonly TokenizeParameter[]
 }
 
-/** One parameter, checked in itself: which columns it means depends on the caller's grants. */
+/** A parsed parameter. Its columns are resolved later, because they depend on the caller's grants. */
 export type TokenizeRequest = { readonly text: string } & (
   | { readonly group: unknown }
   | { readonly table: unknown; readonly column: unknown }
@@ -37,29 +37,31 @@ interface TokenColumn {
   readonly column: Column
 }
 
-/** A value, and the columns it is looked for in. They share one digest scope, so the value has one token in all of them. */
-interface Wanted {
+/** A value and the columns to search. They share one digest scope, so the value has one token in all of them. */
+interface Lookup {
   readonly columns: readonly TokenColumn[]
   readonly value: unknown
 }
 
-/** The token of each value, in order. Throws `not_found` when no live record holds one of them, `unprocessable` for a column without deterministic tokens. */
+/** Returns the token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
 export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { records: { token: string }[] }> = {
   action: 'TOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Tokenize',
   recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' } },
   parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
-  async execute(context, asked) {
-    const wanted = asked.map((one, index) => wantedOf(context, one, index))
-    const isLive = await areLive(context, wanted)
+  async execute(context, parameters) {
+    const lookups = parameters.map((one, index) => lookupOf(context, one, index))
+    const isLive = await areLive(context, lookups)
     const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
     if (missing.length > 0) {
       const details = missing.map((index) => ({ index }))
       throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
     const { ring } = context.barrier
-    return { records: wanted.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })) }
+    return {
+      records: lookups.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })),
+    }
   },
 }
 
@@ -75,16 +77,16 @@ function parseParameter(parameter: unknown, index: number): TokenizeRequest {
   throw fault('invalid_request', { index })`values[${index}] needs either columnGroup, or both table and column.`
 }
 
-/** The columns of a parameter, and its value as their type reads it. */
-function wantedOf(context: OperationContext, asked: TokenizeRequest, index: number): Wanted {
-  const columns = 'group' in asked ? columnsOfGroup(context, asked.group) : [columnOf(context, asked)]
+/** Returns the columns of a parameter, and its value parsed by their type. */
+function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: number): Lookup {
+  const columns = 'group' in parameter ? columnsOfGroup(context, parameter.group) : [columnOf(context, parameter)]
   const first = at(columns, 0)
   if (first.column.token?.isDeterministic !== true) {
     throw fault('unprocessable', {
       index,
     })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
-  return { columns, value: parseValue(first, asked.text, index) }
+  return { columns, value: parseValue(first, parameter.text, index) }
 }
 
 function columnOf(
@@ -126,22 +128,22 @@ function parseValue({ access: { table }, column }: TokenColumn, text: string, in
   }
 }
 
-/** Whether a live record visible to the caller holds each value, in any of its columns. */
-async function areLive(context: OperationContext, wanted: readonly Wanted[]): Promise<boolean[]> {
-  const isLive: boolean[] = new Array(wanted.length).fill(false)
-  const columns = new Map(wanted.flatMap((one) => one.columns).map((one) => [one.column, one]))
+/** Returns whether a visible record has each value, in order, in any of its columns. */
+async function areLive(context: OperationContext, lookups: readonly Lookup[]): Promise<boolean[]> {
+  const isLive: boolean[] = new Array(lookups.length).fill(false)
+  const columns = new Map(lookups.flatMap((one) => one.columns).map((one) => [one.column, one]))
   for (const one of columns.values()) {
-    const indexes = wanted.flatMap(({ columns: asked }, index) =>
-      !isLive[index] && asked.some(({ column }) => column === one.column) ? [index] : [],
+    const indexes = lookups.flatMap(({ columns: searched }, index) =>
+      !isLive[index] && searched.some(({ column }) => column === one.column) ? [index] : [],
     )
-    const values = indexes.map((index) => at(wanted, index).value)
+    const values = indexes.map((index) => at(lookups, index).value)
     const held = await areHeld(context, one, values)
     for (const [k, index] of indexes.entries()) isLive[index] = at(held, k)
   }
   return isLive
 }
 
-/** Whether a visible row holds each value in the column. The opened value decides, so that a digest moved in the database finds no wrong record. */
+/** Returns whether a visible row has each value in the column, in order. The opened value decides, so that a digest that was moved in the database finds no wrong record. */
 async function areHeld(
   { unit, barrier }: OperationContext,
   { access, column }: TokenColumn,

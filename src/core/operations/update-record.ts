@@ -1,4 +1,4 @@
-/** Update: named columns of one record; concurrent updates of different columns all survive. */
+/** Update: writes named columns of one record. Concurrent updates of different columns are all kept. */
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
@@ -20,7 +20,7 @@ import { at } from '../util/at.ts'
 import { retry } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 
-/** Times an update runs again because others keep changing the same record. */
+/** Maximum number of attempts, if others keep changing the same record. */
 const MAX_ATTEMPTS = 1000
 
 /** Options of an update. */
@@ -55,7 +55,7 @@ export interface UpdateRequest {
   readonly mode: ByotMode
 }
 
-/** What is written over the record. */
+/** The values and supplied tokens to write. */
 interface Change {
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined
@@ -99,7 +99,7 @@ function parseChange(context: OperationContext, access: TableAccess, { table, fi
   return { values, supplied }
 }
 
-/** Writes over the record, again when others changed it meanwhile. Throws `not_found` for one that is not visible to the caller. */
+/** Writes the change, and tries again if others changed the record meanwhile. Throws `not_found` if the record is invisible to the caller. */
 function changeRecord(
   context: OperationContext,
   access: TableAccess,
@@ -107,7 +107,7 @@ function changeRecord(
 ): Promise<{ readonly written: Written; readonly before: readonly RowAccess[] }> {
   const { table } = access
   const { unit, barrier } = context
-  const [position] = decodeRecordIds(barrier.ring, table, [id])
+  const [rowId] = decodeRecordIds(barrier.ring, table, [id])
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === STALE,
@@ -116,7 +116,7 @@ function changeRecord(
       fault('aborted', { table: table.name })`The record of table ${table.name} changed concurrently in every attempt. Retry.`,
   }
   return retry(policy, async () => {
-    const [row] = position === undefined ? [] : await unit.storage.get(table.physical.name, [position])
+    const [row] = rowId === undefined ? [] : await unit.storage.get(table.physical.name, [rowId])
     if (row === undefined || findInvisible(context, access, [{ row, values, index: undefined }]).length > 0)
       throw recordsNotFound(table, [id], [0])
     const before = evaluateAccess(barrier, access, [row]).map((one) => one.access)

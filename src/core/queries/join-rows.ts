@@ -126,5 +126,5 @@ function keepsRight({ kind }: StepPlan): boolean {
 /** Splits the candidates into strides. A short list, as most are, is not copied. */
 function* stridesOf(candidates: readonly BufferedRow[]): Generator<readonly BufferedRow[]> {
   if (candidates.length > 0 && candidates.length <= STRIDE_SIZE) yield candidates
-  else for (let at = 0; at < candidates.length; at += STRIDE_SIZE) yield candidates.slice(at, at + STRIDE_SIZE)
+  else for (let start = 0; start < candidates.length; start += STRIDE_SIZE) yield candidates.slice(start, start + STRIDE_SIZE)
 }

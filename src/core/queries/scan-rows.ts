@@ -40,8 +40,8 @@ export async function* scanRows(
   { storage, barrier }: ScanContext,
   { plan, meter, extraFilter, limit: max = Number.POSITIVE_INFINITY }: Scan,
 ): AsyncGenerator<BufferedRow[]> {
-  const sift = createResidualFilter(barrier, plan)
-  const { columns } = sift
+  const residual = createResidualFilter(barrier, plan)
+  const { columns } = residual
   const filter = both(plan.filter, extraFilter)
   const state: ScanState = { wanted: max, size: FIRST_SLICE_SIZE }
   let page: Page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns }
@@ -49,7 +49,7 @@ export async function* scanRows(
     const rows = await storage.find(plan.source.table.physical.name, filter, page)
     // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isConditional) meter.addRowsRead(rows.length)
-    yield* filterSlices(rows, state, { sift, plan, meter, isFirst: page.after === undefined })
+    yield* filterSlices(rows, state, { residual, plan, meter, isFirst: page.after === undefined })
     const last = rows.at(-1)
     if (last === undefined || rows.length < page.limit) return
     page = { order: 'asc', limit: nextLimit(rows), after: last.id, columns }
@@ -63,7 +63,7 @@ interface ScanState {
 }
 
 interface Slicing {
-  readonly sift: ResidualFilter
+  readonly residual: ResidualFilter
   readonly plan: SourcePlan
   readonly meter: BudgetMeter
   readonly isFirst: boolean
@@ -73,12 +73,12 @@ interface Slicing {
 async function* filterSlices(
   rows: readonly Row[],
   state: ScanState,
-  { sift, plan, meter, isFirst }: Slicing,
+  { residual, plan, meter, isFirst }: Slicing,
 ): AsyncGenerator<BufferedRow[]> {
   let end = 0
   for (let start = 0; start < rows.length; start = end) {
     end = endOfSlice(rows, start, state.size)
-    const buffered = sift.apply(rows.slice(start, end), state.wanted)
+    const buffered = residual.apply(rows.slice(start, end), state.wanted)
     if (plan.isConditional) meter.addRowsRead(buffered.length)
     const isDue = meter.shouldYield()
     state.size = nextSize(state.size, isDue)
@@ -90,9 +90,9 @@ async function* filterSlices(
   }
 }
 
-function both(filter: Filter, also: Filter | undefined): Filter {
-  if (also === undefined) return filter
-  return filter.kind === 'all' ? also : { kind: 'and', filters: [also, filter] }
+function both(filter: Filter, extra: Filter | undefined): Filter {
+  if (extra === undefined) return filter
+  return filter.kind === 'all' ? extra : { kind: 'and', filters: [extra, filter] }
 }
 
 /** Slices grow while they take little time. */

@@ -14,17 +14,17 @@ import { resolveDerived } from './resolve-tokens.ts'
 import { findTokens } from './token-store.ts'
 import type { WriteRequest } from './write-request.ts'
 
-/** Times a token in use is drawn again, before its neighbors are tried in order. */
+/** Maximum number of draws for a token, before its neighbors are tried in order. */
 const MAX_DRAWS = 32
-/** Neighbors tried, a slice at a time, before a format counts as exhausted. */
+/** Maximum number of neighbors tried, a slice at a time, before a format counts as exhausted. */
 const MAX_NEIGHBORS = 10_000
 const SLICE = 1_000
 
-/** A cell that is to have a drawn token. */
+/** A cell that needs a drawn token. */
 interface Drawing {
   readonly row: number
   readonly column: Column
-  readonly shape: TokenRange
+  readonly range: TokenRange
   text: string
 }
 
@@ -56,15 +56,15 @@ function drawingsOf({ table, records, supplied, indexes }: WriteRequest): Drawin
     for (const column of formatted) {
       const value = values[column.position]
       if (value === undefined || value === null) continue
-      const shape = shapeOf(table, column, { value, index: indexes[row] })
-      if (shape !== undefined && supplied[row]?.has(column.name) !== true) drawings.push({ row, column, shape, text: '' })
+      const range = rangeOf(table, column, { value, index: indexes[row] })
+      if (range !== undefined && supplied[row]?.has(column.name) !== true) drawings.push({ row, column, range, text: '' })
     }
   }
   return drawings
 }
 
-/** The tokens a value can be given; undefined where its token is derived from the value, which is only checked. */
-function shapeOf(
+/** Returns the tokens that a value can have; undefined if its token is derived. Throws `unprocessable` for a value that cannot have a token. */
+function rangeOf(
   table: Table,
   column: Column,
   { value, index }: { readonly value: unknown; readonly index: RecordIndex },
@@ -89,14 +89,14 @@ async function drawUnused(storage: StorageReads, context: ReadingContext, drawin
   let pending = drawings.all
   for (let draw = 0; pending.length > 0; draw++) {
     if (draw === MAX_DRAWS) return tryNeighbors(storage, context, { ...drawings, pending })
-    const domains = pending.map(({ shape }) => shape.domain)
+    const domains = pending.map(({ range }) => range.domain)
     const ranks = drawRanks(context.barrier.entropy, domains)
-    for (const [index, drawing] of pending.entries()) drawing.text = drawing.shape.tokenAt(at(ranks, index))
+    for (const [index, drawing] of pending.entries()) drawing.text = drawing.range.tokenAt(at(ranks, index))
     pending = await usedAmong(storage, context, { ...drawings, pending })
   }
 }
 
-/** The drawings whose text another cell of the request has too, or a stored cell. */
+/** Returns the drawings whose text is also that of a stored cell or of another cell in the request. */
 async function usedAmong(
   storage: StorageReads,
   context: ReadingContext,
@@ -113,29 +113,29 @@ async function usedAmong(
   return [...again]
 }
 
-/** Which texts are in use: stored tokens, and those that a live value derives. */
+/** Returns whether each text is in use, in order: as a stored token, or derived from a live value. */
 async function areInUse(storage: StorageReads, context: ReadingContext, texts: readonly string[]): Promise<boolean[]> {
   const stored = await findTokens(storage, context.barrier.ring, texts)
   const derived = await resolveDerived(storage, context, texts)
   return texts.map((_, index) => stored[index] !== undefined || derived[index] !== undefined)
 }
 
-/** The last resort of a crowded format: the first unused token after a drawn one. Throws `tokens_exhausted` when there is none near. */
+/** Searches a crowded format for the first unused token after a drawn one. Throws `tokens_exhausted` if none is near. */
 async function tryNeighbors(
   storage: StorageReads,
   context: ReadingContext,
   { table, all, supplied, pending }: Drawings & { readonly pending: readonly Drawing[] },
 ): Promise<void> {
   for (const drawing of pending) {
-    const { shape, column } = drawing
+    const { range, column } = drawing
     const used = new Set([...supplied, ...all.filter((other) => other !== drawing).map(({ text }) => text)])
-    let rank = at(drawRanks(context.barrier.entropy, [shape.domain]), 0)
+    let rank = at(drawRanks(context.barrier.entropy, [range.domain]), 0)
     let unused: string | undefined
     for (let tried = 0; unused === undefined && tried < MAX_NEIGHBORS; tried += SLICE) {
-      const texts = Array.from({ length: SLICE }, (_, step) => shape.tokenAt((rank + BigInt(step)) % shape.domain))
+      const texts = Array.from({ length: SLICE }, (_, step) => range.tokenAt((rank + BigInt(step)) % range.domain))
       const areStored = await areInUse(storage, context, texts)
       unused = texts.find((text, index) => areStored[index] === false && !used.has(text))
-      rank = (rank + BigInt(SLICE)) % shape.domain
+      rank = (rank + BigInt(SLICE)) % range.domain
     }
     if (unused === undefined) {
       const detail = { table: table.name, column: column.name }

@@ -22,18 +22,19 @@ import { dropTransients, reserveTransients } from './transient-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
-/** Times tokens are drawn again because another caller stored one of them between the check and the write. */
+/** Maximum number of attempts, if other callers keep storing drawn tokens between check and write. */
 const MAX_ATTEMPTS = 100
 
 /** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
 export const STALE = new Error('a row changed between reading and writing it')
 
-/** Records as they were written: their rows, and what their tokens are made of. */
+/** Records after a write: their row ids, and the metadata of their tokens. */
 export interface Written {
   readonly ids: readonly number[]
   readonly metadata: TokenMetadata
+  /** Milliseconds since 1970. */
   readonly nowMs: number
-  /** A 1 for each slot whose token was kept; absent where all are new. */
+  /** 1 for each slot whose token was kept; absent if all are new. */
   readonly kept?: Uint8Array
 }
 
@@ -52,7 +53,7 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Stores new records with their tokens and transient values, all or none. Throws `conflict` or `unprocessable`. */
+/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable` or `tokens_exhausted`. */
 export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   const { storage } = unit
@@ -73,7 +74,7 @@ export function storeNew(unit: UnitOfWork, context: WritingContext, request: Wri
   })
 }
 
-/** Writes the named values over these rows, all or none. Throws STALE where a row changed meanwhile; then nothing was written. */
+/** Writes the named values over these rows, all or none. Throws STALE if a row changed meanwhile, without writing; else like `storeNew`. */
 export function storeChanges(
   unit: UnitOfWork,
   context: WritingContext,
@@ -139,7 +140,7 @@ async function explained(
   }
 }
 
-/** The marks whose texts are new: the kept text of a stable column is stored already. */
+/** Returns the metadata without kept texts, which are stored already. */
 function withoutKept({ metadata, kept }: ResealedRows): TokenMetadata {
   return { ...metadata, texts: metadata.texts.map((text, slot) => (kept[slot] === 1 ? undefined : text)) }
 }
@@ -162,22 +163,23 @@ async function dropReplaced(
 
 /** Deletes rows and the stored tokens of their cells. Transient values stay until they expire. Returns the ids that were deleted. */
 export async function deleteRows(storage: Storage, table: Table, rows: readonly number[]): Promise<readonly number[]> {
-  const gone = await storage.delete(table.physical.name, { ids: rows })
-  await dropTokens(storage, recordSpaces(table), gone)
-  return gone
+  const deleted = await storage.delete(table.physical.name, { ids: rows })
+  await dropTokens(storage, recordObjectIds(table), deleted)
+  return deleted
 }
 
-/** Ids by which one statement drops tokens. */
+/** Maximum number of row ids in one statement that drops tokens. */
 const SLICE = 10_000
 
-/** Deletes every row of a table and the stored tokens of the rows that were deleted, not of those inserted meanwhile. */
+/** Deletes every row of a table, and the stored tokens of the deleted rows, but not of rows inserted meanwhile. */
 export async function deleteEveryRow(storage: Storage, table: Table): Promise<void> {
-  const gone = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
-  const objectIds = recordSpaces(table)
-  for (let start = 0; start < gone.length; start += SLICE) await dropTokens(storage, objectIds, gone.slice(start, start + SLICE))
+  const deleted = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
+  const objectIds = recordObjectIds(table)
+  for (let start = 0; start < deleted.length; start += SLICE)
+    await dropTokens(storage, objectIds, deleted.slice(start, start + SLICE))
 }
 
-/** The columns whose tokens stand for cells of the record itself. */
-function recordSpaces(table: Table): number[] {
+/** Returns the object ids of the columns whose stored tokens belong to the record: all but transient ones. */
+function recordObjectIds(table: Table): number[] {
   return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
 }

@@ -1,4 +1,4 @@
-/** Resolves tokens to the values they stand for: candidates by pointer, derivation and stored token, each verified on the opened cell. */
+/** Resolves tokens to values: finds candidates by pointer, derivation and stored token, and verifies each on the opened cell. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import type { OpenRows } from '../barrier/reveal.ts'
 import { openRows } from '../barrier/reveal.ts'
@@ -9,13 +9,14 @@ import { findByDigest } from '../row-access/find-by-digest.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
+import { required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { ValueError } from '../values/column-type.ts'
 import { findTokens } from './token-store.ts'
 import { getTransients } from './transient-store.ts'
 
-/** What a token stands for. `row` is the record's; undefined for a transient value, which has no record. */
+/** The value of a token. `row` is the row of its record; undefined for a transient value, which has no record. */
 export interface Resolved {
   readonly table: Table
   readonly column: Column
@@ -34,13 +35,13 @@ export interface Visibility<Visible extends Resolved> {
   keepVisible(found: readonly Resolution[]): readonly Resolution<Visible>[]
 }
 
-/** What the cell must hold for the token to stand for it. */
+/** What a cell must contain for the token to be its token. */
 type ExpectedCell =
-  | { readonly kind: 'stamp'; readonly high: number; readonly low: number }
+  | { readonly kind: 'check'; readonly high: number; readonly low: number }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly digest: Uint8Array }
 
-/** A cell that the token at an index may stand for. */
+/** A cell whose token the text at `index` may be. */
 interface TokenCandidate {
   readonly index: number
   readonly table: Table
@@ -53,8 +54,8 @@ interface TokenCandidate {
 type CheckedCandidate<Found extends Resolved = Resolved> = readonly [candidate: TokenCandidate, resolution: Resolution<Found>]
 
 /**
- * The resolution of each text, in order. Unknown, malformed, foreign, replaced and expired tokens all take the same way to
- * undefined: each is tried as a pointer, and then as a derived and as a stored token.
+ * Returns the resolution of each text, in order. A text is tried as a pointer, then as a derived and as a stored token. Unknown,
+ * malformed, foreign, replaced and expired tokens take the same steps, so that their times do not distinguish them.
  */
 export async function resolveTokens<Visible extends Resolved>(
   storage: StorageReads,
@@ -77,7 +78,7 @@ export async function resolveTokens<Visible extends Resolved>(
   return found
 }
 
-/** The resolution of each text as a derived token, among all records: such a token is in use although it is not stored. */
+/** Returns the resolution of each text as a derived token, among all records. Such a token is in use although it is not stored. */
 export async function resolveDerived(
   storage: StorageReads,
   context: ReadingContext,
@@ -103,7 +104,7 @@ function chooseOne<Found extends Resolved>(count: number, checked: readonly Chec
   return found
 }
 
-/** True when both are the same value of one digest scope: which of its records is named does not matter. */
+/** True if both are the same value in one digest scope. It does not matter then which record is returned. */
 function isSame(left: Resolved, right: Resolved): boolean {
   return left.column.scope === right.column.scope && isSameValue(left.column, left.value, right.value)
 }
@@ -114,7 +115,7 @@ function ambiguous(index: number): Fault {
   })`tokens[${index}] is ambiguous: several columns with overlapping formats accept it. Read the record by its id, or put the columns in one group.`
 }
 
-/** The id of no row: ids begin with 1. */
+/** A row id that never exists: ids begin with 1. */
 const NO_ROW = 0
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
@@ -123,9 +124,9 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
   return texts.flatMap((_, index): TokenCandidate[] => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const found = wellFormed[index] === 1 ? layout.tokenColumns.get(objectId) : undefined
-    if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'stamp', high: checkHigh, low: checkLow } }]
+    if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'check', high: checkHigh, low: checkLow } }]
     // Reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'stamp', high: 0, low: 0 } }]
+    return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }]
   })
 }
 
@@ -156,12 +157,13 @@ async function derivedCandidates(
   return candidates
 }
 
-/** The digest of the value that each text would stand for in this column; undefined where it cannot be a token of it. */
+/** Returns the digest of the value that each text is derived from, in order; undefined if it cannot be a token of this column. */
 function recoverDigests({ barrier }: ReadingContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
-  const traces = column.token?.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts) ?? []
-  return traces.map((trace) => {
-    if (trace === undefined || trace.kind === 'digest') return trace?.digest
-    const value = valueOfText(column, trace.shown)
+  const kind = required(column.token, 'The token kind of a tokenized column')
+  const recovered = kind.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts)
+  return recovered.map((one) => {
+    if (one === undefined || one.kind === 'digest') return one?.digest
+    const value = valueOfText(column, one.shown)
     return value === undefined ? undefined : digestValues(barrier.ring, column, [value])[0]
   })
 }
@@ -190,7 +192,7 @@ async function storedCandidates(
   })
 }
 
-/** Reads the cells of candidates, one table or one transient column at a time, and keeps those that hold what is expected. */
+/** Reads the cells of candidates, one table or one transient column at a time. Returns their resolutions. */
 async function verifyCandidates(
   storage: StorageReads,
   context: ReadingContext,
@@ -245,15 +247,15 @@ async function verifyRecords(
   })
 }
 
-/** True when the opened cell holds what the candidate expects. */
+/** True if the opened cell contains what the candidate expects. */
 function holdsExpected(
   barrier: ReadingContext['barrier'],
   cursor: OpenRows,
   { column, expected, value }: Pick<TokenCandidate, 'column' | 'expected'> & { readonly value: unknown },
 ): boolean {
   switch (expected.kind) {
-    case 'stamp':
-      return cursor.hasStamp(column, expected.high, expected.low)
+    case 'check':
+      return cursor.hasTokenCheck(column, expected.high, expected.low)
     case 'text':
       return cursor.tokenText(column) === expected.text
     case 'value': {
@@ -279,7 +281,7 @@ async function verifyTransients(
     if (one === undefined || one.expiresAt <= now) return [candidate, undefined]
     const { table, expected } = candidate
     const isVerified =
-      expected.kind === 'stamp'
+      expected.kind === 'check'
         ? one.text === undefined && one.high === expected.high && one.low === expected.low
         : expected.kind === 'text' && one.text === expected.text
     return [candidate, isVerified ? { table, column, value: one.value, row: undefined } : undefined]

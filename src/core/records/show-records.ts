@@ -1,5 +1,4 @@
-/** Shows rows as records: values at the level of each row's access, or tokens in their place. */
-
+/** Shows rows as records: values at the level of each row's access, or tokens instead. */
 import type { MintInput, Tokens } from '../barrier/mint-tokens.ts'
 import { mintTokens } from '../barrier/mint-tokens.ts'
 import type { Fields } from '../barrier/reveal.ts'
@@ -12,18 +11,18 @@ import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
-/** One record as a read returns it: fields, or tokens where the token view was asked for. */
+/** A record as a read returns it. With the option `tokenization`, `fields` and `tokens` are both the tokens. */
 export interface UntypedRecord {
   readonly id: string
   readonly fields: Fields
   readonly tokens?: Tokens
 }
 
-/** What to show of each row. */
+/** The columns to show, the requested redaction, and whether to show tokens instead of values. */
 export interface Show {
   readonly table: Table
   readonly columns: readonly Column[]
-  readonly asked: Redaction
+  readonly redaction: Redaction
   readonly asTokens: boolean
 }
 
@@ -33,7 +32,7 @@ export interface FoundRows {
   readonly ids: readonly string[]
 }
 
-/** The record of each row, in order. Neighbors that share their access are opened together. */
+/** Returns the record of each row, in order. Neighbors that share their access are opened together. */
 export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
   const shown: UntypedRecord[] = []
   for (let start = 0; start < rows.length; ) {
@@ -41,7 +40,7 @@ export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, s
     let end = start + 1
     while (end < rows.length && rows[end]?.access === access) end++
     const group = rows.slice(start, end).map(({ row }) => row)
-    const views = access.views(show.columns, show.asked)
+    const views = access.views(show.columns, show.redaction)
     const shownGroup = show.asTokens
       ? tokenViews(context, show.table, { group, views })
       : fieldViews(context, show.table, { group, views })
@@ -51,23 +50,23 @@ export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, s
   return shown
 }
 
-/** Rows that are shown alike. */
-interface Alike {
+/** Rows with the same views. */
+interface RowGroup {
   readonly group: readonly Row[]
   readonly views: readonly ColumnView[]
 }
 
-function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: Alike): Omit<UntypedRecord, 'id'>[] {
+function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: RowGroup): Omit<UntypedRecord, 'id'>[] {
   return revealRows(barrier, table, group, views).map((fields) => ({ fields }))
 }
 
-function tokenViews(context: ReadingContext, table: Table, { group, views }: Alike): Omit<UntypedRecord, 'id'>[] {
+function tokenViews(context: ReadingContext, table: Table, { group, views }: RowGroup): Omit<UntypedRecord, 'id'>[] {
   const columns = views.map((view) => view.column)
   const tokens = mintTokens(context.barrier.ring, columns, mintInputOfRows(context, table, { group, columns }))
   return tokens.map((one) => ({ fields: { ...one }, tokens: one }))
 }
 
-/** What the tokens of stored rows are made of. */
+/** Returns the input to mint the tokens of stored rows. */
 function mintInputOfRows(
   context: ReadingContext,
   table: Table,

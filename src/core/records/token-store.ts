@@ -1,7 +1,8 @@
-/** Stored tokens: the cell that each text stands for, found by digest, never by scanning. */
+/** Stored tokens: the cell of each text, found by the digest of the text. */
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { TokenMetadata } from '../barrier/token-metadata.ts'
 import { slotOf } from '../barrier/token-metadata.ts'
+import { VaultError } from '../errors.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
@@ -58,7 +59,7 @@ export async function tokenRows(
   return tokens.map(({ objectId, row }, k) => ({ id: at(ids, k), digest: at(digests, k), object_id: objectId, row_id: row }))
 }
 
-/** Drops the tokens of these columns' cells in these rows. */
+/** Drops the tokens of the cells of these columns in these rows. */
 export async function dropTokens(storage: Storage, objectIds: readonly number[], rows: readonly number[]): Promise<void> {
   if (objectIds.length === 0 || rows.length === 0) return
   await storage.delete(TOKENS.name, {
@@ -72,7 +73,7 @@ export async function dropTokens(storage: Storage, objectIds: readonly number[],
   })
 }
 
-/** The cell of each text; undefined for a text that is not stored. */
+/** Returns the cell of each text, in order; undefined for a text that is not a stored token. */
 export async function findTokens(
   storage: StorageReads,
   ring: KeyRing,
@@ -98,5 +99,7 @@ function digestTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
     ends[index] = out.length
   }
   const digests = ring.digest(SCOPE, { bytes: out.written(), ends, count: texts.length })
+  if (digests.length !== texts.length * DIGEST_BYTES)
+    throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
   return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }

@@ -6,10 +6,10 @@ import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
 import { dropTokens } from './token-store.ts'
 
-/** Rows that one step of the purge deletes. */
+/** Maximum number of rows that one slice of the purge deletes. */
 const SLICE = 500
 
-/** Ids for this many values. */
+/** Returns row ids for `count` values. */
 export async function reserveTransients(storage: StorageReads, count: number): Promise<readonly number[]> {
   return count === 0 ? [] : storage.reserveIds(TRANSIENTS.name, count)
 }
@@ -19,13 +19,13 @@ export async function getTransients(storage: StorageReads, ids: readonly number[
   return ids.length === 0 ? [] : storage.get(TRANSIENTS.name, ids)
 }
 
-/** Drops the values of cells that were replaced. */
+/** Drops the transient values of replaced cells. */
 export async function dropTransients(storage: Storage, replaced: TokenMetadata): Promise<void> {
   const ids = replaced.transientRefs.flatMap((transientRef) => (transientRef === undefined ? [] : [transientRef.row]))
   if (ids.length > 0) await storage.delete(TRANSIENTS.name, { ids })
 }
 
-/** The pass that deletes expired values and the tokens that were supplied for them; each slice is one transaction. */
+/** Returns the pass that deletes expired values and their stored tokens. Each slice is one transaction. */
 export function purgePass(storage: Storage, context: Pick<ReadingContext, 'clock' | 'layout'>): MaintenancePass {
   const objectIds = [...context.layout.tokenColumns].flatMap(([objectId, { column }]) =>
     column.token?.expires === true ? [objectId] : [],

@@ -1,4 +1,4 @@
-/** Writes records by a unique column: existing ones are changed and the others inserted, all or none, again when others were quicker. */
+/** Writes records by a unique column, all or none: changes existing ones and inserts the others. */
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { MintInput, StoredRecord } from '../barrier/mint-tokens.ts'
@@ -18,12 +18,12 @@ import { mintInputOf, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
-/** Times an upsert runs again because others keep changing the same records. */
+/** Maximum number of attempts, if others keep changing the same records. */
 const MAX_ATTEMPTS = 1000
 
 /** One record to write by its key. */
 export interface UpsertRecord {
-  /** The stored cell that the key is found under. */
+  /** The stored cell by which the key is looked up. */
   readonly cell: Exclude<Cell, null>
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined

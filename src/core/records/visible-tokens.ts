@@ -1,4 +1,4 @@
-/** Resolves tokens for one caller: a token that the caller cannot resolve stands for nothing. */
+/** Resolves tokens for one caller. A token that the caller cannot resolve gives the same result as an unknown one. */
 import { VaultError } from '../errors.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
@@ -31,7 +31,7 @@ export interface TokensToResolve {
   readonly grants: readonly TokenGrant[]
 }
 
-/** What resolving for a caller uses. */
+/** The dependencies of resolving tokens for a caller. */
 type CallerContext = ReadingContext & { readonly access: Access }
 
 /** What each text stands for among the cells the caller can resolve. Other cells do not exist here, even where they hold the same value. */
@@ -63,7 +63,7 @@ export function resolveVisible(
   return resolveTokens(storage, context, { texts, visibility })
 }
 
-/** The caller's access to each resolved cell, evaluated one table at a time. */
+/** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(found)) {
@@ -75,12 +75,12 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   }
 }
 
-/** The access to a transient value. It has no record, so no condition holds for it, and only unconditional grants count. */
+/** Returns the access to a transient value. It has no record, so no condition is true for it, and only unconditional grants count. */
 function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
-/** The row ids of what was resolved, by table. */
+/** Returns the row ids of the resolved tokens, by table. */
 export function rowsByTable(found: readonly VisibleResolution[]): Map<Table, number[]> {
   return new Map([...recordsByTable(found)].map(([table, rows]) => [table, rows.map(({ id }) => id)]))
 }
@@ -96,7 +96,7 @@ function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
   return tables
 }
 
-/** That a record fails authentication is told to callers who could resolve its tokens. */
+/** True if the caller may learn that a record failed authentication: if they could resolve tokens of its table. */
 function isErrorVisible({ layout, access }: Pick<CallerContext, 'layout' | 'access'>, error: VaultError): boolean {
   const name = error.details[0]?.table
   const table = name === undefined ? undefined : layout.tables.get(name)

@@ -1,10 +1,9 @@
-/** Records to be written, as every function of this module takes them. */
-
+/** Records to write, as the functions of this module expect them. */
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import type { Table } from '../schema/layout.ts'
 
-/** Values, the tokens supplied with them, and where each record stands in the request; all three lists have one length. */
+/** The values of each record, the tokens supplied with it, and its index in the request. The three lists have one length. */
 export interface WriteRequest {
   readonly table: Table
   readonly records: readonly Values[]

@@ -1,11 +1,11 @@
-/** What writing records uses beside a unit of work, which is passed by hand. */
+/** The dependencies of writing records, besides a unit of work. */
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 
-/** Writes records, and tells the event of the operation which rows. */
+/** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {
   readonly event: {
-    /** Names the rows that were written, in place of any named before: a write may have been tried again. */
+    /** Sets the written rows, in place of any set before: a write may have run again. */
     setWrittenRows(table: Table, rows: readonly number[]): void
   }
 }

@@ -1,4 +1,4 @@
-/** What a caller can do with each of some rows: the policy's conditions, evaluated on what the rows hold. */
+/** Evaluates the conditions of a policy on rows: what a caller can do with each row. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
@@ -11,7 +11,7 @@ type CompiledCondition = (valueIn: ValueOf) => Truth
 
 const compiled = new WeakMap<readonly Condition[], readonly CompiledCondition[]>()
 
-/** The conditions of a caller's access to a table, compiled once for as long as that access lives. */
+/** Returns the compiled conditions of a caller's access to a table. They are compiled once for each access. */
 export function compiledConditions({ conditions }: Pick<TableAccess, 'conditions'>): readonly CompiledCondition[] {
   const known = compiled.get(conditions)
   if (known !== undefined) return known
@@ -39,8 +39,8 @@ export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: read
   })
 }
 
-/** The access to one record by its values; null and undefined both mean no value. */
+/** Returns the access to one record, given its values. Null and undefined both mean no value. */
 export function evaluateValues(access: TableAccess, valueIn: (column: Column) => unknown): RowAccess {
-  const ofRef: ValueOf = ({ column }) => (column === undefined ? null : (valueIn(column) ?? null))
-  return access.forRow(compiledConditions(access).map((isTrue) => isTrue(ofRef)))
+  const cellOf: ValueOf = ({ column }) => (column === undefined ? null : (valueIn(column) ?? null))
+  return access.forRow(compiledConditions(access).map((isTrue) => isTrue(cellOf)))
 }

@@ -1,4 +1,4 @@
-/** Finds the first record visible to a caller that holds each of some values, by digest. */
+/** Finds the first record with each of some digests among those visible to a caller. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
@@ -7,7 +7,7 @@ import type { Column } from '../schema/layout.ts'
 import { findByDigest } from './find-by-digest.ts'
 import { findVisible } from './find-visible.ts'
 
-/** The column that values are looked up in, their digests, and what a row must grant to be visible. */
+/** The column to look up, the digests, and the grants that a row needs to be visible. */
 export interface VisibleByDigest {
   readonly access: TableAccess
   readonly column: Column

@@ -1,4 +1,4 @@
-/** Finds rows a caller can work with: storage decides what it can, the rest is decided row by row, and pages are cut after that. */
+/** Finds rows that are visible to a caller. Storage filters what it can, the rest is evaluated row by row, and pages are cut last. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent, digestValues } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
@@ -37,7 +37,7 @@ export async function findVisible(storage: StorageReads, barrier: Barrier, wante
   }
   const found: RowWithAccess[] = []
   let offset = page.offset ?? 0
-  const pages = eachPage(storage, physical.name, { ...page, filter: decidedByStorage(barrier, wanted) })
+  const pages = eachPage(storage, physical.name, { ...page, filter: storageFilter(barrier, wanted) })
   for await (const rows of pages) {
     const isHeld = holds === undefined ? undefined : areHeld(barrier, access.table, { ...holds, rows })
     for (const [index, one] of evaluateAccess(barrier, access, rows).entries()) {
@@ -59,8 +59,8 @@ function areHeld(
   return held.map((digest) => digest !== undefined && digests.has(keyOfCell(digest)))
 }
 
-/** The filter, and what storage can decide of the needs. */
-function decidedByStorage(barrier: Barrier, { access, needs, filter }: VisibleRows): Filter {
+/** Returns the filter, extended by what storage can evaluate of the needs. */
+function storageFilter(barrier: Barrier, { access, needs, filter }: VisibleRows): Filter {
   const cells = filterCells(barrier, access.table)
   const filters = needs
     .filter((need) => !access.alwaysMeets(need))
@@ -69,7 +69,7 @@ function decidedByStorage(barrier: Barrier, { access, needs, filter }: VisibleRo
   return filters.length === 0 ? filter : { kind: 'and', filters: filter.kind === 'all' ? filters : [filter, ...filters] }
 }
 
-/** The stored cells that the constants of a condition are compared with. */
+/** Returns functions that convert the constants of a condition to stored cells. */
 export function filterCells(barrier: Barrier, table: Table): FilterCells {
   return {
     digestOf: (column, value) => digestValues(barrier.ring, column, [value])[0],

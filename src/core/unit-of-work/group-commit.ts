@@ -1,20 +1,21 @@
 /** Group commit: gathers items of one event-loop turn and sends them as one list, so that many callers share one commit. */
 import type { Scheduler } from '../ports/scheduler.ts'
 
-/** Sends a list; resolves when all of it is stored, and rejects when none of it is. */
+/** Stores a list of items, all or none. Resolves when they are stored. */
 export type Send<T> = (items: readonly T[]) => Promise<void>
 
-/** Which items travel together. */
+/** Options of a group commit. */
 export interface GroupCommitOptions<T> {
   readonly scheduler: Scheduler
-  /** The weight of an item, and the weight a list may have. */
+  /** Returns the weight of an item, such as its number of rows. */
   weightOf(item: T): number
+  /** Maximum weight of a list. */
   readonly maxWeight: number
-  /** True when the items of a failed list are each to be sent alone, so that only the one at fault fails. */
+  /** True if the items of a failed list are to be sent alone, so that only the one that causes the error fails. */
   retriesAlone(error: unknown): boolean
 }
 
-/** One item of a list, and how its caller hears of the result. */
+/** One item of a list, and the functions that settle the promise of its caller. */
 interface Waiting<T> {
   readonly item: T
   stored(): void
@@ -65,12 +66,12 @@ export function createGroupCommit<T>(
     try {
       await join(item)
     } catch (error) {
-      // Sent from here, the item is sent in the asynchronous context of its own caller, which engines may look at.
+      // Sent here, the item has the asynchronous context of its own caller, which engines can read.
       if (error !== RETRY_ALONE) throw error
       await send([item])
     }
   }
 }
 
-/** Tells the caller of an item whose list failed to send it alone. */
+/** Rejects an item of a failed list that must be sent alone. */
 const RETRY_ALONE = new Error('the list failed; each of its items is sent alone')

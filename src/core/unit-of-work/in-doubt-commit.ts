@@ -1,9 +1,9 @@
-/** Resolves commits in doubt: where the storage is lost during COMMIT, the transaction's own last event says whether it committed. */
+/** Resolves in-doubt commits: if storage is lost during COMMIT, looks up the last audit event of the transaction. */
 import type { AppendedEvents, EventStore } from '../audit-log/event-store.ts'
 import { mayBeStored } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
 
-/** What a transaction has done so far; its last attempt counts. */
+/** The progress of the last attempt of a transaction. */
 export interface CommitProgress<T> {
   /** The last events it appended. */
   appended: AppendedEvents | undefined
@@ -12,8 +12,8 @@ export interface CommitProgress<T> {
 }
 
 /**
- * Runs a transaction and returns its result, also where its end was not heard and its event is found in storage. Where storage
- * cannot be asked either, the error of the transaction is thrown and the outcome stays unknown. Source: docs/security.md.
+ * Runs a transaction and returns its result. If the outcome of COMMIT is unknown but its event is stored, it committed, and the result
+ * is returned. If storage cannot be read either, throws the error of the transaction. Source: docs/security.md.
  */
 export async function resolveInDoubtCommit<T>(
   { storage, events }: { readonly storage: Storage; readonly events: EventStore },

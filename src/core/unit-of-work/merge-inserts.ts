@@ -1,4 +1,4 @@
-/** Which inserts and events of one event-loop turn share a commit, and how their rows become one list. */
+/** Groups small inserts and single events of one event-loop turn into shared commits, and merges their rows. */
 import { mayBeStored } from '../errors.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { NewRow } from '../ports/storage.ts'
@@ -6,11 +6,11 @@ import type { Send } from './group-commit.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { Batch } from './unit-of-work.ts'
 
-/** Rows above which an insert is sent alone: it gains little from company. */
+/** Maximum number of rows of an insert that shares a commit. A larger one gains little. */
 const MAX_ROWS_TO_SHARE = 16
-/** Bytes and characters above which an insert is sent alone. */
+/** Maximum length of the cells of an insert that shares a commit, in bytes and UTF-16 units. */
 const MAX_LENGTH_TO_SHARE = 64 * 1024
-/** Rows, and events, of one shared transaction. */
+/** Maximum number of rows, or of events, in a shared transaction. */
 const MAX_ROWS_TOGETHER = 256
 
 /** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */
@@ -27,12 +27,12 @@ export function groupEvents<T>(scheduler: Scheduler, send: Send<T>): (event: T) 
   return createGroupCommit(send, { ...optionsFor(scheduler), weightOf: () => 1 })
 }
 
-/** After a failure that may have stored the list nothing may be sent a second time. */
+/** Items are not sent again after an error that may have stored the list. */
 function optionsFor(scheduler: Scheduler) {
   return { scheduler, maxWeight: MAX_ROWS_TOGETHER, retriesAlone: (error: unknown) => !mayBeStored(error) }
 }
 
-/** The rows of all inserts, each table's together, tables in the order they first come. */
+/** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur. */
 export function mergeBatches(inserts: readonly { readonly batches: readonly Batch[] }[]): Batch[] {
   const [only] = inserts
   if (only !== undefined && inserts.length === 1) return [...only.batches]

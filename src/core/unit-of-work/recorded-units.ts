@@ -15,7 +15,7 @@ import { TransactionEvents } from './transaction-events.ts'
 import type { Batch, BuildEvent, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
-/** What recording uses. */
+/** The dependencies of recorded units. */
 export interface RecordedPorts {
   readonly storage: StorageHandle
   readonly scheduler: Scheduler
@@ -24,6 +24,7 @@ export interface RecordedPorts {
   readonly log: Log | undefined
 }
 
+/** Returns the unit factories of a vault with the audit on. */
 export function recordedUnits(ports: RecordedPorts): UnitFactories {
   const outer = recordingOutside(ports)
   return {
@@ -33,7 +34,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
   }
 }
 
-/** Outside any transaction each change has one of its own; small inserts and single events of one turn share one. */
+/** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
 function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts): RecordingStorage {
   function within<T>(work: (storage: Storage) => Promise<T>, draft: () => readonly EventDraft[]): Promise<T> {
     return chains.withChain((chain) =>
@@ -68,15 +69,15 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
 }
 
 /**
- * Runs work in one transaction. If it rolls back, its reads, refusals and failures are recorded again outside, and its changes
- * as rolled back: a rollback does not hide a read. Work may run again.
+ * Runs work in one transaction, possibly several times. If it rolls back, the events of its reads, refusals and failures are recorded
+ * again outside, and those of its changes as rolled back. So a rollback does not hide a read.
  */
 async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: (units: UnitFactory) => Promise<T>): Promise<T> {
   const { storage, chains, events } = ports
   const attempts: TransactionEvents[] = []
   let isRolledBack = true
   try {
-    const answer = await chains.withChain((first, takeAnother) =>
+    const result = await chains.withChain((first, takeAnother) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
         storage.transaction(async (inner) => {
           const recorded = new TransactionEvents()
@@ -99,7 +100,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
       ),
     )
     attempts.pop()
-    return answer
+    return result
   } catch (error) {
     isRolledBack = !mayBeStored(error)
     throw error
@@ -108,7 +109,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
   }
 }
 
-/** Records the events of failed attempts outside. All attempts before the last have certainly rolled back. */
+/** Records the events of failed attempts outside. All attempts before the last have rolled back for certain. */
 async function recordAfterFailure(
   outer: RecordingStorage,
   log: Log | undefined,
@@ -124,7 +125,7 @@ async function recordAfterFailure(
   log?.error({ events: lost.length, code }, 'audit events of a rolled-back transaction not stored')
 }
 
-/** Inside a transaction of the application all events commit with it: only the application knows its end. */
+/** Inside a transaction of the application, events commit or roll back with it, because only the application knows its outcome. */
 function joinHostTransaction({ storage, chains, events }: RecordedPorts, hostTransaction: unknown): UnitFactory {
   let lease: ReturnType<ChainPool['lease']> | undefined
   return unitsInside({
@@ -141,35 +142,34 @@ function joinHostTransaction({ storage, chains, events }: RecordedPorts, hostTra
   })
 }
 
-/** An open transaction, and where its events go. */
+/** An open transaction, and the chain of its events. */
 interface OpenTransaction {
   readonly storage: Storage
-  /** Keeps its events for a rollback; undefined where only the application knows of one. */
+  /** The events to record again after a rollback; undefined in a transaction of the application. */
   readonly recorded: TransactionEvents | undefined
-  /** Appends to the transaction's chain. */
+  /** Appends an event to the chain of the transaction. */
   append(storage: Storage, event: EventDraft): Promise<void>
-  /** Leaves a chain that cannot be appended to. */
+  /** Replaces a chain that cannot be appended to. */
   changeChain(): Promise<void>
 }
 
 /**
- * Inside a transaction every call is a savepoint: a change that fails and is caught rolls back alone, and appends never
- * interleave. After a chain conflict the call runs again in another chain; the transaction around it is the application's
- * work and does not hear of the conflict.
+ * Inside a transaction each call is a savepoint: a change that fails and is caught rolls back alone, and appends never interleave.
+ * After a chain conflict only the call runs again, in another chain; the work of the transaction is not affected.
  */
 function unitsInside({ storage, recorded, append, changeChain }: OpenTransaction): UnitFactory {
   async function change<T>(work: (storage: Storage) => Promise<T>, build: BuildEvent): Promise<T> {
-    const answer = await retryOnConflict(
+    const result = await retryOnConflict(
       () =>
         storage.transaction(async (inner) => {
-          const found = await work(inner)
+          const value = await work(inner)
           await append(inner, build(SUCCESS))
-          return found
+          return value
         }),
       changeChain,
     )
     recorded?.addChange(build)
-    return answer
+    return result
   }
   return unitFactoryOf({
     storage,

@@ -1,4 +1,4 @@
-/** One operation's access to storage: what it reads, and how its change is stored, all or nothing. */
+/** Units of work: the storage of one operation, whose change is stored all or nothing. */
 import type { EventDraft } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
 import { VaultError } from '../errors.ts'
@@ -10,33 +10,33 @@ export interface Batch {
   readonly rows: readonly NewRow[]
 }
 
-/** Storage as one operation has it. Code that uses it does not know whether a transaction is open, whose it is, or what commits with it. */
+/** The storage of one operation. Its user does not know whether a transaction is open, whose it is, or what commits with it. */
 export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
-  /** Outside a change it can only read; the compiler enforces that. */
+  /** Read-only outside a change, which the compiler enforces. */
   readonly storage: Calls
-  /** Stores these rows, all or none. Small inserts of several callers share a commit. */
+  /** Inserts rows, all or none. Small inserts of several callers share a commit. */
   insert(batches: readonly Batch[]): Promise<void>
-  /** Runs work, all or nothing. Work may run again. */
+  /** Runs work in a transaction or savepoint, and returns its result. Work can run again. */
   change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T>
 }
 
 /**
- * Builds an operation's event for an outcome. It is called once the outcome is known: inside the transaction of a change,
- * after a read, and again for a change whose surrounding transaction failed.
+ * Returns the event of an operation for an outcome. Called when the outcome is known: inside the transaction of a change, after a
+ * read, and again for a change if the transaction around it failed.
  */
 export type BuildEvent = (outcome: Outcome) => EventDraft
 
 /** The outermost unit of an operation: its change and its event are stored together, or neither is. */
 export interface RecordedUnit extends UnitOfWork {
-  /** True once the event is stored with a change. */
+  /** True after the event was stored with a change. */
   readonly isRecorded: boolean
-  /** Stores the event alone: of a read, a refusal or a failure. */
+  /** Stores the event alone, for a read, a refusal or a failure. */
   record(outcome: Outcome): Promise<void>
 }
 
-/** Begins units of work: outside any transaction, in one of the vault's, or in one of the application's. */
+/** Begins units of work: outside any transaction, or inside one of the vault or of the application. */
 export interface UnitFactory {
-  /** The unit of one operation. `open` is called at once, before the caller can change the input, or never where nothing is recorded. */
+  /** Returns the unit of one operation. Calls `open` at once, before the caller can change the input; never if the audit is off. */
   begin(open: () => BuildEvent): RecordedUnit
 }
 
@@ -44,13 +44,13 @@ export interface UnitFactory {
 export interface UnitFactories {
   /** Outside any transaction. */
   readonly outer: UnitFactory
-  /** Runs work in one transaction. Work may run again. */
+  /** Runs work in one transaction, and returns its result. Work can run again. */
   transact<T>(work: (units: UnitFactory) => Promise<T>): Promise<T>
-  /** Inside a transaction that the application opened and commits itself. */
+  /** Returns a factory inside a transaction that the application opened and commits. */
   join(hostTransaction: unknown): UnitFactory
 }
 
-/** A unit inside a transaction that is committed and recorded elsewhere. */
+/** Returns a unit inside a transaction that is committed and recorded elsewhere. */
 export function unitWithin(storage: Storage): UnitOfWork<Storage> {
   return {
     storage,
@@ -59,7 +59,7 @@ export function unitWithin(storage: Storage): UnitOfWork<Storage> {
   }
 }
 
-/** Inserts all or none: one table's rows by themselves, several tables' in a transaction. */
+/** Inserts rows, all or none: rows of several tables in a transaction. */
 export async function insertBatches(storage: Storage, batches: readonly Batch[]): Promise<void> {
   const [first, ...others] = batches.filter(({ rows }) => rows.length > 0)
   if (first === undefined) return
@@ -72,7 +72,7 @@ export async function insertInOrder(storage: Storage, batches: readonly Batch[])
   for (const { table, rows } of batches) if (rows.length > 0) await storage.insert(table, rows)
 }
 
-/** How changes are stored with their events, and events alone. */
+/** A storage that stores changes with their events, and events alone. */
 export interface RecordingStorage {
   readonly storage: Storage
   insert(batches: readonly Batch[], build: BuildEvent): Promise<void>
@@ -80,7 +80,7 @@ export interface RecordingStorage {
   record(event: EventDraft): Promise<void>
 }
 
-/** A factory of units that store through this. An operation has one outermost change, because two would be two events. */
+/** Returns a factory of units. A unit allows one change, because two would be two events; a second one throws `internal`. */
 export function unitFactoryOf({ storage, insert, change, record }: RecordingStorage): UnitFactory {
   return {
     begin(open) {
@@ -102,9 +102,9 @@ export function unitFactoryOf({ storage, insert, change, record }: RecordingStor
         },
         async change(work) {
           assertFirst()
-          const answer = await change((inner) => work(unitWithin(inner)), build)
+          const result = await change((inner) => work(unitWithin(inner)), build)
           isRecorded = true
-          return answer
+          return result
         },
         record: (outcome) => record(build(outcome)),
       }

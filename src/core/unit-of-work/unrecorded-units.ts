@@ -1,10 +1,11 @@
-/** Units of work with the audit off: changes are stored by themselves, and no event is built. */
+/** Units of work with the audit off: changes are stored without events. */
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { groupInserts, mergeBatches } from './merge-inserts.ts'
 import type { Batch, UnitFactories, UnitFactory, UnitOfWork } from './unit-of-work.ts'
 import { insertBatches, unitWithin } from './unit-of-work.ts'
 
+/** Returns the unit factories of a vault with the audit off. */
 export function unrecordedUnits(storage: StorageHandle, scheduler: Scheduler): UnitFactories {
   const insert = groupInserts<{ readonly batches: readonly Batch[] }>(scheduler, (inserts) =>
     insertBatches(storage, mergeBatches(inserts)),
@@ -16,13 +17,13 @@ export function unrecordedUnits(storage: StorageHandle, scheduler: Scheduler): U
   }
 }
 
-/** Inside a transaction every call is a savepoint: a change that fails and is caught rolls back alone. */
+/** Inside a transaction each call is a savepoint: a change that fails and is caught rolls back alone. */
 function unitsIn(storage: Storage): UnitFactory {
   const unit = unitWithin(storage)
   return unrecorded({ ...unit, insert: (batches) => unit.change((inner) => inner.insert(batches)) })
 }
 
-/** Every unit counts as recorded, since there is nothing to record. */
+/** Returns units that count as recorded, because there is nothing to record. */
 function unrecorded(unit: UnitOfWork): UnitFactory {
   const recorded = { ...unit, isRecorded: true, record: async () => {} }
   return { begin: () => recorded }

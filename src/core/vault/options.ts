@@ -1,6 +1,6 @@
-/** What a vault is made of, and what is wrong with what it was given. */
+/** The options of a vault, and their checks. */
 import { z } from 'zod'
-import { VaultError } from '../errors.ts'
+import { printableName, VaultError } from '../errors.ts'
 import type { Limits } from '../execution/context.ts'
 import type { PolicyFor } from '../policy/statement.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -15,35 +15,35 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 
-/** What a vault is made of. */
+/** Options of `createVault`. */
 export interface VaultOptions<S extends SchemaDefinition> {
-  /** Names the vault for good: everything sealed is bound to it. 1 to 128 characters. */
+  /** Id of the vault, 1 to 128 characters. All sealed data is bound to it, so it can never change. */
   readonly id: string
-  /** What `defineSchema` answered. */
+  /** The result of `defineSchema`. */
   readonly schema: Schema<S>
-  /** Where everything is kept; belongs to this vault alone. */
+  /** The storage, such as `sqliteStorage({ … })`. It belongs to this vault alone. */
   readonly storage: StorageHandle
-  /** Where the key lives that wraps the vault's own keys. */
+  /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
-  /** Where time comes from. Default: the system's clock. */
+  /** Clock for timestamps, expiry and time limits. Default: the clock of the operating system. */
   readonly clock?: Clock
-  /** Where luck comes from. Default: the system's secure source. */
+  /** Source of random bytes. Default: the operating system's CSPRNG. */
   readonly entropy?: Entropy
-  /** Names the account the vault belongs to in audit events. 1 to 128 characters. Default: the vault's id. */
+  /** Id of the account in audit events, 1 to 128 characters. Default: the vault id. */
   readonly accountId?: string
-  /** Who may do what: statements by role. Without it there are only the built-in roles VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER. */
+  /** Policy statements by role. Default: only the built-in roles VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER. */
   readonly policy?: PolicyFor<S>
-  /** Whether every operation is recorded. Default 'on'; 'off' is for data nobody has to account for. */
+  /** Whether each operation records an audit event. Default 'on'. */
   readonly audit?: 'on' | 'off'
-  /** Where spans go, such as `openTelemetry()`. None unless given. */
+  /** Receives a span for each operation, such as `openTelemetry()`. Default: no spans. */
   readonly tracing?: Tracing
-  /** Where lines about failures go, in pino's shape. None unless given. */
+  /** Receives log records about failures, in the shape of pino. Default: no log. */
   readonly log?: Log
-  /** Bounds of single requests. */
+  /** Limits of single requests: `maxRecords` and `maxPageSize`, each from 1 to 1,000,000. Default 1,000 each. */
   readonly limits?: Partial<Limits>
 }
 
-/** The same, with nothing left to default. */
+/** The options with all ports, as `createVault` passes them to core. */
 export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
   readonly clock: Clock
   readonly entropy: Entropy
@@ -52,53 +52,64 @@ export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
   readonly scheduler: Scheduler
 }
 
-const limitsShape = z.strictObject({
-  maxRecords: z.int().min(1).max(1_000_000).default(1000),
-  maxPageSize: z.int().min(1).max(1_000_000).default(1000),
-})
+const MAX_LIMIT = 1_000_000
+
+const limit = z
+  .int(`must be an integer from 1 to ${MAX_LIMIT}`)
+  .min(1, `must be an integer from 1 to ${MAX_LIMIT}`)
+  .max(MAX_LIMIT, `must be an integer from 1 to ${MAX_LIMIT}`)
+  .default(1000)
+
+const limitsShape = z.strictObject({ maxRecords: limit, maxPageSize: limit })
 
 function hasMethod(value: unknown, name: string): boolean {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
 }
 
+/** Returns the shape of an id. The storage compares ids byte by byte, so they must be well-formed. */
+function idShape(): z.ZodString {
+  const problem = 'must be a string of 1 to 128 characters'
+  return z.string(problem).min(1, problem).max(128, problem).refine(isWellFormed, 'must be well-formed text')
+}
+
 const optionsShape = z.strictObject({
-  id: z.string().min(1).max(128).refine(isWellFormed, 'must be well-formed text'),
-  schema: z.looseObject({ tables: z.unknown() }),
-  storage: z.custom(
-    (value) => typeof value === 'object' && value !== null && 'joinTransaction' in value,
-    'must be a storage, such as sqliteStorage({ … })',
-  ),
-  keys: z.custom(
-    (value) => typeof value === 'object' && value !== null && 'unwrap' in value,
-    'must be a key provider, such as localKeys({ … })',
-  ),
-  clock: z.custom((value) => hasMethod(value, 'now'), 'must be a clock: { now(): bigint }'),
-  entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must be a source of luck: { bytes(count): Uint8Array }'),
+  id: idShape(),
+  schema: z.looseObject({ tables: z.unknown() }, 'must be the result of defineSchema'),
+  storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
+  keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
+  entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),
   keyRingFactory: z.unknown(),
   hash: z.unknown(),
   scheduler: z.unknown(),
-  accountId: z.string().min(1).max(128).refine(isWellFormed, 'must be well-formed text').optional(),
+  accountId: idShape().optional(),
   policy: z.unknown().optional(),
-  audit: z.enum(['on', 'off']).optional(),
+  audit: z.enum(['on', 'off'], "must be 'on' or 'off'").optional(),
   tracing: z
     .custom((value) => value === undefined || hasMethod(value, 'startActiveSpan'), 'must be tracing, such as openTelemetry()')
     .optional(),
   log: z
     .custom(
       (value) => value === undefined || ['info', 'warn', 'error'].every((name) => hasMethod(value, name)),
-      "must be a log of pino's shape",
+      'must have the methods info, warn and error, as a pino logger has',
     )
     .optional(),
   limits: limitsShape.partial().optional(),
 })
 
-/** Checks what a vault is to be made of, and answers its limits. Throws `invalid_request` naming the option. */
+/** Returns the limits of requests. Throws `invalid_request` that names the first invalid option. */
 export function parseOptions(options: unknown): Limits {
   const parsed = optionsShape.safeParse(options)
   if (parsed.success) return limitsShape.parse(parsed.data.limits ?? {})
-  const issue = parsed.error.issues[0]
-  throw new VaultError(
-    'invalid_request',
-    `The vault was not opened. Option ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? 'is wrong'}.`,
-  )
+  throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(parsed.error.issues[0])}.`)
+}
+
+/** Returns a clause about one issue: which option is wrong, and what it must be. */
+function problemOf(issue: z.core.$ZodIssue | undefined): string {
+  const path = issue?.path.map(String).join('.') ?? ''
+  if (issue?.code === 'unrecognized_keys') {
+    const unknown = [path, printableName(issue.keys[0])].filter((part) => part !== '').join('.')
+    return `unknown option "${unknown}"`
+  }
+  return path === '' ? 'the options must be an object' : `option "${path}" ${issue?.message ?? 'is invalid'}`
 }

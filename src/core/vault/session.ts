@@ -13,7 +13,7 @@ import { performNamed } from '../operations/operations.ts'
 import type { QueryOptions } from '../operations/query-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
-import type { QueryRecord } from '../queries/answer-query.ts'
+import type { QueryRecord } from '../queries/run-query.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
@@ -51,14 +51,14 @@ export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOp
 
 type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
 
-/** One written record; tokens only where they were asked for. */
+/** A written record. It has tokens only with `tokenization`. */
 export type WrittenRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly tokens: TokensOf<T> }
   : O extends { readonly tokenization: boolean }
     ? { readonly tokens?: TokensOf<T> }
     : unknown)
 
-/** One record as it is read: its fields or, in the token view, its tokens. */
+/** A record as it is read: its fields or, with `tokenization`, its tokens. */
 export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
   : { readonly fields: OutputFields<T, AskedFields<O>> })
@@ -70,7 +70,7 @@ export type TokenizeValue<S extends SchemaDefinition> =
     }[TableName<S>]
   | { readonly value: string; readonly columnGroup: GroupName<S> }
 
-/** A record found by a token: its table tells the type of its fields. */
+/** A record found by a token. `table` determines the type of its fields. */
 export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
   | {
       [K in T]: {
@@ -89,7 +89,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
       readonly error: string
     }
 
-/** What one caller can do. Every method checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
+/** The methods of one caller. Each checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {
   /**
    * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead.
@@ -100,7 +100,7 @@ export interface Session<S extends SchemaDefinition> {
     records: readonly { readonly fields: InsertFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
   ): Promise<{ records: WrittenRecord<S[T], O>[] }>
-  /** Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` when an id names no record. */
+  /** Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` for an id without a record. */
   get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = Record<never, never>>(
     table: T,
     options?: O,
@@ -111,7 +111,7 @@ export interface Session<S extends SchemaDefinition> {
     id: string,
     options?: O,
   ): Promise<ReadRecord<S[T], O>>
-  /** Writes the named columns of one record, each whole. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. */
+  /** Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. */
   update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
     table: T,
     id: string,
@@ -122,7 +122,7 @@ export interface Session<S extends SchemaDefinition> {
   delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   /** Deletes one record. Throws `not_found`. */
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
-  /** Tokens back to values, as text, in order. Throws `not_found` naming positions, unless `continueOnError` is set and some tokens are found. */
+  /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
   /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `unprocessable` for columns without deterministic tokens. */
   tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: string }[] }>
@@ -132,24 +132,24 @@ export interface Session<S extends SchemaDefinition> {
     options?: GetByTokensOptions,
   ): Promise<{ records: FoundRecord<S, T>[] }>
   /**
-   * Runs a SELECT over sealed and plain columns alike and returns 25 records at most. Fields are named as docs/sql.md says, the
-   * record id `svc_id`. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on what the
-   * caller cannot see, `unprocessable` for types that do not go together.
+   * Runs a SELECT over sealed and plain columns, and returns at most 25 records. docs/sql.md defines the names of fields; the record
+   * id is `svc_id`. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on data that the
+   * caller cannot see, `unprocessable` for types that do not fit together.
    */
   query(sql: string, options?: QueryOptions): Promise<{ records: QueryRecord[] }>
   /**
-   * Lists audit events, newest first unless sorted otherwise; `nextOps` continues. Needs AUDIT. Throws `forbidden`,
+   * Lists audit events, by default newest first. `nextOps` continues after the page. Needs AUDIT. Throws `forbidden`,
    * `invalid_request`. Source: specification, "Audit".
    */
   listEvents(query: EventQueryInput): Promise<EventList>
   /**
-   * Performs an operation by its name, typed by the operation and not by the schema: for routes, batches and command lines. Checks
-   * its input like every method, and throws `invalid_request` for an unknown name.
+   * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input
+   * like the other methods. Throws `invalid_request` for an unknown name.
    */
   perform<Name extends OperationName>(name: Name, input: OperationInput<Name>): Promise<OperationResult<Name>>
 }
 
-/** Operations check their input. The cast tells the compiler what the schema makes of their results. */
+/** Returns a session. Operations check their input; the cast gives their results the types of the schema. */
 export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
   const session = {
     insert: (table: string, records: readonly RecordInput[], options = {}) =>

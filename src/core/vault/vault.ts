@@ -1,4 +1,4 @@
-/** The vault as an application holds it: opens storage and keys, and gives callers their sessions. It has no rules of its own. */
+/** The vault: opens storage and keys, and creates sessions for callers. It has no rules of its own. */
 import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
@@ -27,7 +27,7 @@ import { accessOf } from '../policy/create-access.ts'
 import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
-import { explainQuery } from '../queries/answer-query.ts'
+import { explainQuery } from '../queries/run-query.ts'
 import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
@@ -43,48 +43,51 @@ import { parseOptions } from './options.ts'
 import type { Session } from './session.ts'
 import { createSession } from './session.ts'
 
-/** A vault inside a transaction: its callers' changes commit or roll back together. */
+/** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition> {
-  /** A session for a caller that the application has authenticated. Throws `invalid_request` when a member of the caller is invalid. */
+  /** Returns a session for a caller that the application has authenticated. Throws `invalid_request` if a member of the caller is invalid. */
   as(caller: Caller): Session<S>
 }
 
 /** An open vault. */
 export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S> {
   readonly id: string
-  /** A session for a caller that the application has authenticated. Throws `invalid_request` when a member of the caller is invalid. */
+  /** Returns a session for a caller that the application has authenticated. Throws `invalid_request` if a member of the caller is invalid. */
   as(caller: Caller): Session<S>
   /**
-   * Runs work in one transaction. An error rolls all of it back; a change that fails and is caught rolls back alone. Use the vault
-   * passed to work, never the outer one, and await every call: one still running at the end is refused. SQLite and memory
-   * have one writer, which waits for work. After a deadlock or serialization failure on Postgres work may run again.
+   * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
+   * alone. Work must use the vault passed to it, not the outer one, and await every call: a call that still runs at the end is
+   * refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
    */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
-  /** The vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
+  /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
-  /** Deletes expired transient values. Reads never return them in any case. Returns how many were deleted. */
+  /** Deletes expired transient values, which reads never return in any case. Returns their number. */
   purgeExpired(): Promise<{ deleted: number }>
   /**
-   * What the policy allows this caller on this table for an action: column by column, and which statements decided. Reads no
-   * record and records no event; for tests of policies.
+   * Returns what the policy allows this caller to do with this table, column by column, and the statements that decide it. Reads no
+   * record and records no event. For tests of policies.
    */
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
-  /** How a query of this caller would run: what storage filters, what is opened, which statement allows each column. Reads and records nothing. */
+  /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery(sql: string, caller: Caller): QueryPlan
-  /** Reads the whole audit trail and verifies it; `firstBroken` locates the first failure. Costs a read of every event. */
+  /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
   verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
-  /** The audit trail as lines of NDJSON, for `strongroom/audit-verifier` and for keeping elsewhere. */
+  /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
-  /** Signs the heads of all chains of the trail, and passes the checkpoint to the sink, which keeps it where the vault cannot change it. */
+  /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
   /** Closes the storage. Later calls throw `unavailable`, except on memory, which has nothing to close. */
   close(): Promise<void>
 }
 
-/** Times opening runs again because another process opens the same vault with a changed schema. */
+/** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
 
-/** Opens a vault on the ports given. Throws `invalid_request` for options, `failed_precondition` when storage, key or schema do not fit; then nothing was written. */
+/**
+ * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
+ * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
+ */
 export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
   const { tables } = defineSchema(options.schema.tables)
@@ -104,7 +107,7 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
   return createVault(options, { ...opened, limits })
 }
 
-/** A log that never throws: one that fails changes neither a result nor an error. */
+/** Returns a log that never throws, so that its errors change neither a result nor an error. */
 function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
   const quiet = (level: keyof Log) => (fields: object, message: string) => {
@@ -117,7 +120,7 @@ function quietLog(log: Log | undefined): Log | undefined {
   return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
 }
 
-/** What opening a vault produced. */
+/** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
   readonly layout: Layout
@@ -129,9 +132,9 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   const log = quietLog(options.log)
   const policy = compilePolicy(options.policy ?? {}, layout)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const trail: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
+  const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, log })
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, trail }
+  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, audit }
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
@@ -151,14 +154,14 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyAudit: (verifying) => verifyAudit(trail, verifying),
-    exportAudit: (exporting) => exportAudit(trail, exporting),
-    checkpointAudit: (checkpoint) => checkpointAudit(trail, checkpoint),
+    verifyAudit: (verifying) => verifyAudit(audit, verifying),
+    exportAudit: (exporting) => exportAudit(audit, exporting),
+    checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
     close: () => storage.close(),
   }
 }
 
-/** The units of work of a vault: this is the one place where it matters whether the audit is on. */
+/** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
 function unitFactoriesOf(
   { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
   { events, log }: { readonly events: EventStore; readonly log: Log | undefined },

@@ -24,11 +24,11 @@ export function sealCases(secret: Uint8Array, cases: readonly GcmCase[]): Uint8A
   const drawIvs = (target: Uint8Array, at: number, count: number): void => {
     for (let offset = 0; offset < count; offset += 12) target.set(cases[drawn++]?.iv ?? [], at + offset)
   }
-  const contextBytes = cases[0]?.context.length ?? 0
-  const associatedData = padContexts(cases, contextBytes)
+  const aadBytes = cases[0]?.context.length ?? 0
+  const associatedData = padContexts(cases, aadBytes)
   sealBatch(
     createGcmKey(secret),
-    { plaintexts, contexts: associatedData, contextBytes, prefix: PREFIX, drawIvs, startOf, out },
+    { plaintexts, associatedData, aadBytes, prefix: PREFIX, drawIvs, startOf, out },
     0,
     cases.length,
   )
@@ -51,11 +51,11 @@ export function openCases(
   for (let i = 0; i < cases.length; i++) starts[i + 1] = (starts[i] ?? 0) + (sealed[i]?.length ?? 16) - 16
   const out = new Uint8Array(starts[cases.length] ?? 0)
   const opened = new Uint8Array(cases.length)
-  const contextBytes = cases[0]?.context.length ?? 0
+  const aadBytes = cases[0]?.context.length ?? 0
   const batch = {
     bodies,
-    contexts: padContexts(cases, contextBytes),
-    contextBytes,
+    associatedData: padContexts(cases, aadBytes),
+    aadBytes,
     prefixBytes: PREFIX.length,
     starts,
     out,
@@ -70,8 +70,8 @@ export function openCases(
   })
 }
 
-function padContexts(cases: readonly GcmCase[], contextBytes: number): Uint8Array {
-  const stride = Math.ceil(contextBytes / 16) * 16
+function padContexts(cases: readonly GcmCase[], aadBytes: number): Uint8Array {
+  const stride = Math.ceil(aadBytes / 16) * 16
   const padded = new Uint8Array(stride * cases.length)
   for (const [i, one] of cases.entries()) padded.set(one.context, i * stride)
   return padded

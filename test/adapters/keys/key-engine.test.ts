@@ -271,7 +271,7 @@ test('contexts or versions that do not fit the list are a fault of the caller an
   expect(() => ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(31))).toThrow(VaultError)
   const body = ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(32))
   expect(() => ring.open('records', 3, new Uint16Array(0), body, new Uint8Array(32))).toThrow(/version/)
-  expect(() => ring.open('records', 3, versionsOf(1, 1), body, new Uint8Array(64))).toThrow(/context/)
+  expect(() => ring.open('records', 3, versionsOf(1, 1), body, new Uint8Array(64))).toThrow(/associated data/)
 })
 
 test('invalid root keys are rejected with an error that contains no key', () => {

@@ -59,7 +59,7 @@ test('2,000 random pointers equal FF1 of radix 2 and length 122 of the independe
     const words = randomWords(luck, 500)
     const judge = FF1(2, key, tweak)
     const expected = Array.from({ length: 500 }, (_, i) => toUuid(judge.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))))
-    const texts = createPointerCipher(key, tweak).disguise(words)
+    const texts = createPointerCipher(key, tweak).encrypt(words)
     expect(texts, `seed ${SEED}, round ${round}`).toEqual(expected)
   }
 })
@@ -75,8 +75,8 @@ test('pointers one by one and in lists of 2 to 24 equal the independent implemen
     for (const { cipher, judge } of rings) {
       const words = randomWords(luck, count)
       const expected = Array.from({ length: count }, (_, i) => toUuid(judge.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))))
-      expect(cipher.disguise(words), `seed ${SEED}, ${count} together`).toEqual(expected)
-      expect(cipher.undisguise(expected), `seed ${SEED}, ${count} together`).toEqual({
+      expect(cipher.encrypt(words), `seed ${SEED}, ${count} together`).toEqual(expected)
+      expect(cipher.decrypt(expected), `seed ${SEED}, ${count} together`).toEqual({
         words,
         wellFormed: new Uint8Array(count).fill(1),
       })
@@ -88,11 +88,11 @@ test('the short way and the batched way give the same texts and the same words f
   const luck = seededBytes(SEED)
   const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
   const words = randomWords(luck, 5000)
-  const texts = cipher.disguise(words)
+  const texts = cipher.encrypt(words)
   for (const [i, text] of texts.entries()) {
     const own = words.subarray(i * 4, i * 4 + 4)
-    if (cipher.disguise(own)[0] !== text) expect(cipher.disguise(own), `seed ${SEED}, pointer ${i}`).toEqual([text])
-    const back = cipher.undisguise([text])
+    if (cipher.encrypt(own)[0] !== text) expect(cipher.encrypt(own), `seed ${SEED}, pointer ${i}`).toEqual([text])
+    const back = cipher.decrypt([text])
     if (back.wellFormed[0] !== 1 || back.words.some((word, k) => word !== own[k])) {
       expect(back, `seed ${SEED}, pointer ${i}`).toEqual({ words: own, wellFormed: Uint8Array.of(1) })
     }
@@ -104,11 +104,11 @@ test('every pointer is a lower-case UUID of version 4, no two are equal, and eac
   const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
   for (const count of [0, 1, 2, 4095, 4096, 4097, 9000]) {
     const words = randomWords(luck, count)
-    const texts = cipher.disguise(words)
+    const texts = cipher.encrypt(words)
     expect(texts.length).toBe(count)
     expect(texts.every((text) => UUID_V4.test(text))).toBe(true)
     expect(new Set(texts).size).toBe(count)
-    const back = cipher.undisguise(texts)
+    const back = cipher.decrypt(texts)
     expect(Buffer.from(back.words.buffer).equals(Buffer.from(words.buffer))).toBe(true)
     expect(back.wellFormed.every((flag) => flag === 1)).toBe(true)
   }
@@ -118,7 +118,7 @@ test('every UUID of version 4 is the disguise of exactly one position: undisguis
   const luck = seededBytes(SEED)
   const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
   const texts = Array.from({ length: 3000 }, () => toUuid(toBits(randomWords(luck, 1))))
-  expect(cipher.disguise(cipher.undisguise(texts).words)).toEqual(texts)
+  expect(cipher.encrypt(cipher.decrypt(texts).words)).toEqual(texts)
 })
 
 test('neighbouring rows and extreme words are kept exactly', () => {
@@ -126,14 +126,14 @@ test('neighbouring rows and extreme words are kept exactly', () => {
   const words = Uint32Array.from([
     0, 0, 0, 0, 0, 1, 0, 0, 0xffffffff, 0xffffffff, 0x3ffffff, 0xffffffff, 0x10000, 0, 0, 1, 7, 0x80000000, 0, 0x80000000,
   ])
-  expect(cipher.undisguise(cipher.disguise(words)).words).toEqual(words)
+  expect(cipher.decrypt(cipher.encrypt(words)).words).toEqual(words)
 })
 
 test('what is no UUID of version 4 in lower case is marked, has zero words and does not disturb its neighbours', () => {
   const luck = seededBytes(SEED)
   const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
   const words = randomWords(luck, 1)
-  const [good = ''] = cipher.disguise(words)
+  const [good = ''] = cipher.encrypt(words)
   const letter = good.search(/[a-f]/)
   const replaced = (at: number, by: string): string => good.slice(0, at) + by + good.slice(at + 1)
   const bad = [
@@ -163,15 +163,15 @@ test('what is no UUID of version 4 in lower case is marked, has zero words and d
     '😀'.repeat(18),
   ]
   const mixed = bad.flatMap((text) => [good, text])
-  const { words: back, wellFormed } = cipher.undisguise(mixed)
+  const { words: back, wellFormed } = cipher.decrypt(mixed)
   for (const [i, text] of mixed.entries()) {
     const isGood = i % 2 === 0
     expect(wellFormed[i], JSON.stringify(text)).toBe(isGood ? 1 : 0)
     expect(back.subarray(i * 4, i * 4 + 4), JSON.stringify(text)).toEqual(isGood ? words : new Uint32Array(4))
   }
   for (const text of bad) {
-    expect(cipher.undisguise([text]), JSON.stringify(text)).toEqual({ words: new Uint32Array(4), wellFormed: new Uint8Array(1) })
-    const { words: short, wellFormed: marks } = cipher.undisguise([good, text, good])
+    expect(cipher.decrypt([text]), JSON.stringify(text)).toEqual({ words: new Uint32Array(4), wellFormed: new Uint8Array(1) })
+    const { words: short, wellFormed: marks } = cipher.decrypt([good, text, good])
     expect(Array.from(marks), JSON.stringify(text)).toEqual([1, 0, 1])
     expect(Array.from(short), JSON.stringify(text)).toEqual([...words, 0, 0, 0, 0, ...words])
   }
@@ -180,9 +180,9 @@ test('what is no UUID of version 4 in lower case is marked, has zero words and d
 test('another key or another vault gives other pointers for the same position', () => {
   const words = Uint32Array.from([1 << 16, 5, 0, 0])
   const texts = [
-    createPointerCipher(new Uint8Array(32), pointerTweak('a')).disguise(words)[0],
-    createPointerCipher(new Uint8Array(32), pointerTweak('b')).disguise(words)[0],
-    createPointerCipher(new Uint8Array(32).fill(1), pointerTweak('a')).disguise(words)[0],
+    createPointerCipher(new Uint8Array(32), pointerTweak('a')).encrypt(words)[0],
+    createPointerCipher(new Uint8Array(32), pointerTweak('b')).encrypt(words)[0],
+    createPointerCipher(new Uint8Array(32).fill(1), pointerTweak('a')).encrypt(words)[0],
   ]
   expect(new Set(texts).size).toBe(3)
   expect(pointerTweak('a').length).toBe(7)
@@ -191,5 +191,5 @@ test('another key or another vault gives other pointers for the same position', 
 test('words that are a view into a larger buffer are read from the right place', () => {
   const cipher = createPointerCipher(new Uint8Array(32), new Uint8Array(7))
   const buffer = Uint32Array.from([9, 9, 9, 9, 1, 2, 3, 4, 9])
-  expect(cipher.disguise(buffer.subarray(4, 8))).toEqual(cipher.disguise(Uint32Array.from([1, 2, 3, 4])))
+  expect(cipher.encrypt(buffer.subarray(4, 8))).toEqual(cipher.encrypt(Uint32Array.from([1, 2, 3, 4])))
 })

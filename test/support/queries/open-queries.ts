@@ -12,8 +12,8 @@ import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import { accessOf } from '../../../src/core/policy/create-access.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
-import type { QueryAnswer, QueryContext } from '../../../src/core/queries/answer-query.ts'
-import { answerQuery, explainQuery } from '../../../src/core/queries/answer-query.ts'
+import type { QueryContext, QueryResult } from '../../../src/core/queries/run-query.ts'
+import { explainQuery, runQuery } from '../../../src/core/queries/run-query.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
@@ -41,7 +41,7 @@ export interface Queries {
   forget(): void
   insert(table: string, records: readonly Record_[]): Promise<string[]>
   /** The fields of each record of the result. */
-  query(sql: string, options?: QueryOptions): Promise<QueryAnswer['records'][number]['fields'][]>
+  query(sql: string, options?: QueryOptions): Promise<QueryResult['records'][number]['fields'][]>
   explain(sql: string): ReturnType<typeof explainQuery>
   /** The same tables for another caller. */
   as(roles: readonly string[]): Queries
@@ -56,10 +56,10 @@ export interface QueriesOptions {
 }
 
 /** Answers a query as the operation does, without a session. */
-export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryAnswer> {
+export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryResult> {
   const layout = layoutSchema(EMPTY_CATALOG_SCHEMA)
   const parsing = { layout, limits: { maxRecords: 1000, maxPageSize: 1000 }, event: new EventBuilder() }
-  return answerQuery(context, query.parse({ query: sql, options }, parsing))
+  return runQuery(context, query.parse({ query: sql, options }, parsing))
 }
 
 /** Opens these tables in an empty storage. */

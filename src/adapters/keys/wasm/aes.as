@@ -1,13 +1,13 @@
 /**
- * AES-256 of single blocks (FIPS 197) in constant time, for lists too short to be worth a call of the platform's cipher.
+ * AES-256 of single blocks (FIPS 197) in constant time, for lists that are too short to be worth a call of the platform's cipher.
  *
- * Method: Mike Hamburg, "Accelerating AES with Vector Permute Instructions", CHES 2009. The state lives in the tower field
- * GF(16)[w], where the inverse that is the heart of the S-box needs look-ups in tables of 16 entries only, and such a table is
- * one vector register: a look-up is a shuffle of bytes by bytes (`swizzle`) within registers. Nothing secret is ever part of an
- * address, no branch and no instruction of variable time depends on key or state; loads, stores and loops follow counts and
- * round numbers alone. All indexes are below 16, or have bit 7 set and answer 0: that bit stands for "infinity", 1/0.
+ * Method: Mike Hamburg, "Accelerating AES with Vector Permute Instructions", CHES 2009. The state is in the tower field
+ * GF(16)[w], where the inverse in the S-box needs lookups in tables of 16 entries only. Such a table fits into one vector register,
+ * and a lookup is a shuffle of bytes by bytes (`swizzle`) within registers. No address, no branch and no instruction of variable
+ * time depends on key or state; loads, stores and loops depend on counts and round numbers only. All indexes are below 16, or have
+ * bit 7 set and give 0: that bit means "infinity", 1/0.
  *
- * Round keys pass through this memory; before they lived on the heap of OpenSSL. They are as secret as the key itself.
+ * Round keys are in this memory during a call. They are as secret as the key.
  */
 
 const ROUNDS: usize = 14
@@ -32,14 +32,14 @@ const TWICE_FIRST: usize = TABLES + 96
 const TWICE_SECOND: usize = TABLES + 112
 const LAST_FIRST: usize = TABLES + 128
 const LAST_SECOND: usize = TABLES + 144
-/** Constants that lie in memory as well: a load is cheaper than putting one together from two halves at every use. */
+/** Constants in memory: a load is cheaper than building one from two halves at every use. */
 const LOW_NIBBLES: usize = memory.data<u8>([15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15], 16)
 /** ShiftRows; then the same with every column turned up by one, two and three rows, for MixColumns. */
 const ROWS: usize = memory.data<u8>([0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11], 16)
 const ROWS_1: usize = memory.data<u8>([5, 10, 15, 0, 9, 14, 3, 4, 13, 2, 7, 8, 1, 6, 11, 12], 16)
 const ROWS_2: usize = memory.data<u8>([10, 15, 0, 5, 14, 3, 4, 9, 2, 7, 8, 13, 6, 11, 12, 1], 16)
 const ROWS_3: usize = memory.data<u8>([15, 0, 5, 10, 3, 4, 9, 14, 7, 8, 13, 2, 11, 12, 1, 6], 16)
-/** From a byte of the AES field to low | high << 4 of the tower. */
+/** Converts a byte of the AES field to low | high << 4 of the tower. */
 const INTO_TOWER: usize = memory.data(256)
 
 /** Product in the field of AES. For the tables alone. */
@@ -59,7 +59,7 @@ function invert(x: u32): u32 {
   return power
 }
 
-/** The byte of the AES field that a nibble stands for. */
+/** Returns the byte of the AES field for a nibble. */
 function spread(nibble: u32): u32 {
   let byte: u32 = 0
   let power: u32 = 1
@@ -81,7 +81,7 @@ function intoTower(byte: u32): u32 {
   return load<u8>(INTO_TOWER + byte)
 }
 
-/** Entry `n` of the tables that lead out of the inverse: the shares of its two halves, through the linear rest of a round. */
+/** Entry `n` of the tables that lead out of the inverse: the shares of its two halves, through the linear part of a round. */
 function prepareOutputs(n: u32, first: u32, second: u32): void {
   store<u8>(ONCE_FIRST + n, intoTower(mix(first)))
   store<u8>(ONCE_SECOND + n, intoTower(mix(second)))
@@ -92,7 +92,7 @@ function prepareOutputs(n: u32, first: u32, second: u32): void {
 }
 
 /**
- * Must be called once before anything else here. The inverse of k + iW, whose norm is N = k^2 + Aik + Ai^2, is (k + Ai)/N +
+ * Must be called once, before the other functions of this file. The inverse of k + iW, whose norm is N = k^2 + Aik + Ai^2, is (k + Ai)/N +
  * (i/N) W. The rounds find 1/u = N/(k + Ai) and 1/v = N/(k + Ai + Ak); of these u is the first coordinate, and since
  * u + v = Ak/N, the second one is i/N = u/A + (u + v)/A^2. The output tables hold the shares of u and of v in that sum.
  */
@@ -180,7 +180,7 @@ function lastRound(state: v128, key: usize): v128 {
   return v128.xor(v128.swizzle(leave(state), v128.load(ROWS)), v128.load(key))
 }
 
-/** Encrypts `count` blocks where they lie. Two at a time: one alone leaves a third of the processor waiting. */
+/** Encrypts `count` blocks in place, two at a time: one alone would leave a third of the processor idle. */
 export function encryptBlocks(schedule: usize, blocks: usize, count: i32): void {
   const first = v128.load(schedule)
   const last = schedule + 16 * ROUNDS
@@ -207,7 +207,7 @@ function substituteWord(word: u32): u32 {
   return i32x4.extract_lane(leave(enter(i32x4.splat(word))), 0) ^ 0x63636363
 }
 
-/** The key schedule, FIPS 197 section 5.2, from 32 bytes; words lie in memory as their bytes do. */
+/** The key schedule, FIPS 197 section 5.2, from 32 bytes; words have the byte order of memory. */
 export function expandKey(key: usize, schedule: usize): void {
   memory.copy(schedule, key, 32)
   let constant: u32 = 1
@@ -220,7 +220,7 @@ export function expandKey(key: usize, schedule: usize): void {
     } else if (step == 16) word = substituteWord(word)
     store<u32>(at, word ^ load<u32>(at - 32))
   }
-  // Into the form the rounds want: the constant of the S-box added, which MixColumns leaves as it is, and within the tower.
+  // Converts to the form that the rounds need: in the tower, with the constant of the S-box added, which MixColumns does not change.
   const last = schedule + 16 * ROUNDS
   v128.store(schedule, enter(v128.load(schedule)))
   for (let at = schedule + 16; at < last; at += 16) v128.store(at, enter(v128.xor(v128.load(at), i8x16.splat(0x63))))

@@ -1,10 +1,10 @@
-/** CMAC over short messages side by side. AES of one block per item and step: the host's for many items, done here for a few. */
+/** CMAC of short messages in parallel, with one AES block per item and step: by the host for many items, here for a few. */
 import { encryptBlocks } from './aes'
 
-/** Most blocks of one message; the host's MOST_LANE_BLOCKS must not be higher. */
+/** Maximum number of blocks of one message. MAX_ITEM_BLOCKS of the host must not be higher. */
 const MOST_BLOCKS: usize = 32
 
-/** Blocks of a message; an empty one has one. */
+/** Returns the number of blocks of a message; an empty one has one. */
 @inline
 function blocksOf(length: u32): usize {
   return length == 0 ? 1 : <usize>((length + 15) >> 4)
@@ -16,8 +16,8 @@ function startOf(ends: usize, base: u32, item: usize): u32 {
 }
 
 /**
- * Puts items in order, longest message first, so that those still running are always the first. `running` gets, for each step,
- * how many items run in it. `ends` are offsets counted from the slab's own start; the message bytes begin at `base`.
+ * Orders items by length, longest first, so that the items still running are always the first ones. Sets `running` to the number of
+ * items that run in each step. `ends` are offsets from the start of the slab; the bytes of the messages begin at `base`.
  */
 export function orderItems(ends: usize, base: u32, count: usize, order: usize, running: usize): void {
   const cursors = running + 4 * (MOST_BLOCKS + 1)
@@ -34,7 +34,7 @@ export function orderItems(ends: usize, base: u32, count: usize, order: usize, r
   }
 }
 
-/** The first `rest` of eight bytes of a message and the 1 bit that follows them where it falls among them. */
+/** Returns the first `rest` of eight bytes of a message, and the 1 bit after them if it is within the eight bytes. */
 @inline
 function padded(word: u64, rest: i32): u64 {
   if (rest >= 8) return word
@@ -69,7 +69,7 @@ export function addStep(
   }
 }
 
-/** Writes the items' states to `out` in the order of the messages. */
+/** Writes the state of each item to `out`, in the order of the messages. */
 export function writeMacs(blocks: usize, order: usize, count: i32, out: usize): void {
   for (let item = 0; item < count; item++) {
     const at = out + 16 * <usize>load<u32>(order)
@@ -80,7 +80,7 @@ export function writeMacs(blocks: usize, order: usize, count: i32, out: usize): 
   }
 }
 
-/** All of it for a few messages, under the schedule of `expandKey`. Leaves nothing in `blocks`. */
+/** Computes the MACs of a few messages, with the schedule of `expandKey`. Wipes `blocks`. */
 export function digestFew(
   schedule: usize, bytes: usize, ends: usize, base: u32, count: i32, order: usize, running: usize, subkeys: usize, blocks: usize,
   out: usize,

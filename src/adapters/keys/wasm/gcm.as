@@ -1,9 +1,9 @@
-/** AES-GCM over many short messages at once: everything but AES itself, whose blocks the host computes. IVs have 96 bits. */
+/** AES-GCM of many short messages, except AES itself, whose blocks the host computes. IVs have 96 bits. */
 import { absorb, hashFirst, hashLast, resetHash } from './ghash'
 
 /**
- * Writes the counter blocks of `count` messages, the one for the tag first. The next IV lies `stride` bytes further, plus the
- * message's own length when `inBodies` is 1. Returns the bytes written.
+ * Writes the counter blocks of `count` messages, the one for the tag first. The next IV is `stride` bytes further, plus the
+ * length of the message if `inBodies` is 1. Returns the number of bytes written.
  */
 export function writeCounters(ivs: usize, stride: usize, inBodies: usize, lengths: usize, count: i32, out: usize): usize {
   let at = out
@@ -35,7 +35,7 @@ function keepBytes(word: u64, rest: i32): u64 {
   return rest >= 8 ? word : word & ((<u64>1 << (<u64>rest * 8)) - 1)
 }
 
-/** Begins the hash of one message with its associated data, already padded to whole blocks. */
+/** Begins the hash of one message with its associated data, which is padded to whole blocks. */
 @inline
 function absorbContext(context: usize, contextBytes: u32): void {
   resetHash()
@@ -43,7 +43,7 @@ function absorbContext(context: usize, contextBytes: u32): void {
   for (let at = context; at < end; at += 16) absorbAt(at)
 }
 
-/** Adds the key stream to one message and hashes its ciphertext, which is the output when sealing, else the input. */
+/** Adds the key stream to one message and hashes its ciphertext: the output when sealing, the input when opening. */
 @inline
 function cipherText(stream: usize, from: usize, to: usize, length: u32, sealing: bool): void {
   for (let rest = <i32>length; rest > 0; rest -= 16) {
@@ -62,16 +62,16 @@ function cipherText(stream: usize, from: usize, to: usize, length: u32, sealing:
   }
 }
 
-/** Bytes of whole blocks that hold a text. */
+/** Returns the length of a text padded to whole blocks, in bytes. */
 @inline
 function wholeBlocks(length: u32): usize {
   return <usize>((length + 15) & ~15)
 }
 
 /**
- * Seals: writes `prefix | iv | ciphertext | tag` of each message, one after the other. Plaintexts lie side by side, contexts
- * padded to whole blocks. The first block of key stream of a message masks its tag. May write up to 16 bytes past the end.
- * Returns the end.
+ * Seals: writes `prefix | iv | ciphertext | tag` of each message, one after the other. Plaintexts follow each other, and so do
+ * associated data, padded to whole blocks. The first block of key stream of a message masks its tag. Can write up to 16 bytes
+ * past the end. Returns the end.
  */
 export function sealBodies(
   stream: usize, plain: usize, lengths: usize, count: i32, contexts: usize, contextBytes: u32,
@@ -101,8 +101,8 @@ export function sealBodies(
 }
 
 /**
- * Opens bodies laid out as `sealBodies` writes them. Plaintexts go side by side to `plain`; where the tag is wrong, zeros go
- * there and `opened` gets 0. Tags are compared whole. May write up to 16 bytes past the end.
+ * Opens bodies with the layout of `sealBodies`. Writes the plaintexts to `plain`, one after the other. If a tag is wrong, writes
+ * zeros and sets `opened` to 0. Tags are compared whole. Can write up to 16 bytes past the end.
  */
 export function openBodies(
   stream: usize, bodies: usize, prefixBytes: usize, lengths: usize, count: i32, contexts: usize, contextBytes: u32,

@@ -9,7 +9,7 @@ let h2r: u64 = 0
 let y0: u64 = 0
 let y1: u64 = 0
 
-/** Low 64 bits of a carry-less product: operands are split so thin that no carry reaches a bit that is kept. */
+/** Low 64 bits of a carry-less product: operands are split so that no carry reaches a bit that is kept. */
 @inline
 function multiply(x: u64, y: u64): u64 {
   const x0 = x & 0x1111111111111111
@@ -27,7 +27,7 @@ function multiply(x: u64, y: u64): u64 {
   return (z0 & 0x1111111111111111) | (z1 & 0x2222222222222222) | (z2 & 0x4444444444444444) | (z3 & 0x8888888888888888)
 }
 
-/** The 64 bits in the opposite order. */
+/** Returns the 64 bits in reverse order. */
 @inline
 function reverse(bits: u64): u64 {
   let x = bits
@@ -37,7 +37,7 @@ function reverse(bits: u64): u64 {
   return bswap<u64>(x)
 }
 
-/** Takes the hash key, AES(0), from memory. */
+/** Reads the hash key, AES(0), from memory. */
 export function useHashKey(at: usize): void {
   h1 = bswap<u64>(load<u64>(at))
   h0 = bswap<u64>(load<u64>(at, 8))
@@ -59,7 +59,7 @@ export function resetHash(): void {
   y1 = 0
 }
 
-/** Takes one block, high half first, into the hash: Karatsuba product by H, then reduction by x^128 + x^7 + x^2 + x + 1. */
+/** Adds one block, high half first, to the hash: Karatsuba product by H, then reduction by x^128 + x^7 + x^2 + x + 1. */
 export function absorb(high: u64, low: u64): void {
   const a1 = y1 ^ high
   const a0 = y0 ^ low
@@ -89,13 +89,13 @@ export function absorb(high: u64, low: u64): void {
   y1 = v3
 }
 
-/** First eight bytes of the hash as they lie in memory. */
+/** Returns the first eight bytes of the hash, in the byte order of memory. */
 @inline
 export function hashFirst(): u64 {
   return bswap<u64>(y1)
 }
 
-/** Last eight bytes of the hash as they lie in memory. */
+/** Returns the last eight bytes of the hash, in the byte order of memory. */
 @inline
 export function hashLast(): u64 {
   return bswap<u64>(y0)

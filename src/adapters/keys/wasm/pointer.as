@@ -11,7 +11,7 @@ const MASK61: u64 = 0x1fffffffffffffff
 const MASK58: u64 = 0x03ffffffffffffff
 const HYPHEN: u8 = 45
 const DIGITS: usize = memory.data<u8>([48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102])
-/** Value of each lower-case hexadecimal digit; 255 for any other byte. Filled by `prepareDigits`. */
+/** The value of each lower-case hexadecimal digit; 255 for any other byte. Filled by `prepareDigits`. */
 const VALUES: usize = memory.data(256)
 
 /** Must be called once before `parseUuids`. */
@@ -20,7 +20,7 @@ export function prepareDigits(): void {
   for (let i: usize = 0; i < 16; i++) store<u8>(VALUES + load<u8>(DIGITS + i), <u8>i)
 }
 
-/** Splits words (space 16 | row 48 | check 58 right-aligned in 64) into the two halves of the numeral string. */
+/** Splits words (object id 16 | row 48 | token check 58, right-aligned in 64) into the two halves of the numeral string. */
 export function splitWords(words: usize, left: usize, right: usize, count: i32): void {
   for (let i = 0; i < count; i++) {
     const position = (<u64>load<u32>(words) << 32) | <u64>load<u32>(words, 4)
@@ -33,7 +33,7 @@ export function splitWords(words: usize, left: usize, right: usize, count: i32):
   }
 }
 
-/** The other way. A item marked 0 in `wellFormed` becomes four zero words. */
+/** Joins the halves into words. An item with 0 in `wellFormed` becomes four zero words. */
 export function joinWords(words: usize, left: usize, right: usize, wellFormed: usize, count: i32): void {
   for (let i = 0; i < count; i++) {
     const keep: u64 = load<u8>(wellFormed) == 1 ? -1 : 0
@@ -96,7 +96,7 @@ function writeByte(at: usize, value: u64): void {
   store<u8>(at, load<u8>(DIGITS + (<usize>value & 15)), 1)
 }
 
-/** Version 4 UUID text, 36 bytes a item: the 122 bits in order around version and variant. */
+/** Version 4 UUID text, 36 bytes for each item: the 122 bits in order around version and variant. */
 export function renderUuids(left: usize, right: usize, text: usize, count: i32): void {
   for (let i = 0; i < count; i++) {
     const a = load<u64>(left)
@@ -121,7 +121,7 @@ export function renderUuids(left: usize, right: usize, text: usize, count: i32):
   }
 }
 
-/** Value of `bytes` bytes written as digits; anything that is no digit sets high bits in the second result, kept in `strange`. */
+/** Returns the value of `bytes` bytes of digits. A byte that is not a digit sets high bits in the second result, `strange`. */
 let strange: u32 = 0
 @inline
 function readBytes(at: usize, bytes: usize): u64 {
@@ -134,7 +134,7 @@ function readBytes(at: usize, bytes: usize): u64 {
   return value
 }
 
-/** Reads UUID text into halves and marks in `wellFormed` each that has the form of version 4, variant 10, lower case. */
+/** Reads UUID text into halves. Sets `wellFormed` to 1 for each UUID of version 4, variant 10, lower case, else to 0. */
 export function parseUuids(text: usize, left: usize, right: usize, wellFormed: usize, count: i32): void {
   for (let i = 0; i < count; i++) {
     strange = 0
@@ -153,8 +153,8 @@ export function parseUuids(text: usize, left: usize, right: usize, wellFormed: u
   }
 }
 
-/** From words to UUID text for a few items, under the schedule of `expandKey`; leaves nothing in `blocks` and the halves. */
-export function disguiseFew(
+/** Encrypts the words of a few items to UUID text, with the schedule of `expandKey`. Wipes `blocks` and the halves. */
+export function encryptPointersFew(
   schedule: usize, fixed: usize, words: usize, left: usize, right: usize, blocks: usize, text: usize, count: i32,
 ): void {
   splitWords(words, left, right, count)
@@ -167,8 +167,8 @@ export function disguiseFew(
   wipeLanes(left, right, blocks, count)
 }
 
-/** The other way, with the marks of `parseUuids`. Words may take the place of the text. */
-export function undisguiseFew(
+/** Decrypts UUID text to words, with the flags of `parseUuids`. The words can overwrite the text. */
+export function decryptPointersFew(
   schedule: usize, fixed: usize, text: usize, left: usize, right: usize, blocks: usize, words: usize, wellFormed: usize, count: i32,
 ): void {
   parseUuids(text, left, right, wellFormed, count)

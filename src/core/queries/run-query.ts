@@ -1,4 +1,4 @@
-/** Answers a SELECT: parse, resolve, plan, run, show. Everything that can be refused is refused before any row is read. */
+/** Runs a SELECT in these steps: parse, resolve, plan, run, show. Whatever can be refused is refused before a row is read. */
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { showValue } from '../barrier/reveal.ts'
@@ -20,7 +20,7 @@ import type { Outputs, ValueOutput } from '../sql/query.ts'
 import { toQueryError, withQueryErrors } from '../sql/query-error.ts'
 import { resolveSelect } from '../sql/resolve-select.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { QueryBudget, Stop } from './budget-meter.ts'
 import { createBudgetMeter } from './budget-meter.ts'
@@ -29,19 +29,19 @@ import type { PlanResult } from './run-plan.ts'
 import { runPlan } from './run-plan.ts'
 import type { ScanContext } from './scan-rows.ts'
 
-/** What planning a query uses. */
+/** The dependencies of planning a query. */
 export interface PlanContext extends Pick<ScanContext, 'barrier'> {
   readonly layout: Pick<Layout, 'tables'>
   readonly access: { table(table: Table): SourceAccess }
 }
 
-/** What answering a query uses. A query reads storage and never writes it. */
+/** The dependencies of running a query. A query never writes to storage. */
 export interface QueryContext extends PlanContext, ScanContext {
   readonly clock: Clock
   readonly scheduler: Scheduler
 }
 
-/** A query as it was parsed: its text, and the name of the record id in it. */
+/** The text of a query, and the name of the record id in it. */
 export interface QueryText {
   readonly text: string
   readonly idName: string
@@ -53,27 +53,27 @@ export interface QueryRequest extends QueryText {
   readonly signal: Stop | undefined
 }
 
-/** One record of an answer. */
+/** One record of a result. */
 export interface QueryRecord {
   readonly fields: Fields
 }
 
-/** The records of a query, and the rows they came from. */
-export interface QueryAnswer {
+/** The records of a query, and the rows behind them. */
+export interface QueryResult {
   readonly records: QueryRecord[]
   /** Rows behind the records, by table; none for aggregates. */
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
 
-/** The records of a query, 25 at most, and the rows behind them. Throws what docs/sql.md lists. */
-export async function answerQuery(context: QueryContext, request: QueryRequest): Promise<QueryAnswer> {
+/** Returns the records of a query, at most 25, and the rows behind them. Throws what docs/sql.md lists. */
+export async function runQuery(context: QueryContext, request: QueryRequest): Promise<QueryResult> {
   const plan = planOf(context, request)
   const meter = createBudgetMeter(context, request.budget, request.signal)
   const result = await withRunErrors(request.text, () => runPlan(context, plan, meter))
   return { records: show(context, plan, result), found: foundBy(plan, result) }
 }
 
-/** The plan of a query, explained: what storage filters, what is opened, and what allows each column. Reads nothing and names no value. */
+/** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */
 export function explainQuery(context: PlanContext, query: QueryText): QueryPlan {
   return explainPlan(planOf(context, query), query.idName)
 }
@@ -86,7 +86,7 @@ function planOf({ barrier, layout, access }: PlanContext, { text, idName }: Quer
   })
 }
 
-/** Runs work; errors that only values reveal are located in the text like those of the text itself. */
+/** Runs work. Language errors that depend on values get a position in the text, like other errors of the text. */
 async function withRunErrors<T>(text: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -109,16 +109,16 @@ function show({ barrier }: ScanContext, { query }: Plan, result: PlanResult): Qu
     const minted = encodeRecordIds(barrier.ring, table, rows)
     return new Map(rows.map((row, position) => [row, at(minted, position)]))
   })
-  const idOf = ({ id }: BufferedRow, source: number) => ids[source]?.get(id) ?? ''
-  // `fromEntries` makes own members whatever their names are.
+  const idOf = ({ id }: BufferedRow, source: number) => required(at(ids, source).get(id), 'The public id of a row')
+  // `fromEntries` makes own members, also for a name such as __proto__.
   return tuples.map((tuple) => ({
     fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
   }))
 }
 
-function totalFields(outputs: Outputs, answers: readonly JsonValue[]): Fields {
+function totalFields(outputs: Outputs, values: readonly JsonValue[]): Fields {
   const aggregates = outputs.kind === 'totals' ? outputs.aggregates : []
-  return Object.fromEntries(aggregates.map(({ key }, index) => [key, answers[index] ?? null]))
+  return Object.fromEntries(aggregates.map(({ key }, index) => [key, at(values, index)]))
 }
 
 interface RowReader {
@@ -126,7 +126,7 @@ interface RowReader {
   idOf(row: BufferedRow, source: number): string
 }
 
-/** A value at the lower of the level asked for and the one its row grants; null for a cell that the row hides. */
+/** Returns a value at the lower of the requested level and the level its row grants; null if the row grants none. */
 function shown({ ref, redaction }: ValueOutput, tuple: Tuple, { read, idOf }: RowReader): JsonValue {
   const row = tuple[ref.source]
   if (row === undefined) return null
@@ -137,12 +137,12 @@ function shown({ ref, redaction }: ValueOutput, tuple: Tuple, { read, idOf }: Ro
   return showValue({ column, level: lowerLevel(redaction === 'DEFAULT' ? column.level : redaction, allowed) }, read(row, ref))
 }
 
-function foundBy({ query }: Plan, result: PlanResult): QueryAnswer['found'] {
+function foundBy({ query }: Plan, result: PlanResult): QueryResult['found'] {
   if (result.kind === 'totals') return []
   return query.sources.map(({ table }, index) => ({ table, rows: rowsOf(result.tuples, index) }))
 }
 
-/** The rows of one source in these tuples, each once. */
+/** Returns the row ids of one source in these tuples, without duplicates. */
 function rowsOf(tuples: readonly Tuple[], source: number): number[] {
   return [...new Set(tuples.flatMap((tuple) => tuple[source]?.id ?? []))]
 }

@@ -1,0 +1,42 @@
+/** Tests of the checks of the options of a vault. */
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/adapters/system/system-clock.ts'
+import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { parseOptions } from '../../../src/core/vault/options.ts'
+
+const VALID = {
+  id: 'v',
+  schema: { tables: {} },
+  storage: { joinTransaction: () => undefined },
+  keys: { unwrap: () => undefined },
+  clock: systemClock,
+  entropy: systemEntropy,
+  keyRingFactory: {},
+  hash: {},
+  scheduler: {},
+}
+
+describe('parseOptions', () => {
+  it('returns the default limits', () => {
+    expect(parseOptions(VALID)).toEqual({ maxRecords: 1000, maxPageSize: 1000 })
+  })
+
+  it.each([
+    [{ entropy: {} }, 'option "entropy" must have a method bytes(count) that returns a Uint8Array.'],
+    [{ clock: {} }, 'option "clock" must have a method now() that returns nanoseconds as a bigint.'],
+    [{ keys: undefined }, 'option "keys" must be a key provider, such as localKeys({ … }).'],
+    [{ id: '' }, 'option "id" must be a string of 1 to 128 characters.'],
+    [{ audit: true }, "option \"audit\" must be 'on' or 'off'."],
+    [{ limits: { maxRecords: 0 } }, 'option "limits.maxRecords" must be an integer from 1 to 1000000.'],
+    [{ limits: { records: 5 } }, 'unknown option "limits.records".'],
+    [{ idd: 'v' }, 'unknown option "idd".'],
+  ])('names the invalid option of %o', (options, problem) => {
+    expect(() => parseOptions({ ...VALID, ...options })).toThrow(
+      expect.objectContaining({ code: 'invalid_request', message: `Cannot open the vault: ${problem}` }),
+    )
+  })
+
+  it('rejects options that are not an object', () => {
+    expect(() => parseOptions(undefined)).toThrow('Cannot open the vault: the options must be an object.')
+  })
+})
