@@ -16,7 +16,7 @@ describe('the repository', () => {
 
   it('has exactly the entry points that package.json names', () => {
     const { exports } = JSON.parse(readFileSync(new URL('package.json', TOP), 'utf8'))
-    const expected = Object.keys(ENTRY_POINTS).map((door) => [door, exportsOf(builtName(door))])
+    const expected = Object.keys(ENTRY_POINTS).map((name) => [name, exportsOf(builtName(name))])
     expect(exports).toEqual({ ...Object.fromEntries(expected), './package.json': './package.json' })
   })
 })

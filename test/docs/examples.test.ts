@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../../scripts/entry-points.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -29,11 +29,14 @@ function examplesOf(page: string): Example[] {
 
 /** The same code, importing the sources in place of the package. */
 function againstSources(code: string): string {
-  const doors = new Map(
-    Object.entries(ENTRY_POINTS).map(([door, source]) => [door === '.' ? 'strongroom' : `strongroom/${door.slice(2)}`, source]),
+  const entryPoints = new Map(
+    Object.entries(ENTRY_POINTS).map(([entryPoint, source]) => [
+      entryPoint === '.' ? 'strongroom' : `strongroom/${entryPoint.slice(2)}`,
+      source,
+    ]),
   )
   const named = code.replace(/from '(strongroom[^']*)'/g, (whole, name: string) => {
-    const source = doors.get(name)
+    const source = entryPoints.get(name)
     return source === undefined ? whole : `from '${join(ROOT, source)}'`
   })
   return named.replaceAll("from '../../src/", `from '${ROOT}/src/`)
@@ -52,11 +55,11 @@ const pages = [
 ]
 const examples = pages.flatMap(examplesOf)
 
-test('there are examples to run', () => {
+it('there are examples to run', () => {
   expect(examples.some(({ page }) => page === 'README.md')).toBe(true)
 })
 
-test.each(examples.map((example) => [`${example.page}:${example.line}`, example] as const))(
+it.each(examples.map((example) => [`${example.page}:${example.line}`, example] as const))(
   '%s runs as it says',
   (_where, { code }) => {
     // Inside the project, so that its packages are found; in a folder of its own, so that its files are its own.

@@ -168,7 +168,7 @@ describe('the leak check detects', () => {
 })
 
 describe('the search for canaries', () => {
-  const DISGUISES: Readonly<Record<string, (text: string) => string>> = {
+  const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
     'as it is': (text) => text,
     'in upper case': (text) => text.toUpperCase(),
     backwards: (text) => [...text].reverse().join(''),
@@ -183,13 +183,13 @@ describe('the search for canaries', () => {
     'in UTF-16 of the other order': (text) => Buffer.from(text, 'utf16le').swap16().toString('latin1'),
   }
 
-  for (const [disguise, wear] of Object.entries(DISGUISES)) {
-    it(`finds a canary ${disguise}`, () => {
-      const canaries = createCanaries(randomFor(disguise))
+  for (const [encoding, wear] of Object.entries(ENCODINGS)) {
+    it(`finds a canary ${encoding}`, () => {
+      const canaries = createCanaries(randomFor(encoding))
       for (const form of ['STRING', 'EMAIL', 'CARD', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME'] as const) {
         const { value, id } = canaries.make(form)
         const text = `${form}: ${wear(String(value))}…`
-        if (form === 'DATETIME' && disguise === 'cut to its beginning') continue // A day alone is a value of another column.
+        if (form === 'DATETIME' && encoding === 'cut to its beginning') continue // A day alone is a value of another column.
         expect([...canaries.findIn(text)], text).toEqual([id])
       }
     })

@@ -102,13 +102,13 @@ describe('the memory storage', () => {
 
   it('removes tables prepared in a transaction that rolls back', async () => {
     const storage = await prepared()
-    const undone = storage.transaction(async (inner) => {
+    const rolledBack = storage.transaction(async (inner) => {
       await inner.insert('notes', [{ id: 1, tag: 'x' }])
       await inner.prepare([{ name: 'more', columns: [], indexes: [] }, wider()])
       await inner.insert('notes', [{ id: 2, extra: 'y' }])
       throw new Error('undo')
     })
-    await expect(undone).rejects.toThrow('undo')
+    await expect(rolledBack).rejects.toThrow('undo')
     await expect(storage.get('more', [1])).rejects.toMatchObject({ code: 'internal' })
     await expect(storage.insert('notes', [{ id: 3, extra: 'y' }])).rejects.toMatchObject({ code: 'internal' })
     expect(await storage.find('notes', EVERY, ALL)).toEqual([])

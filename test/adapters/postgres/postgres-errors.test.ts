@@ -97,9 +97,9 @@ it('a connection that breaks during COMMIT rejects with outcome_unknown', async 
 it('a server that cannot be reached or refuses us is unavailable', async () => {
   const elsewhere = new URL(database.url)
   elsewhere.port = '1'
-  const nobody = new URL(database.url)
-  nobody.username = 'nobody'
-  for (const url of [elsewhere, nobody]) {
+  const unknownUser = new URL(database.url)
+  unknownUser.username = 'nobody'
+  for (const url of [elsewhere, unknownUser]) {
     const failing = prepared({ connectionString: url.href })
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' })
   }

@@ -107,7 +107,7 @@ describe('preparing', () => {
   })
 
   it('gives no id twice after the transaction that created the table rolled back', async () => {
-    const storage = open('undone')
+    const storage = open('rolled back')
     const work = storage.transaction(async (storage) => {
       await storage.prepare([CARDS])
       await storage.reserveIds('cards', 10)
@@ -122,7 +122,7 @@ describe('preparing', () => {
 })
 
 describe('text', () => {
-  it('keeps NUL and its neighbour exactly, and their query and equality in filters', async () => {
+  it('keeps NUL and its neighbor exactly, and their query and equality in filters', async () => {
     const storage = await prepared()
     const owners = [
       '',
@@ -292,7 +292,7 @@ describe('texts', () => {
   it('too long for the index of their column break a rule that names the table, and the next call works', async () => {
     const storage = await prepared()
     for (const length of [4_000, 20_000]) {
-      // hexadecimal luck, which the engine cannot compress below what an index entry holds
+      // hexadecimal random, which the engine cannot compress below what an index entry holds
       const owner = randomBytes(length).toString('hex')
       const message = expect.stringMatching(/^A text of table "cards" is too long for its index/)
       const insert = storage.insert('cards', [{ id: 1, owner }])

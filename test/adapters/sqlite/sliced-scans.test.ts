@@ -14,9 +14,9 @@ const READINGS: PhysicalTable = {
     { name: 'ratio', type: 'real' },
     { name: 'word', type: 'text' },
     { name: 'mark', type: 'bytes' },
-    { name: 'colour', type: 'text' },
+    { name: 'color', type: 'text' },
   ],
-  indexes: [{ columns: ['colour'], unique: false }],
+  indexes: [{ columns: ['color'], unique: false }],
 }
 
 /** Ids with holes: one of a few rows and one of billions. */
@@ -31,7 +31,7 @@ function readingOf(n: number) {
     ratio: n % 3 === 0 ? null : (n % 64) / 4,
     word: n % 11 === 0 ? '\u{1f600}' : `\uffee${n % 50}`,
     mark: n % 2 === 0 ? null : new Uint8Array([n & 255, n >> 8]),
-    colour: n % 4 === 0 ? 'red' : 'blue',
+    color: n % 4 === 0 ? 'red' : 'blue',
   }
 }
 
@@ -54,12 +54,12 @@ describe('scans in slices', () => {
     { kind: 'all' },
     { kind: 'compare', column: 'amount', operator: '=', value: 13 },
     { kind: 'compare', column: 'amount', operator: '=', value: -1 },
-    { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
+    { kind: 'compare', column: 'color', operator: '=', value: 'red' },
     { kind: 'not', filter: { kind: 'isNull', column: 'mark' } },
     {
       kind: 'and',
       filters: [
-        { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
+        { kind: 'compare', column: 'color', operator: '=', value: 'red' },
         { kind: 'compare', column: 'ratio', operator: '>', value: 15 },
       ],
     },
@@ -89,7 +89,7 @@ describe('scans in slices', () => {
   })
 
   it('measure what one statement measures', async () => {
-    const columns = ['amount', 'ratio', 'word', 'mark', 'colour', 'id']
+    const columns = ['amount', 'ratio', 'word', 'mark', 'color', 'id']
     const measures = [
       { kind: 'count' } as const,
       ...columns.flatMap((column) => (['count', 'min', 'max'] as const).map((kind) => ({ kind, column }))),

@@ -102,7 +102,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       await joined(async (storage, host) => {
         const undo = new Error('undo')
         const ending = host.transaction(async (transaction) => {
-          await storage.joinTransaction(transaction).insert('notes', [row(1, 'undone')])
+          await storage.joinTransaction(transaction).insert('notes', [row(1, 'rolled back')])
           throw undo
         })
         await expect(ending).rejects.toBe(undo)

@@ -84,7 +84,7 @@ describe('group commit', () => {
     })
   })
 
-  it('rejects single inserts that conflict inside a group and keeps their neighbours', async () => {
+  it('rejects single inserts that conflict inside a group and keeps their neighbors', async () => {
     await withStorage(async (storage) => {
       const endings = await Promise.allSettled(
         ['a', 'b', 'a', 'c'].map((label, n) => storage.insert('notes', [{ id: n + 1, label }])),
@@ -281,7 +281,7 @@ describe('the storage inside a transaction', () => {
       const [late] = await storage.transaction(async (inner) => {
         void inner.insert('notes', [{ id: 1, label: 'kept' }])
         const nested = inner.transaction(async (nested) => {
-          await nested.insert('notes', [{ id: 2, label: 'undone' }])
+          await nested.insert('notes', [{ id: 2, label: 'rolled back' }])
           await asleep
         })
         const late = expect(nested).rejects.toMatchObject({ code: 'internal' })

@@ -1,5 +1,5 @@
 /** Lanes that somebody tampered with are left: the vault goes on in another, says so, and verifying finds it. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
@@ -77,9 +77,9 @@ async function countOfLate(vault: Vault<Clients>): Promise<number> {
 
 onEachStorage('a chain with', (engine) => {
   for (const [what, { tamper, isLogged }] of Object.entries(TAMPERINGS)) {
-    test(`${what} is left: every operation goes on, with its one event, in another`, async () => {
+    it(`${what} is left: every operation goes on, with its one event, in another`, async () => {
       const errors: (readonly [object, string])[] = []
-      const log: Log = { info() {}, warn() {}, error: (facts, message) => void errors.push([facts, message]) }
+      const log: Log = { info() {}, warn() {}, error: (fields, message) => void errors.push([fields, message]) }
       const storage = engine.fresh().open()
       const vault = await openClients(storage, { log })
       for (const name of ['a', 'b', 'c']) await vault.as(OWNER).insert('clients', [{ fields: { name } }])
@@ -92,7 +92,7 @@ onEachStorage('a chain with', (engine) => {
       expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })
     })
 
-    test(`${what} is left by a vault that is opened afterwards, too`, async () => {
+    it(`${what} is left by a vault that is opened afterwards, too`, async () => {
       const storage = engine.fresh().open()
       await (await openClients(storage)).as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
       await tamper(storage)
@@ -104,7 +104,7 @@ onEachStorage('a chain with', (engine) => {
 })
 
 onEachStorage('tables called as those of the trail', (engine) => {
-  test.each([EVENTS, HEADS])('%s: a taken value in a transaction is a conflict, heard once and told once', async (table) => {
+  it.each([EVENTS, HEADS])('%s: a taken value in a transaction is a conflict, heard once and told once', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
     const taken = [{ fields: { email: 'ann@acme.example' } }]
     await session.insert(table, taken)
@@ -130,7 +130,7 @@ onEachStorage('tables called as those of the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 4 })
   })
 
-  test.each([EVENTS, HEADS])('%s: one that is caught undoes itself alone', async (table) => {
+  it.each([EVENTS, HEADS])('%s: one that is caught undoes itself alone', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
     const taken = [{ fields: { email: 'ann@acme.example' } }]
     await session.insert(table, taken)

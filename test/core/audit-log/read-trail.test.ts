@@ -1,5 +1,5 @@
 /** Walking the trail by time: whatever times the events have, windows hold each exactly once, the newest windows first. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
@@ -68,11 +68,11 @@ const TIMES: Readonly<Record<string, readonly bigint[]>> = {
   none: [],
 }
 
-test.each(Object.entries(TIMES))('events with times %s are found once each', async (_, times) => {
+it.each(Object.entries(TIMES))('events with times %s are found once each', async (_, times) => {
   expect(await walked(times)).toEqual(rowsIn(times, ALL))
 })
 
-test('law: of 100 random trails every span holds what it should, borders to the nanosecond', async () => {
+it('law: of 100 random trails every span holds what it should, borders to the nanosecond', async () => {
   const random = seededRandom('windows of time')
   const pick = (below: number): number => Math.floor(random() * below)
   for (let round = 0; round < 100; round++) {

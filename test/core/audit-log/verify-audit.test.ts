@@ -1,5 +1,5 @@
 /** Verifying the trail of a vault at work: also while it grows, beside checkpoints, and from its export where the vault is not. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { verifyExport } from '../../../src/audit-verifier/index.ts'
 import type { SignedCheckpoint } from '../../../src/index.ts'
 import { openClients } from '../../support/audit/audited-clients.ts'
@@ -18,13 +18,13 @@ async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
 }
 
 onEachStorage('the trail', (engine) => {
-  test('of a vault that did nothing is in order, and so is its export', async () => {
+  it('of a vault that did nothing is in order, and so is its export', async () => {
     const vault = await openClients(engine.fresh().open())
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 0 })
     expect(await verifyExport(vault.exportAudit())).toEqual({ ok: true, eventCount: 0, checkpoints: 0 })
   })
 
-  test('is in order whenever it is looked at while others write, and so is every export of it', async () => {
+  it('is in order whenever it is looked at while others write, and so is every export of it', async () => {
     const vault = await openClients(engine.fresh().open())
     let isOver = false
     const working = doOperations(vault, { name: 'w', callers: 8, each: 12 }).then(() => {
@@ -41,7 +41,7 @@ onEachStorage('the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 8 * 12 })
   })
 
-  test('agrees with every checkpoint of it, in storage and exported, however far it has gone on', async () => {
+  it('agrees with every checkpoint of it, in storage and exported, however far it has gone on', async () => {
     const vault = await openClients(engine.fresh().open())
     const kept: SignedCheckpoint[] = []
     const sink = async (checkpoint: SignedCheckpoint): Promise<void> => void kept.push(checkpoint)
@@ -56,7 +56,7 @@ onEachStorage('the trail', (engine) => {
     expect(await verifyExport(lines, { keys, checkpoints: kept })).toEqual({ ok: true, eventCount: 48, checkpoints: 5 })
   })
 
-  test('exported and cut, at whatever line, is found out; the last event alone by a checkpoint', async () => {
+  it('exported and cut, at whatever line, is found out; the last event alone by a checkpoint', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 3, each: 4 })
     const checkpoint = await vault.checkpointAudit({ signer })
@@ -72,7 +72,7 @@ onEachStorage('the trail', (engine) => {
     expect(await verifyExport(lines, { keys, checkpoints: [later] })).toMatchObject({ ok: false })
   })
 
-  test('holds no value, and is not a trail of another vault', async () => {
+  it('holds no value, and is not a trail of another vault', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.as(OWNER).insert('clients', [{ fields: { name: 'Quetzalcoatl', salary: 918_273_645 } }])
     const lines = await linesOf(vault.exportAudit())
@@ -84,7 +84,7 @@ onEachStorage('the trail', (engine) => {
     await expect(vault.verifyAudit({ checkpoints: [foreign] })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  test('asks for no right and leaves no event: whoever holds the vault may verify, export and mark it', async () => {
+  it('asks for no right and leaves no event: whoever holds the vault may verify, export and mark it', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.as(OWNER).get('clients')
     await vault.checkpointAudit({ signer })
@@ -92,7 +92,7 @@ onEachStorage('the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 })
   })
 
-  test('marked for a keeper who fails is not said to be kept', async () => {
+  it('marked for a keeper who fails is not said to be kept', async () => {
     const vault = await openClients(engine.fresh().open())
     const full = new Error('the bucket is full')
     await expect(vault.checkpointAudit({ signer, sink: () => Promise.reject(full) })).rejects.toBe(full)

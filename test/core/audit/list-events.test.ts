@@ -7,11 +7,11 @@ import { createEventTest } from '../../../src/core/audit/filter-events.ts'
 import { toAuditEvent } from '../../../src/core/audit/list-event.ts'
 import { EventPager } from '../../../src/core/audit/page-events.ts'
 import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
-import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeTrail } from '../../support/audit/sample-trails.ts'
+import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 /** One event of each sample: an insert of people 1 to 1000, a batch with people 1, 2 and 9, a query that failed. */
-const EVENTS = chainLane(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
+const EVENTS = writeChain(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
 
 /** Record ids in this test are the table and the row. */
 const rowOf = (id: string) => {
@@ -166,7 +166,7 @@ describe('toAuditEvent', () => {
   })
 
   it('returns the time of the event', () => {
-    const [insert] = chainLane(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
+    const [insert] = writeChain(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
     expect(insert && toAuditEvent(insert, idsOf).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
   })
 })

@@ -1,5 +1,5 @@
 /** Every bad input gets its own clear answer, loses nothing, and pollutes nothing. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
@@ -73,7 +73,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
     ['people', [{ fields: { ...good, email: 'x'.repeat(2501) } }]],
     { code: 'unprocessable' },
   ],
-  ['an unknown option', ['people', [{ fields: good }], { tokenisation: true }], { code: 'invalid_request' }],
+  ['an unknown option', ['people', [{ fields: good }], { tokenization: true }], { code: 'invalid_request' }],
   ['options that are no object', ['people', [{ fields: good }], 'tokenization'], { code: 'invalid_request' }],
   ['a flag that is no boolean', ['people', [{ fields: good }], { tokenization: 1 }], { code: 'invalid_request' }],
   ['an upsert column that is not unique', ['people', [{ fields: good }], { upsert: 'name' }], { code: 'unprocessable' }],
@@ -91,7 +91,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ],
 ]
 
-test.each(badInserts)('insert refuses %s', async (_why, args, answer) => {
+it.each(badInserts)('insert refuses %s', async (_why, args, answer) => {
   const people = await untyped()
   const refused = people.insert(...args)
   await expect(refused).rejects.toMatchObject({ name: 'VaultError', ...answer })
@@ -126,18 +126,18 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['an order of its own', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
 ]
 
-test.each(badReads)('get refuses %s', async (_why, args, answer) => {
+it.each(badReads)('get refuses %s', async (_why, args, answer) => {
   const people = await untyped()
   await expect(people.get(...args)).rejects.toMatchObject({ name: 'VaultError', ...answer })
 })
 
-test('an empty column name means none was given', async () => {
+it('an empty column name means none was given', async () => {
   const people = await untyped()
   expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
   await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
 })
 
-test('update refuses nothing to change, unknown columns and null where a value is required', async () => {
+it('update refuses nothing to change, unknown columns and null where a value is required', async () => {
   const people = await untyped()
   await expect(people.update('people', id, { fields: {} })).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.update('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
@@ -146,7 +146,7 @@ test('update refuses nothing to change, unknown columns and null where a value i
   await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a star is no id: only given in place of the list it empties a table', async () => {
+it('a star is no id: only given in place of the list it empties a table', async () => {
   const people = await untyped()
   await people.insert('people', [{ fields: good }])
   await expect(people.deleteOne('people', '*')).rejects.toMatchObject({ code: 'invalid_request' })
@@ -156,7 +156,7 @@ test('a star is no id: only given in place of the list it empties a table', asyn
   expect(await people.get('people')).toEqual({ records: [] })
 })
 
-test('lists with holes, and what only looks like a record, lose nothing silently', async () => {
+it('lists with holes, and what only looks like a record, lose nothing silently', async () => {
   const people = await untyped()
   await expect(people.insert('people', new Array(3))).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.get('people', { ids: new Array(3) })).rejects.toMatchObject({ code: 'not_found' })
@@ -167,7 +167,7 @@ test('lists with holes, and what only looks like a record, lose nothing silently
   expect(await people.get('people')).toEqual({ records: [] })
 })
 
-test('delete refuses an empty list, a star in company, and what is no list', async () => {
+it('delete refuses an empty list, a star in company, and what is no list', async () => {
   const people = await untyped()
   await expect(people.delete('people', [])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.delete('people', ['*', id])).rejects.toMatchObject({ code: 'invalid_request' })
@@ -175,7 +175,7 @@ test('delete refuses an empty list, a star in company, and what is no list', asy
   await expect(people.deleteOne('people', id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('detokenize refuses what is no token by shape, and the longest by size', async () => {
+it('detokenize refuses what is no token by shape, and the longest by size', async () => {
   const people = await untyped()
   await expect(people.detokenize([])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.detokenize([{}])).rejects.toMatchObject({ code: 'invalid_request', details: [{ index: 0 }] })
@@ -188,13 +188,13 @@ test('detokenize refuses what is no token by shape, and the longest by size', as
   await expect(people.detokenize([{ token: id }])).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('an id that may be a value in the wrong place is not repeated in the error', async () => {
+it('an id that may be a value in the wrong place is not repeated in the error', async () => {
   const people = await session()
   const error: unknown = await people.getOne('people', SECRET_LOOKING).catch((caught: unknown) => caught)
   expect(JSON.stringify(error) + String(error)).not.toContain(SECRET_LOOKING)
 })
 
-test('a caller must be described as one', async () => {
+it('a caller must be described as one', async () => {
   const vault = await openPeople(memoryStorage())
   const untypedVault: { as(caller: unknown): unknown } = vault as never
   for (const caller of [

@@ -1,5 +1,5 @@
 /** Deleting under a condition beside others who write: what was taken out of the caller's reach before it went does not go. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { PolicyFor } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
 import { callerOf, openClients } from '../../support/audit/audited-clients.ts'
@@ -42,21 +42,21 @@ async function open(engine: Engine, role: (typeof ROLES)[number], change: object
 }
 
 onEachStorage('deleting under a condition', (engine) => {
-  test.each(ROLES)('%s: the named records go all or none, and none where one was taken out of reach meanwhile', async (role) => {
+  it.each(ROLES)('%s: the named records go all or none, and none where one was taken out of reach meanwhile', async (role) => {
     const { session, ids, idsLeft, hasCome } = await open(engine, role, BEYOND)
     await expect(session.delete('clients', ids)).rejects.toMatchObject({ code: 'not_found' })
     expect(hasCome()).toBe(true)
     expect(await idsLeft()).toEqual(ids)
   })
 
-  test.each(ROLES)('%s: every record goes but the one that was taken out of reach meanwhile', async (role) => {
+  it.each(ROLES)('%s: every record goes but the one that was taken out of reach meanwhile', async (role) => {
     const { session, ids, idsLeft, hasCome } = await open(engine, role, BEYOND)
     await session.delete('clients', '*')
     expect(hasCome()).toBe(true)
     expect(await idsLeft()).toEqual([ids[1]])
   })
 
-  test.each(ROLES)('%s: a record that was changed and is still within reach goes', async (role) => {
+  it.each(ROLES)('%s: a record that was changed and is still within reach goes', async (role) => {
     for (const named of [true, false]) {
       const { session, ids, idsLeft, hasCome } = await open(engine, role, WITHIN)
       await session.delete('clients', named ? ids : '*')

@@ -1,11 +1,11 @@
 /** Listing after the clock was set back: events from what is now the future are found like all others, each exactly once. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { AuditEvent, EventQueryInput, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import { eventsOf } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose, START_MS } from '../../support/vaults/open-untyped.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const HOUR = 3_600_000
 /** Events before the clock was set back, and after. They share commits of 256, so that on Postgres the second have lanes the first did not. */
@@ -18,7 +18,7 @@ const iso = (ms: number): string => new Date(ms).toISOString()
 
 /** Is refused so many times at once, which leaves as many events. */
 async function refusals(vault: Vault, count: number): Promise<void> {
-  const session = vault.as(STRANGER)
+  const session = vault.as(CLERK)
   const outcomes = await Promise.allSettled(Array.from({ length: count }, () => session.get('notes')))
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([])
 }
@@ -26,7 +26,7 @@ async function refusals(vault: Vault, count: number): Promise<void> {
 /** Ids of the refusals as an auditor lists them, page by page, newest first. */
 async function listed(vault: Vault, filter: Filter): Promise<AuditEvent[]> {
   const events: AuditEvent[] = []
-  const filterOps = { accountID: 'v1', context: { actor: STRANGER.actor }, ...filter }
+  const filterOps = { accountID: 'v1', context: { actor: CLERK.actor }, ...filter }
   for (let after: { timestamp: string; changeID: string } | undefined; ; ) {
     const query = { filterOps, limit: 100, ...(after === undefined ? {} : { afterOps: after }) }
     const page = await vault.as(OWNER).listEvents(query)
@@ -37,7 +37,7 @@ async function listed(vault: Vault, filter: Filter): Promise<AuditEvent[]> {
 }
 
 onEachStorage('a clock set back', (engine) => {
-  test(`by an hour hides none of ${BEFORE + AFTER} events and shows none twice, whichever are asked for`, async () => {
+  it(`by an hour hides none of ${BEFORE + AFTER} events and shows none twice, whichever are asked for`, async () => {
     const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
     await refusals(vault, BEFORE)
     clock.ms -= HOUR
@@ -65,7 +65,7 @@ onEachStorage('a clock set back', (engine) => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  test('a page of the newest begins with them, and not with what the clock says now', async () => {
+  it('a page of the newest begins with them, and not with what the clock says now', async () => {
     const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
     await refusals(vault, 3)
     const before = await eventsOf(vault)

@@ -1,5 +1,5 @@
 /** Columns whose token formats overlap: a text that is a token of two values is refused, never answered with one of them. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
@@ -20,7 +20,7 @@ const fixedKeys: KeyRingFactory = {
 /** Values in each column: of a million tokens of six digits, these make a few meet. */
 const COUNT = 3000
 
-test('of 6,000 tokens of six digits each stands for its own value, or is refused as ambiguous', async () => {
+it('of 6,000 tokens of six digits each stands for its own value, or is refused as ambiguous', async () => {
   const keys = localKeys({ key: TEST_SECRET })
   const options = { id: 'v1', schema, storage: memoryStorage(), keys, ...SYSTEM_PORTS }
   const vault = await openVault({ ...options, keyRingFactory: fixedKeys, limits: { maxRecords: COUNT } })

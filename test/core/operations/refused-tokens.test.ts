@@ -1,5 +1,5 @@
 /** Brought tokens that are refused, each for its own reason and before anything is stored. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { POINTER_WORDS } from '../../../src/core/ports/keys.ts'
 import { writePointer } from '../../../src/core/sealing/pointer.ts'
@@ -134,18 +134,18 @@ describe('brought tokens are refused', () => {
     ],
   ]
 
-  test.each(wrong)('%s', async (_why, record, options, { code, column: name }, says) => {
+  it.each(wrong)('%s', async (_why, record, options, { code, column: name }, says) => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const refused = session.insert('people', [{ fields: {} }, record as never], options)
-    const facts = name === undefined ? {} : { details: [{ table: 'people', column: name }] }
-    await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...facts })
+    const details = name === undefined ? {} : { details: [{ table: 'people', column: name }] }
+    await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...details })
     expect((await session.get('people')).records).toEqual([])
     const { id } = await insertOne(session, 'people', {})
     const change = session.update('people', id, record as never, options)
     await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says) })
   })
 
-  test('when they look like pointers of this vault: an id, a live token, a dead one', async () => {
+  it('when they look like pointers of this vault: an id, a live token, a dead one', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const { id, tokens } = await insertOne(session, 'people', VALUES)
     const pet = await insertOne(session, 'pets', { name: 'Rex' })
@@ -157,7 +157,7 @@ describe('brought tokens are refused', () => {
     }
   })
 
-  test('not when the row they would point at is none a vault comes to: else random UUIDs would now and then be refused', async () => {
+  it('not when the row they would point at is none a vault comes to: else random UUIDs would now and then be refused', async () => {
     const { session, ring } = await openLoose(memoryStorage(), TABLES)
     const words = new Uint32Array(2 * POINTER_WORDS)
     for (const [place, row] of [2 ** 40, 2 ** 40 + 1].entries())
@@ -170,7 +170,7 @@ describe('brought tokens are refused', () => {
     expect(await valuesOf(session, [far])).toEqual(['Bo'])
   })
 
-  test('not when they are pointers of another vault, random UUIDs, 256 characters long, or demanded and there', async () => {
+  it('not when they are pointers of another vault, random UUIDs, 256 characters long, or demanded and there', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const elsewhere = await openLoose(memoryStorage(), TABLES, { id: 'v2' })
     const foreign = await insertOne(elsewhere.session, 'people', VALUES)

@@ -1,5 +1,5 @@
 /** One token, several cells: who may resolve it in one of them gets that one, whatever others beyond his reach hold the same value. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { StringOptions } from '../../../src/core/schema/column.ts'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
@@ -77,7 +77,7 @@ onEachStorage('a token of several cells', (engine) => {
       },
     }
 
-    test.each(Object.entries(cases))('it is resolved where he may, beside %s', async (_, given) => {
+    it.each(Object.entries(cases))('it is resolved where he may, beside %s', async (_, given) => {
       const { clerk, reached } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''
       expect(await clerk.detokenize([{ token }])).toEqual({ records: [{ token, valueType: 'STRING', value }] })
@@ -86,7 +86,7 @@ onEachStorage('a token of several cells', (engine) => {
       })
     })
 
-    test('it stands for nothing once the one record within his reach is gone', async () => {
+    it('it stands for nothing once the one record within his reach is gone', async () => {
       const given = cases['earlier records beyond his filter'] ?? { policy: [], placed: [] }
       const { clerk, reached, owner } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''

@@ -1,5 +1,5 @@
 /** A stable token outlives its value: whoever writes over a value he never saw is not told the token it had. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
 import type { Engine } from '../../support/storages/engines.ts'
@@ -45,7 +45,7 @@ async function open(engine: Engine, role: keyof typeof POLICY, region = 'north')
 
 onEachStorage('a kept token', (engine) => {
   for (const [verb, change] of Object.entries(CHANGES)) {
-    test.each(['writer', 'resolver'] as const)(
+    it.each(['writer', 'resolver'] as const)(
       `is not answered by ${verb} to a %s, who saw nothing of the value before`,
       async (role) => {
         const { session, owner, standing } = await open(engine, role)
@@ -59,12 +59,12 @@ onEachStorage('a kept token', (engine) => {
       },
     )
 
-    test(`is answered by ${verb} to whoever may read the value at any level`, async () => {
+    it(`is answered by ${verb} to whoever may read the value at any level`, async () => {
       const { session, standing } = await open(engine, 'reader')
       expect((await change(session, standing.id)).number).toBe(standing.tokens.number)
     })
 
-    test(`is answered by ${verb} in the rows that may be read, and in no others`, async () => {
+    it(`is answered by ${verb} in the rows that may be read, and in no others`, async () => {
       const north = await open(engine, 'northern')
       expect((await change(north.session, north.standing.id)).number).toBe(north.standing.tokens.number)
       const south = await open(engine, 'northern', 'south')
@@ -72,7 +72,7 @@ onEachStorage('a kept token', (engine) => {
     })
   }
 
-  test('is answered to the writer as long as it is his own: where it was given with his value', async () => {
+  it('is answered to the writer as long as it is his own: where it was given with his value', async () => {
     const { session, owner } = await open(engine, 'writer')
     const { id, tokens } = await insertOne(session, 'cards', { email: 'bo@acme.example', ...NEW })
     expect(tokens.number).toMatch(/^4012\d{12}$/)

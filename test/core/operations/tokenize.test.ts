@@ -1,11 +1,11 @@
 /** Tokenize: values, as text, to their deterministic tokens, for those that live and for no others. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
-import { STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK } from '../../support/vaults/test-vault.ts'
 
 const name = column.string({ token: 'deterministic', columnGroup: 'names', normalize: ['trim', 'lowercase'] })
 const TABLES = {
@@ -62,7 +62,7 @@ const TEXTS: Readonly<Record<keyof typeof FIELDS, string>> = {
 onEachStorage('tokenize', (engine) => {
   const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
 
-  test('answers the token of the insert for values of every type, given as text, in order', async () => {
+  it('answers the token of the insert for values of every type, given as text, in order', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'people', FIELDS)
     const columns = Object.keys(FIELDS)
@@ -73,7 +73,7 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
-  test('knows one token for a group, wherever the value lives', async () => {
+  it('knows one token for a group, wherever the value lives', async () => {
     const { session } = await open()
     const pet = await insertOne(session, 'pets', { name: 'Rex' })
     const { tokens } = await insertOne(session, 'people', { alias: 'Ann' })
@@ -92,7 +92,7 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
-  test('finds rare values beside common ones that fill page after page of storage', async () => {
+  it('finds rare values beside common ones that fill page after page of storage', async () => {
     const { session } = await open()
     const common = ['Ann', 'Bo', 'Cy'].flatMap((one) => Array.from({ length: 250 }, () => ({ fields: { name: one } })))
     const rare = Array.from({ length: 40 }, (_, i) => `rare ${i}`)
@@ -110,7 +110,7 @@ onEachStorage('tokenize', (engine) => {
     await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
   })
 
-  test('refuses values that do not live, or no longer, naming their positions and storing nothing', async () => {
+  it('refuses values that do not live, or no longer, naming their positions and storing nothing', async () => {
     const { session } = await open()
     const { id } = await insertOne(session, 'people', FIELDS)
     const ask = (...values: string[]) => session.tokenize(values.map((value) => ({ value, table: 'people', column: 'name' })))
@@ -125,7 +125,7 @@ onEachStorage('tokenize', (engine) => {
     expect((await session.get('people')).records).toEqual([])
   })
 
-  test('answers the derived token where the record brought another, and both lead to the value', async () => {
+  it('answers the derived token where the record brought another, and both lead to the value', async () => {
     const { session } = await open()
     const own = await insertOne(session, 'people', { name: 'Ann' }, { tokens: { name: 'mine' }, options: { byot: 'ENABLE' } })
     expect(own.tokens.name).toBe('mine')
@@ -183,7 +183,7 @@ describe('tokenize refuses', () => {
     ],
   ]
 
-  test.each(wrong)('%s', async (_why, asked, answer) => {
+  it.each(wrong)('%s', async (_why, asked, answer) => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     await insertOne(session, 'people', FIELDS)
     const refused = session.tokenize(asked as never)
@@ -191,20 +191,20 @@ describe('tokenize refuses', () => {
     await expect(refused).rejects.not.toThrow(/secret/)
   })
 
-  test('a value that no token of the format can stand for as one that does not live', async () => {
+  it('a value that no token of the format can stand for as one that does not live', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     await expect(session.tokenize([{ value: 'x', table: 'people', column: 'phone' }])).rejects.toMatchObject({
       code: 'not_found',
     })
   })
 
-  test('whoever is not allowed, before it tells whether the value lives', async () => {
+  it('whoever is not allowed, before it tells whether the value lives', async () => {
     const { vault, session } = await openLoose(memoryStorage(), TABLES)
     await insertOne(session, 'people', FIELDS)
-    const stranger = asLoose(vault.as(STRANGER))
+    const clerk = asLoose(vault.as(CLERK))
     for (const value of ['Ann', 'nobody']) {
-      await expect(stranger.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
-      await expect(stranger.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
+      await expect(clerk.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
+      await expect(clerk.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
     }
   })
 })

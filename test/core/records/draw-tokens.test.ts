@@ -1,5 +1,5 @@
-/** Drawn tokens are never taken ones: unlucky draws are repeated, crowded formats searched, and an exhausted format says so. */
-import { expect, test } from 'vitest'
+/** Drawn tokens are never taken ones: collisions are repeated, crowded formats searched, and an exhausted format says so. */
+import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import { insertTokens, tokenRows } from '../../../src/core/records/token-store.ts'
@@ -23,7 +23,7 @@ const TABLES: SchemaDefinition = {
   },
 }
 
-/** Luck that draws zero, the rank of 000000, so many times; or as the test says. */
+/** Entropy that draws zero, the rank of 000000, so many times; or as the test says. */
 interface Rigged {
   zeros: number
   draws: number
@@ -45,7 +45,7 @@ function rig(): Rigged {
 const textOf = (rank: number): string => String(rank).padStart(6, '0')
 
 /** Fills the format from 000000 on, but for one rank. */
-async function crowd({ storage, ring }: LooseVault, count: number, free?: number): Promise<void> {
+async function fillFormat({ storage, ring }: LooseVault, count: number, free?: number): Promise<void> {
   const ranks = Array.from({ length: count }, (_, rank) => rank).filter((rank) => rank !== free)
   for (let from = 0; from < ranks.length; from += 2_000) {
     const slice = ranks.slice(from, from + 2_000)
@@ -55,14 +55,14 @@ async function crowd({ storage, ring }: LooseVault, count: number, free?: number
 }
 
 onEachStorage('drawing tokens', (engine) => {
-  /** The caller names his requests, so that all luck drawn is drawn for tokens. */
+  /** The caller names his requests, so that all random drawn is drawn for tokens. */
   async function open(rigged: Rigged): Promise<LooseVault> {
     const loose = await openLoose(engine.fresh().open(), TABLES, { entropy: { bytes: (count) => rigged.bytes(count) } })
     const request = { requestID: 'request-1', traceID: '0123456789abcdef0123456789abcdef' }
     return { ...loose, session: asLoose(loose.vault.as({ ...OWNER, request })) }
   }
 
-  test('a token that is taken is drawn again', async () => {
+  it('a token that is taken is drawn again', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 1
@@ -76,7 +76,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [first.tokens.code, second.tokens.code])).toEqual(['999999', '999998'])
   })
 
-  test('two records of one request never get the same token', async () => {
+  it('two records of one request never get the same token', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 2
@@ -87,7 +87,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, tokens)).toEqual(['999999', '999998', '999997'])
   })
 
-  test('a token that another record of the request brings is not drawn', async () => {
+  it('a token that another record of the request brings is not drawn', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 1
@@ -97,7 +97,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [stored.records[0]?.tokens.code, '000000'])).toEqual(['999999', 'x'])
   })
 
-  test('a token that a live value derives is not drawn', async () => {
+  it('a token that a live value derives is not drawn', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     const live = await insertOne(session, 'codes', { same: '123456' })
@@ -116,20 +116,20 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [taken, drawn.tokens.code])).toEqual(['123456', '999999'])
   })
 
-  test('in a crowded format the first free neighbour is found', async () => {
+  it('in a crowded format the first free neighbor is found', async () => {
     const rigged = rig()
     const vault = await open(rigged)
-    await crowd(vault, 10_000, 7_777)
+    await fillFormat(vault, 10_000, 7_777)
     rigged.zeros = 1_000
     const { tokens } = await insertOne(vault.session, 'codes', { code: '999999' })
     expect(tokens.code).toBe('007777')
     expect(await valuesOf(vault.session, [tokens.code])).toEqual(['999999'])
   })
 
-  test('an exhausted format says so, naming its column, and stores nothing', async () => {
+  it('an exhausted format says so, naming its column, and stores nothing', async () => {
     const rigged = rig()
     const vault = await open(rigged)
-    await crowd(vault, 10_000)
+    await fillFormat(vault, 10_000)
     rigged.zeros = 1_000
     const refused = vault.session.insert('codes', [{ fields: { label: 'x' } }, { fields: { code: '999999' } }])
     await expect(refused).rejects.toMatchObject({
@@ -143,7 +143,7 @@ onEachStorage('drawing tokens', (engine) => {
     await expect(insertOne(vault.session, 'codes', { code: '999999' })).resolves.toBeDefined()
   })
 
-  test('a value that fits no format is refused by column and record, and not quoted', async () => {
+  it('a value that fits no format is refused by column and record, and not quoted', async () => {
     const { session } = await open(rig())
     for (const name of ['digits', 'same']) {
       const refused = session.insert('codes', [{ fields: { label: 'x' } }, { fields: { [name]: 'secret' } }])

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
 import type { Vault, VaultInTransaction } from '../../../src/index.ts'
@@ -12,7 +12,7 @@ import type { ClientSession, Clients } from '../../support/audit/audited-clients
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const CHANGED_MIND = new Error('changed my mind')
 const ROLLED_BACK = 'Rolled back with its transaction.'
@@ -29,16 +29,16 @@ async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise
   await session.getOne('clients', id)
   await session.update('clients', id, { fields: { country: 'SE' } })
   await expect(insertClient(session, email)).rejects.toMatchObject({ code: 'conflict' })
-  await expect(vault.as(STRANGER).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
+  await expect(vault.as(CLERK).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
   return id
 }
 
 /** What `doAll` leaves where it is committed, and where it is rolled back. */
-const TOLD = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 Get']
-const TOLD_UNDONE = ['INSERT 500 Rolled', 'GET 200 ', 'UPDATE 500 Rolled', 'INSERT 422 Insert', 'GET 401 Get']
+const RECORDED = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 Get']
+const RECORDED_ROLLED_BACK = ['INSERT 500 Rolled', 'GET 200 ', 'UPDATE 500 Rolled', 'INSERT 422 Insert', 'GET 401 Get']
 
 /** Action, status and first word of the message of each event, by time. */
-async function toldBy(vault: Vault<Clients>): Promise<string[]> {
+async function recordedBy(vault: Vault<Clients>): Promise<string[]> {
   return (await eventsOf(vault)).map(({ action, code, message }) => `${action} ${code} ${message.split(' ')[0]}`)
 }
 
@@ -47,17 +47,17 @@ async function countClients(vault: Vault<Clients>): Promise<number> {
 }
 
 onEachStorage('events of a transaction', (engine) => {
-  test('are stored with it when it commits, those of failures it survived too', async () => {
+  it('are stored with it when it commits, those of failures it survived too', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.transaction(async (inside) => {
       await doAll(inside, 'a@acme.example')
-      expect(await toldBy(vault)).toEqual([])
+      expect(await recordedBy(vault)).toEqual([])
     })
-    expect(await toldBy(vault)).toEqual(TOLD)
+    expect(await recordedBy(vault)).toEqual(RECORDED)
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 5 })
   })
 
-  test('are told again when it is rolled back: what was read as read, what was changed as undone', async () => {
+  it('are told again when it is rolled back: what was read as read, what was changed as undone', async () => {
     const vault = await openClients(engine.fresh().open())
     const work = vault.transaction(async (inside) => {
       await doAll(inside, 'a@acme.example')
@@ -65,16 +65,16 @@ onEachStorage('events of a transaction', (engine) => {
     })
     await expect(work).rejects.toBe(CHANGED_MIND)
     // They are stored side by side, so which is the earlier means nothing.
-    expect((await toldBy(vault)).sort()).toEqual([...TOLD_UNDONE].sort())
+    expect((await recordedBy(vault)).sort()).toEqual([...RECORDED_ROLLED_BACK].sort())
     expect((await eventsOf(vault)).filter(({ code }) => code === 500).map(({ message }) => message)).toEqual([
-      ROLLED_BACK,
-      ROLLED_BACK,
+      RECORDED_ROLLED_BACK,
+      RECORDED_ROLLED_BACK,
     ])
     expect(await countClients(vault)).toBe(0)
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 6 })
   })
 
-  test('keep the chain whole when many transactions end this way and that beside other callers', async () => {
+  it('keep the chain whole when many transactions end this way and that beside other callers', async () => {
     const vault = await openClients(engine.fresh().open())
     const works = Array.from({ length: 16 }, (_, n) => {
       if (n % 4 === 3) return vault.as(OWNER).get('clients')
@@ -89,14 +89,14 @@ onEachStorage('events of a transaction', (engine) => {
     expect(await countClients(vault)).toBe(8)
   })
 
-  test('of a failed transaction are told in the words of each failure, once', async () => {
+  it('of a failed transaction are told in the words of each failure, once', async () => {
     const vault = await openClients(engine.fresh().open())
     const work = vault.transaction(async (inside) => {
       await insertClient(inside.as(OWNER), 'a@acme.example')
       await insertClient(inside.as(OWNER), 'a@acme.example')
     })
     await expect(work).rejects.toMatchObject({ code: 'conflict' })
-    expect((await toldBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Rolled'])
+    expect((await recordedBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Rolled'])
   })
 })
 
@@ -115,10 +115,10 @@ async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void
     await host.end(transaction, end)
   }
   await within('commit', 'a@acme.example')
-  expect(await toldBy(vault)).toEqual(TOLD)
+  expect(await recordedBy(vault)).toEqual(RECORDED)
   // Its end is the application's: what it takes back, its events included, leaves no trace.
   await within('rollback', 'b@acme.example')
-  expect(await toldBy(vault)).toEqual(TOLD)
+  expect(await recordedBy(vault)).toEqual(RECORDED)
   await within('commit', 'b@acme.example')
   expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   const transaction = await host.begin()
@@ -144,7 +144,7 @@ describe('events of a host’s transaction on SQLite', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('stand and fall with it, and the chain stays whole', async () => {
+  it('stand and fall with it, and the chain stays whole', async () => {
     const vault = await openClients(storage)
     await hostTransactions(vault, {
       async begin() {
@@ -178,7 +178,7 @@ describe('events of a host’s transaction on Postgres', () => {
   })
 
   /** Until a connection to this database waits for another's lock. */
-  async function untilSomebodyWaits(): Promise<void> {
+  async function untilAnotherWaits(): Promise<void> {
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     while ((await pool.query(waiting)).rowCount === 0);
   }
@@ -199,11 +199,11 @@ describe('events of a host’s transaction on Postgres', () => {
     },
   }
 
-  test('stand and fall with it, and the chain stays whole', async () => {
+  it('stand and fall with it, and the chain stays whole', async () => {
     await hostTransactions(await nextVault(), host)
   })
 
-  test('do not wait for those of another one, nor for anybody else’s', async () => {
+  it('do not wait for those of another one, nor for anybody else’s', async () => {
     const vault = await nextVault()
     const [left, right] = [await host.begin(), await host.begin()]
     await doAll(vault.withTransaction(left), 'l@acme.example')
@@ -218,13 +218,13 @@ describe('events of a host’s transaction on Postgres', () => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 5 + 10 + 1 })
   })
 
-  test('are stored in another chain where another process was quicker to begin the same', async () => {
+  it('are stored in another chain where another process was quicker to begin the same', async () => {
     const place = { pool, schema: `host_${++places}` }
     const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
     const [left, right] = [await host.begin(), await host.begin()]
     await doAll(one.withTransaction(left), 'l@acme.example')
     const late = doAll(other.withTransaction(right), 'r@acme.example')
-    await untilSomebodyWaits()
+    await untilAnotherWaits()
     await host.end(left, 'commit')
     await late
     await host.end(right, 'commit')
@@ -232,20 +232,20 @@ describe('events of a host’s transaction on Postgres', () => {
     expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   })
 
-  test('have one each, also of ours where another process was quicker, and nobody hears of it', async () => {
+  it('have one each, also of ours where another process was quicker, and nobody hears of it', async () => {
     const place = { pool, schema: `host_${++places}` }
     const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
     const left = await host.begin()
     await doAll(one.withTransaction(left), 'l@acme.example')
     const late = other.transaction((inside) => doAll(inside, 'r@acme.example'))
-    await untilSomebodyWaits()
+    await untilAnotherWaits()
     await host.end(left, 'commit')
     await late
-    expect(await toldBy(one)).toEqual(expect.arrayContaining([...TOLD, ...TOLD]))
+    expect(await recordedBy(one)).toEqual(expect.arrayContaining([...RECORDED, ...RECORDED]))
     expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   })
 
-  test('need no connection but the host’s, who may hold them all', async () => {
+  it('need no connection but the host’s, who may hold them all', async () => {
     const tight = new pg.Pool({ ...pool.options, max: 2 })
     const vault = await openClients(postgresStorage({ pool: tight, schema: `host_${++places}` }))
     const clients = [await tight.connect(), await tight.connect()]
@@ -261,7 +261,7 @@ describe('events of a host’s transaction on Postgres', () => {
     await tight.end()
   })
 
-  test('use again the chains of those that committed', async () => {
+  it('use again the chains of those that committed', async () => {
     const vault = await nextVault()
     for (let n = 0; n < 10; n++) {
       const transaction = await host.begin()

@@ -1,5 +1,5 @@
 /** Sharing a commit: what comes in one turn goes together, in order, and only who is at fault fails. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -32,7 +32,7 @@ function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
 
 const itemsOf = (...weights: number[]): Item[] => weights.map((weight, name) => ({ name, weight }))
 
-test('what comes in one turn goes as one list, in order; what comes in the next goes by itself', async () => {
+it('what comes in one turn goes as one list, in order; what comes in the next goes by itself', async () => {
   const { lists, send } = recording()
   const first = itemsOf(1, 1, 1).map(send)
   await scheduler.yield()
@@ -41,7 +41,7 @@ test('what comes in one turn goes as one list, in order; what comes in the next 
   expect(lists).toEqual([[0, 1, 2], [9]])
 })
 
-test('a list never waits for the one before it, which may be held up for as long as it likes', async () => {
+it('a list never waits for the one before it, which may be held up for as long as it likes', async () => {
   const lists: string[] = []
   let letGo = (): void => {}
   const held = new Promise<void>((resolve) => {
@@ -62,13 +62,13 @@ test('a list never waits for the one before it, which may be held up for as long
   await waiting
 })
 
-test('a list holds no more than it may, but an item heavier than that goes all the same', async () => {
+it('a list holds no more than it may, but an item heavier than that goes all the same', async () => {
   const { lists, send } = recording({ most: 5 })
   await Promise.all(itemsOf(2, 2, 2, 9, 1).map(send))
   expect(lists).toEqual([[0, 1], [2], [3], [4]])
 })
 
-test('law: every item goes in order in lists within bounds, and each fails just when it is at fault itself', async () => {
+it('law: every item goes in order in lists within bounds, and each fails just when it is at fault itself', async () => {
   const random = seededRandom('commit together')
   for (let round = 0; round < 200; round++) {
     const { lists, send } = recording({ most: 8 })
@@ -88,14 +88,14 @@ test('law: every item goes in order in lists within bounds, and each fails just 
   }
 })
 
-test('an outage fails all of a list, and nothing is sent a second time', async () => {
+it('an outage fails all of a list, and nothing is sent a second time', async () => {
   const { lists, send } = recording({ fault: OUTAGE })
   const outcomes = await Promise.allSettled([...itemsOf(1, 1), { name: 2, weight: 1, isBad: true }].map(send))
   expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual([OUTAGE, OUTAGE, OUTAGE])
   expect(lists).toEqual([[0, 1, 2]])
 })
 
-test('an item alone that is at fault is not tried again', async () => {
+it('an item alone that is at fault is not tried again', async () => {
   const { lists, send } = recording()
   await expect(send({ name: 0, weight: 1, isBad: true })).rejects.toBe(OWN_FAULT)
   expect(lists).toEqual([[0]])

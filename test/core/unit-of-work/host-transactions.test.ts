@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
@@ -58,7 +58,7 @@ describe('SQLite', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('a transaction of the driver commits both or neither', async () => {
+  it('a transaction of the driver commits both or neither', async () => {
     const before = await countPeople(vault)
     host.exec('begin immediate')
     host.prepare('insert into orders (customer) values (?)').run(await changeInside(vault, host))
@@ -77,7 +77,7 @@ describe('SQLite', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  test('a transaction of Kysely commits both or neither', async () => {
+  it('a transaction of Kysely commits both or neither', async () => {
     const write = (fails: boolean) =>
       kysely.transaction().execute(async (trx) => {
         const id = await changeInside(vault, trx)
@@ -111,7 +111,7 @@ describe('Postgres', () => {
     await drop()
   })
 
-  test('a transaction of the driver commits both or neither', async () => {
+  it('a transaction of the driver commits both or neither', async () => {
     const client = await pool.connect()
     await client.query('begin')
     await client.query('insert into orders (customer) values ($1)', [await changeInside(vault, client)])
@@ -128,7 +128,7 @@ describe('Postgres', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  test('a transaction of Kysely commits both or neither', async () => {
+  it('a transaction of Kysely commits both or neither', async () => {
     const write = (fails: boolean) =>
       kysely.transaction().execute(async (trx) => {
         const id = await changeInside(vault, trx)
@@ -142,7 +142,7 @@ describe('Postgres', () => {
   })
 })
 
-test('what is no transaction is refused by name, and memory has none to join', async () => {
+it('what is no transaction is refused by name, and memory has none to join', async () => {
   const vault = await openPeople(memoryStorage())
   expect(() => vault.withTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
 })

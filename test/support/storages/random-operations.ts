@@ -20,7 +20,7 @@ export type Operation =
   | { readonly kind: 'get'; readonly ids: readonly number[] }
   | { readonly kind: 'find'; readonly filter: Filter; readonly page: Page }
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
-  | { readonly kind: 'delete'; readonly doomed: DeleteTarget }
+  | { readonly kind: 'delete'; readonly target: DeleteTarget }
   | { readonly kind: 'measure'; readonly filter: Filter; readonly measures: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
@@ -172,9 +172,9 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('update' as const), patches }) },
     {
       weight: 1,
-      arbitrary: fc.record({ kind: fc.constant('delete' as const), doomed: fc.record({ ids: fc.array(id, { maxLength: 3 }) }) }),
+      arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ ids: fc.array(id, { maxLength: 3 }) }) }),
     },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), doomed: fc.record({ filter: leaf }) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ filter: leaf }) }) },
     {
       weight: 3,
       arbitrary: fc.record({ kind: fc.constant('measure' as const), filter, measures: fc.array(measure, { maxLength: 4 }) }),
@@ -219,7 +219,7 @@ export async function replay(storage: Storage, operations: readonly Operation[])
 }
 
 /** The error that rolls a transaction back on purpose. */
-class Undone extends Error {}
+class RolledBack extends Error {}
 
 /** The result as text. A conflict counts as a result; any other error is thrown on. */
 async function answerOf(storage: Storage, operation: Operation): Promise<string> {
@@ -228,7 +228,7 @@ async function answerOf(storage: Storage, operation: Operation): Promise<string>
   } catch (error) {
     // If several unique indexes are violated, each engine may name another one.
     if (isVaultError(error, 'conflict')) return `${operation.kind}: conflict`
-    if (error instanceof Undone) return `${operation.kind}: undone after ${error.message}`
+    if (error instanceof RolledBack) return `${operation.kind}: rolled back after ${error.message}`
     throw error
   }
 }
@@ -245,7 +245,7 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     case 'update':
       return update(storage, operation.patches)
     case 'delete':
-      return storage.delete(table, operation.doomed)
+      return storage.delete(table, operation.target)
     case 'measure':
       return roundMeans(await storage.aggregate(table, operation.filter, operation.measures), operation.measures)
     case 'reserve':
@@ -267,7 +267,7 @@ async function performAll(storage: Storage, operations: readonly Operation[], th
     const isNested = each.kind === 'transaction'
     answers.push(isNested ? await answerOf(storage, each) : `${each.kind}: ${toText(await perform(storage, each))}`)
   }
-  if (throws) throw new Undone(answers.join('; '))
+  if (throws) throw new RolledBack(answers.join('; '))
   return answers
 }
 
