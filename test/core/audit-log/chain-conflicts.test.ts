@@ -77,7 +77,7 @@ async function countOfLate(vault: Vault<Clients>): Promise<number> {
 
 onEachStorage('a chain with', (engine) => {
   for (const [what, { tamper, isLogged }] of Object.entries(TAMPERINGS)) {
-    it(`${what} is left: every operation goes on, with its one event, in another`, async () => {
+    it(`${what} is not used further: every operation records its one event in another chain`, async () => {
       const errors: (readonly [object, string])[] = []
       const log: Log = { info() {}, warn() {}, error: (fields, message) => void errors.push([fields, message]) }
       const storage = engine.fresh().open()
@@ -92,7 +92,7 @@ onEachStorage('a chain with', (engine) => {
       expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })
     })
 
-    it(`${what} is left by a vault that is opened afterwards, too`, async () => {
+    it(`${what} is not used by a vault opened later`, async () => {
       const storage = engine.fresh().open()
       await (await openClients(storage)).as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
       await tamper(storage)
@@ -103,8 +103,8 @@ onEachStorage('a chain with', (engine) => {
   }
 })
 
-onEachStorage('tables called as those of the trail', (engine) => {
-  it.each([EVENTS, HEADS])('%s: a taken value in a transaction is a conflict, heard once and told once', async (table) => {
+onEachStorage('user tables with the names of audit tables', (engine) => {
+  it.each([EVENTS, HEADS])('%s: a duplicate value in a transaction throws one conflict and records one event', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
     const taken = [{ fields: { email: 'ann@acme.example' } }]
     await session.insert(table, taken)
@@ -130,7 +130,7 @@ onEachStorage('tables called as those of the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 4 })
   })
 
-  it.each([EVENTS, HEADS])('%s: one that is caught undoes itself alone', async (table) => {
+  it.each([EVENTS, HEADS])('%s: a caught conflict rolls back only its own insert', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
     const taken = [{ fields: { email: 'ann@acme.example' } }]
     await session.insert(table, taken)

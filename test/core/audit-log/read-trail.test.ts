@@ -68,11 +68,11 @@ const TIMES: Readonly<Record<string, readonly bigint[]>> = {
   none: [],
 }
 
-it.each(Object.entries(TIMES))('events with times %s are found once each', async (_, times) => {
+it.each(Object.entries(TIMES))('a walk returns each event once for times %s', async (_, times) => {
   expect(await walked(times)).toEqual(rowsIn(times, ALL))
 })
 
-it('law: of 100 random trails every span holds what it should, borders to the nanosecond', async () => {
+it('a walk of 100 random trails returns exactly the events of each time range, to the nanosecond', async () => {
   const random = seededRandom('windows of time')
   const pick = (below: number): number => Math.floor(random() * below)
   for (let round = 0; round < 100; round++) {

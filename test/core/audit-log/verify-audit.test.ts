@@ -17,14 +17,14 @@ async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
   return found
 }
 
-onEachStorage('the trail', (engine) => {
-  it('of a vault that did nothing is in order, and so is its export', async () => {
+onEachStorage('an audit trail', (engine) => {
+  it('of a new vault verifies, and so does its export', async () => {
     const vault = await openClients(engine.fresh().open())
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 0 })
     expect(await verifyExport(vault.exportAudit())).toEqual({ ok: true, eventCount: 0, checkpoints: 0 })
   })
 
-  it('is in order whenever it is looked at while others write, and so is every export of it', async () => {
+  it('verifies at any time while other callers write, and so does every export', async () => {
     const vault = await openClients(engine.fresh().open())
     let isOver = false
     const working = doOperations(vault, { name: 'w', callers: 8, each: 12 }).then(() => {
@@ -41,7 +41,7 @@ onEachStorage('the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 8 * 12 })
   })
 
-  it('agrees with every checkpoint of it, in storage and exported, however far it has gone on', async () => {
+  it('matches every earlier checkpoint, in storage and in an export', async () => {
     const vault = await openClients(engine.fresh().open())
     const kept: SignedCheckpoint[] = []
     const sink = async (checkpoint: SignedCheckpoint): Promise<void> => void kept.push(checkpoint)
@@ -56,7 +56,7 @@ onEachStorage('the trail', (engine) => {
     expect(await verifyExport(lines, { keys, checkpoints: kept })).toEqual({ ok: true, eventCount: 48, checkpoints: 5 })
   })
 
-  it('exported and cut, at whatever line, is found out; the last event alone by a checkpoint', async () => {
+  it('fails verification if its export is truncated at any line; a missing last event needs a checkpoint', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 3, each: 4 })
     const checkpoint = await vault.checkpointAudit({ signer })
@@ -72,7 +72,7 @@ onEachStorage('the trail', (engine) => {
     expect(await verifyExport(lines, { keys, checkpoints: [later] })).toMatchObject({ ok: false })
   })
 
-  it('holds no value, and is not a trail of another vault', async () => {
+  it('contains no value, and does not verify as the trail of another vault', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.as(OWNER).insert('clients', [{ fields: { name: 'Quetzalcoatl', salary: 918_273_645 } }])
     const lines = await linesOf(vault.exportAudit())
@@ -84,7 +84,7 @@ onEachStorage('the trail', (engine) => {
     await expect(vault.verifyAudit({ checkpoints: [foreign] })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('asks for no right and leaves no event: whoever holds the vault may verify, export and mark it', async () => {
+  it('can be verified, exported and checkpointed without a grant and without an event', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.as(OWNER).get('clients')
     await vault.checkpointAudit({ signer })
@@ -92,7 +92,7 @@ onEachStorage('the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 })
   })
 
-  it('marked for a keeper who fails is not said to be kept', async () => {
+  it('rejects a checkpoint if the callback that stores it fails', async () => {
     const vault = await openClients(engine.fresh().open())
     const full = new Error('the bucket is full')
     await expect(vault.checkpointAudit({ signer, sink: () => Promise.reject(full) })).rejects.toBe(full)

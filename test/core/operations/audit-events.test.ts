@@ -170,7 +170,7 @@ function recordedMessage(error: unknown): string {
 }
 
 onEachStorage('events', (engine) => {
-  it('of every operation there is exactly one, whether it went well, badly, or was refused', async () => {
+  it('are recorded once per operation: successful, failed or forbidden', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const given = await standing(owner)
@@ -194,7 +194,7 @@ onEachStorage('events', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 3 * Object.keys(VERBS).length })
   })
 
-  it('name the records, tables or vault they are about, by the ids callers know', async () => {
+  it('name their records, tables or vault by public ids', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const given = await standing(owner)
@@ -214,7 +214,7 @@ onEachStorage('events', (engine) => {
     }
   })
 
-  it('of an insert of 1,000 there is one, which names all of them in their order', async () => {
+  it('of an insert of 1,000 records is one event that names all ids in order', async () => {
     const owner = (await openClients(engine.fresh().open())).as(OWNER)
     const records = Array.from({ length: 1000 }, (_, n) => ({ fields: { name: `n${n}` } }))
     const { records: stored } = await owner.insert('clients', records)
@@ -227,7 +227,7 @@ onEachStorage('events', (engine) => {
     })
   })
 
-  it('of what the types do not allow there is one too', async () => {
+  it('are recorded for calls that the types do not allow', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const hostile = new Proxy({}, { ownKeys: () => fail(), get: () => fail(), has: () => fail() })
@@ -250,7 +250,7 @@ onEachStorage('events', (engine) => {
     }
   })
 
-  it('hold whatever the application says of the request, as it says it', async () => {
+  it('contain the request context as given', async () => {
     const vault = await openClients(engine.fresh().open(), { accountId: 'acme' })
     const request = {
       requestID: 'r-1',
@@ -277,7 +277,7 @@ onEachStorage('events', (engine) => {
     expect(listed?.request.userEmail).toBe('end@acme.example')
   })
 
-  it('make up the ids nobody gave, anew each time, and take the trace of a traceparent that is one', async () => {
+  it('contain new ids for those not given, and the trace id of a valid traceparent', async () => {
     const vault = await openClients(engine.fresh().open())
     const trace = '0af7651916cd43dd8448eb211c80319c'
     const traceparents = [undefined, undefined, `00-${trace}-b7ad6b7169203331-01`, 'nonsense']
@@ -302,7 +302,7 @@ onEachStorage('events', (engine) => {
     expect(contexts[2]?.traceID).toBe(trace)
   })
 
-  it('are none of a caller who is refused before he asks', async () => {
+  it('are not recorded for an invalid caller', async () => {
     const vault = await openClients(engine.fresh().open())
     const requests = [
       { clientTraceID: 'x'.repeat(129) },
@@ -318,7 +318,7 @@ onEachStorage('events', (engine) => {
     expect(await eventsOf(vault)).toEqual([])
   })
 
-  it('are none where audit is off', async () => {
+  it('are not recorded with audit off', async () => {
     const vault = await openClients(engine.fresh().open(), { audit: 'off' })
     const owner = vault.as(OWNER)
     const given = await standing(owner)

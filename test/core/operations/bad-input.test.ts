@@ -91,7 +91,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ],
 ]
 
-it.each(badInserts)('insert refuses %s', async (_why, args, answer) => {
+it.each(badInserts)('insert rejects %s', async (_why, args, answer) => {
   const people = await untyped()
   const refused = people.insert(...args)
   await expect(refused).rejects.toMatchObject({ name: 'VaultError', ...answer })
@@ -126,18 +126,18 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['an order of its own', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
 ]
 
-it.each(badReads)('get refuses %s', async (_why, args, answer) => {
+it.each(badReads)('get rejects %s', async (_why, args, answer) => {
   const people = await untyped()
   await expect(people.get(...args)).rejects.toMatchObject({ name: 'VaultError', ...answer })
 })
 
-it('an empty column name means none was given', async () => {
+it('get treats an empty column name as absent', async () => {
   const people = await untyped()
   expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
   await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
 })
 
-it('update refuses nothing to change, unknown columns and null where a value is required', async () => {
+it('update rejects no fields, unknown columns and null in required columns', async () => {
   const people = await untyped()
   await expect(people.update('people', id, { fields: {} })).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.update('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
@@ -146,7 +146,7 @@ it('update refuses nothing to change, unknown columns and null where a value is 
   await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('a star is no id: only given in place of the list it empties a table', async () => {
+it('"*" deletes all records only in place of the list, not as an id in it', async () => {
   const people = await untyped()
   await people.insert('people', [{ fields: good }])
   await expect(people.deleteOne('people', '*')).rejects.toMatchObject({ code: 'invalid_request' })
@@ -156,7 +156,7 @@ it('a star is no id: only given in place of the list it empties a table', async 
   expect(await people.get('people')).toEqual({ records: [] })
 })
 
-it('lists with holes, and what only looks like a record, lose nothing silently', async () => {
+it('sparse lists and objects that only look like records are rejected', async () => {
   const people = await untyped()
   await expect(people.insert('people', new Array(3))).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.get('people', { ids: new Array(3) })).rejects.toMatchObject({ code: 'not_found' })
@@ -167,7 +167,7 @@ it('lists with holes, and what only looks like a record, lose nothing silently',
   expect(await people.get('people')).toEqual({ records: [] })
 })
 
-it('delete refuses an empty list, a star in company, and what is no list', async () => {
+it('delete rejects an empty list, "*" beside ids, and values that are not lists', async () => {
   const people = await untyped()
   await expect(people.delete('people', [])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.delete('people', ['*', id])).rejects.toMatchObject({ code: 'invalid_request' })
@@ -175,7 +175,7 @@ it('delete refuses an empty list, a star in company, and what is no list', async
   await expect(people.deleteOne('people', id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('detokenize refuses what is no token by shape, and the longest by size', async () => {
+it('detokenize rejects values that are not strings, and tokens that are too long', async () => {
   const people = await untyped()
   await expect(people.detokenize([])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.detokenize([{}])).rejects.toMatchObject({ code: 'invalid_request', details: [{ index: 0 }] })
@@ -188,13 +188,13 @@ it('detokenize refuses what is no token by shape, and the longest by size', asyn
   await expect(people.detokenize([{ token: id }])).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('an id that may be a value in the wrong place is not repeated in the error', async () => {
+it('an unknown id is not repeated in the error, because it may be a value', async () => {
   const people = await session()
   const error: unknown = await people.getOne('people', SECRET_LOOKING).catch((caught: unknown) => caught)
   expect(JSON.stringify(error) + String(error)).not.toContain(SECRET_LOOKING)
 })
 
-it('a caller must be described as one', async () => {
+it('a caller of an invalid shape is rejected', async () => {
   const vault = await openPeople(memoryStorage())
   const untypedVault: { as(caller: unknown): unknown } = vault as never
   for (const caller of [

@@ -41,22 +41,22 @@ async function open(engine: Engine, role: (typeof ROLES)[number], change: object
   return { session, ids, idsLeft, hasCome }
 }
 
-onEachStorage('deleting under a condition', (engine) => {
-  it.each(ROLES)('%s: the named records go all or none, and none where one was taken out of reach meanwhile', async (role) => {
+onEachStorage('deletion under a condition', (engine) => {
+  it.each(ROLES)('%s: deletes the named records all or none, and none if one became invisible meanwhile', async (role) => {
     const { session, ids, idsLeft, hasCome } = await open(engine, role, BEYOND)
     await expect(session.delete('clients', ids)).rejects.toMatchObject({ code: 'not_found' })
     expect(hasCome()).toBe(true)
     expect(await idsLeft()).toEqual(ids)
   })
 
-  it.each(ROLES)('%s: every record goes but the one that was taken out of reach meanwhile', async (role) => {
+  it.each(ROLES)('%s: deletes every record except one that became invisible meanwhile', async (role) => {
     const { session, ids, idsLeft, hasCome } = await open(engine, role, BEYOND)
     await session.delete('clients', '*')
     expect(hasCome()).toBe(true)
     expect(await idsLeft()).toEqual([ids[1]])
   })
 
-  it.each(ROLES)('%s: a record that was changed and is still within reach goes', async (role) => {
+  it.each(ROLES)('%s: deletes a record that was changed and is still visible', async (role) => {
     for (const named of [true, false]) {
       const { session, ids, idsLeft, hasCome } = await open(engine, role, WITHIN)
       await session.delete('clients', named ? ids : '*')

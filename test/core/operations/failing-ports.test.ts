@@ -39,8 +39,8 @@ async function open(storage: StorageHandle) {
   return { vault, id: records[0]?.id ?? '', lines, spans }
 }
 
-onEachStorage('what throws beside the work:', (engine) => {
-  it('a span’s end leaves every answer and every error as it is', async () => {
+onEachStorage('a port that throws', (engine) => {
+  it('in the end of a span changes no result and no error', async () => {
     const { vault, id, spans } = await open(engine.fresh().open())
     const owner = vault.as(OWNER)
     expect((await owner.getOne('clients', id)).fields.country).toBe('SE')
@@ -52,7 +52,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 200, 200, 200, 200, 404])
   })
 
-  it('a log leaves a refusal one, and a failure one', async () => {
+  it('in a log changes neither a refusal nor a failure', async () => {
     const faulty = faultyStorage(engine.fresh().open())
     const { vault, id, lines } = await open(faulty.storage)
     await expect(vault.as(CLERK).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
@@ -71,7 +71,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 401, 500])
   })
 
-  it('a log leaves a listing that passes over a broken event its answer', async () => {
+  it('in a log does not change a listing that leaves out a broken event', async () => {
     const storage = engine.fresh().open()
     const { vault } = await open(storage)
     await vault.as(OWNER).get('clients')
@@ -81,7 +81,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect(events.map(({ request }) => request.actionType)).toEqual(['GET'])
   })
 
-  it('a log leaves a lane with a broken head to others, and the work goes on', async () => {
+  it('in a log does not stop work in another chain after a broken head', async () => {
     const storage = engine.fresh().open()
     const { vault, id } = await open(storage)
     const [row] = await storage.find('audit_chains', { kind: 'all' }, { order: 'asc', limit: 1 })
@@ -89,7 +89,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect((await vault.as(OWNER).getOne('clients', id)).id).toBe(id)
   })
 
-  it('a log leaves the error of a transaction that was undone as it is', async () => {
+  it('in a log does not change the error of a rolled-back transaction', async () => {
     const faulty = faultyStorage(engine.fresh().open())
     const { vault, id } = await open(faulty.storage)
     const reason = new Error('the application’s own')
@@ -102,7 +102,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     faulty.mend()
   })
 
-  it('a getter in a change leaves one event and no change', async () => {
+  it('in a getter of a change gives one event and no change', async () => {
     const { vault, id } = await open(engine.fresh().open())
     const owner = vault.as(OWNER)
     const { line } = throwing()

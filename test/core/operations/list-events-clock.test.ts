@@ -36,8 +36,8 @@ async function listed(vault: Vault, filter: Filter): Promise<AuditEvent[]> {
   }
 }
 
-onEachStorage('a clock set back', (engine) => {
-  it(`by an hour hides none of ${BEFORE + AFTER} events and shows none twice, whichever are asked for`, async () => {
+onEachStorage('listed events after a clock was set back', (engine) => {
+  it(`are complete: each of ${BEFORE + AFTER} events once, with any filter`, async () => {
     const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
     await refusals(vault, BEFORE)
     clock.ms -= HOUR
@@ -65,7 +65,7 @@ onEachStorage('a clock set back', (engine) => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  it('a page of the newest begins with them, and not with what the clock says now', async () => {
+  it('begin with the newest, not with those before the current time', async () => {
     const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
     await refusals(vault, 3)
     const before = await eventsOf(vault)

@@ -34,7 +34,7 @@ async function query(session: ClientSession, more: Omit<EventQueryInput, 'filter
 }
 
 onEachStorage('listed events', (engine) => {
-  it('are those a filter asks for, whichever it is, and no others', async () => {
+  it('are exactly those that match the filter', async () => {
     const vault = await openClients(engine.fresh().open())
     for (const caller of CALLERS) {
       const session = vault.as(caller)
@@ -85,7 +85,7 @@ onEachStorage('listed events', (engine) => {
     }
   })
 
-  it('of a record are all that touched it, and none that did not', async () => {
+  it('of a record are exactly those that name it', async () => {
     const vault = await openClients(engine.fresh().open())
     const session = vault.as(OWNER)
     const { records } = await session.insert('clients', [{ fields: { name: 'a' } }, { fields: { name: 'b' } }], {
@@ -104,7 +104,7 @@ onEachStorage('listed events', (engine) => {
     expect(await of(`FILE/${one?.id}`)).toEqual([])
   })
 
-  it('page by page are each listed once while others write, and none that was there is missed', async () => {
+  it('appear once each over all pages while other callers write', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'first', callers: 8, each: 8 })
     const before = (await eventsOf(vault)).map(({ changeID }) => changeID)
@@ -128,7 +128,7 @@ onEachStorage('listed events', (engine) => {
     expect(times).toEqual([...times].sort().reverse())
   })
 
-  it('by offset, sorted and limited are what the whole list says', async () => {
+  it('by offset, sort and limit are slices of the full list', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 5, each: 8 })
     const end = (await eventsOf(vault)).at(-1)?.timestamp ?? ''
@@ -147,7 +147,7 @@ onEachStorage('listed events', (engine) => {
     expect(new Set(byCode.map(idOf))).toEqual(new Set(newest.map(idOf)))
   })
 
-  it('of a span of time are those in it, both ends included', async () => {
+  it('of a time range include both ends', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 3, each: 5 })
     const session = vault.as(OWNER)
@@ -160,7 +160,7 @@ onEachStorage('listed events', (engine) => {
     expect((await query(session, {}, { startTime: endTime, endTime: startTime })).events).toEqual([])
   })
 
-  it('are for whoever holds AUDIT: to others it is refused, and that is an event', async () => {
+  it('require AUDIT: others get forbidden, which is recorded', async () => {
     const policy = { auditor: ['ALLOW AUDIT ON *'], reader: ['ALLOW READ ON *'] } as const
     const vault = await openClients(engine.fresh().open(), { policy })
     await expect(vault.as(callerOf('reader', 'VAULT_EDITOR')).listEvents({ filterOps: ACCOUNT })).rejects.toMatchObject({
@@ -170,7 +170,7 @@ onEachStorage('listed events', (engine) => {
     expect(events.map(({ request, response }) => [request.actionType, response.code])).toEqual([['LIST_EVENTS', 401]])
   })
 
-  it('that do not open are passed over, logged, and found by verifying', async () => {
+  it('leave out events that fail authentication, log them, and verification reports them', async () => {
     const lines: unknown[] = []
     const line = (...said: unknown[]): unknown => lines.push(said)
     const storage = engine.fresh().open()

@@ -20,7 +20,7 @@ const fixedKeys: KeyRingFactory = {
 /** Values in each column: of a million tokens of six digits, these make a few meet. */
 const COUNT = 3000
 
-it('of 6,000 tokens of six digits each stands for its own value, or is refused as ambiguous', async () => {
+it('each of 6,000 six-digit tokens resolves to its own value, or is rejected as ambiguous', async () => {
   const keys = localKeys({ key: TEST_SECRET })
   const options = { id: 'v1', schema, storage: memoryStorage(), keys, ...SYSTEM_PORTS }
   const vault = await openVault({ ...options, keyRingFactory: fixedKeys, limits: { maxRecords: COUNT } })

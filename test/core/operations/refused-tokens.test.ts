@@ -20,7 +20,7 @@ const TABLES = {
 const VALUES = { pointer: 'Ann', pin: 1234, badge: 'B-1' }
 const ENABLE = { byot: 'ENABLE' }
 
-describe('brought tokens are refused', () => {
+describe('supplied tokens are rejected', () => {
   const own = '123e4567-e89b-12d3-a456-426614174000'
   const wrong: readonly (readonly [why: string, record: unknown, options: Cells, answer: Cells, says: string])[] = [
     ['when byot is not given', { fields: { pointer: 'a' }, tokens: { pointer: 'x' } }, {}, { code: 'unprocessable' }, 'DISABLE'],
@@ -145,7 +145,7 @@ describe('brought tokens are refused', () => {
     await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says) })
   })
 
-  it('when they look like pointers of this vault: an id, a live token, a dead one', async () => {
+  it('if they are pointers of this vault: an id, a valid token, a deleted one', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const { id, tokens } = await insertOne(session, 'people', VALUES)
     const pet = await insertOne(session, 'pets', { name: 'Rex' })
@@ -157,7 +157,7 @@ describe('brought tokens are refused', () => {
     }
   })
 
-  it('not when the row they would point at is none a vault comes to: else random UUIDs would now and then be refused', async () => {
+  it('but not if they point to a row no vault reaches, because random UUIDs can', async () => {
     const { session, ring } = await openLoose(memoryStorage(), TABLES)
     const words = new Uint32Array(2 * POINTER_WORDS)
     for (const [place, row] of [2 ** 40, 2 ** 40 + 1].entries())
@@ -170,7 +170,7 @@ describe('brought tokens are refused', () => {
     expect(await valuesOf(session, [far])).toEqual(['Bo'])
   })
 
-  it('not when they are pointers of another vault, random UUIDs, 256 characters long, or demanded and there', async () => {
+  it('but not as pointers of another vault, random UUIDs, 256 characters, or with ENABLE_STRICT if complete', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const elsewhere = await openLoose(memoryStorage(), TABLES, { id: 'v2' })
     const foreign = await insertOne(elsewhere.session, 'people', VALUES)

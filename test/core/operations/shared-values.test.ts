@@ -77,7 +77,7 @@ onEachStorage('a token of several cells', (engine) => {
       },
     }
 
-    it.each(Object.entries(cases))('it is resolved where he may, beside %s', async (_, given) => {
+    it.each(Object.entries(cases))('is resolved where the caller can read, beside %s', async (_, given) => {
       const { clerk, reached } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''
       expect(await clerk.detokenize([{ token }])).toEqual({ records: [{ token, valueType: 'STRING', value }] })
@@ -86,7 +86,7 @@ onEachStorage('a token of several cells', (engine) => {
       })
     })
 
-    it('it stands for nothing once the one record within his reach is gone', async () => {
+    it('is not found once the only visible record is deleted', async () => {
       const given = cases['earlier records beyond his filter'] ?? { policy: [], placed: [] }
       const { clerk, reached, owner } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''

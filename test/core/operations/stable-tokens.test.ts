@@ -43,10 +43,10 @@ async function open(engine: Engine, role: keyof typeof POLICY, region = 'north')
   return { session: asLoose(vault.as(callerOf(role))), owner: session, standing }
 }
 
-onEachStorage('a kept token', (engine) => {
+onEachStorage('the token of a stable column', (engine) => {
   for (const [verb, change] of Object.entries(CHANGES)) {
     it.each(['writer', 'resolver'] as const)(
-      `is not answered by ${verb} to a %s, who saw nothing of the value before`,
+      `is not returned by ${verb} to a %s who could not read the previous value`,
       async (role) => {
         const { session, owner, standing } = await open(engine, role)
         const tokens = await change(session, standing.id)
@@ -59,12 +59,12 @@ onEachStorage('a kept token', (engine) => {
       },
     )
 
-    it(`is answered by ${verb} to whoever may read the value at any level`, async () => {
+    it(`is returned by ${verb} to callers who can read the value at any level`, async () => {
       const { session, standing } = await open(engine, 'reader')
       expect((await change(session, standing.id)).number).toBe(standing.tokens.number)
     })
 
-    it(`is answered by ${verb} in the rows that may be read, and in no others`, async () => {
+    it(`is returned by ${verb} only in rows that the caller can read`, async () => {
       const north = await open(engine, 'northern')
       expect((await change(north.session, north.standing.id)).number).toBe(north.standing.tokens.number)
       const south = await open(engine, 'northern', 'south')
@@ -72,7 +72,7 @@ onEachStorage('a kept token', (engine) => {
     })
   }
 
-  it('is answered to the writer as long as it is his own: where it was given with his value', async () => {
+  it('is returned to the writer if it was minted for a value of their own', async () => {
     const { session, owner } = await open(engine, 'writer')
     const { id, tokens } = await insertOne(session, 'cards', { email: 'bo@acme.example', ...NEW })
     expect(tokens.number).toMatch(/^4012\d{12}$/)

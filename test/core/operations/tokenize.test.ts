@@ -62,7 +62,7 @@ const TEXTS: Readonly<Record<keyof typeof FIELDS, string>> = {
 onEachStorage('tokenize', (engine) => {
   const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
 
-  it('answers the token of the insert for values of every type, given as text, in order', async () => {
+  it('returns the tokens of the insert for values of every type, in order', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'people', FIELDS)
     const columns = Object.keys(FIELDS)
@@ -73,7 +73,7 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
-  it('knows one token for a group, wherever the value lives', async () => {
+  it('returns one token for a column group, for a value in any of its columns', async () => {
     const { session } = await open()
     const pet = await insertOne(session, 'pets', { name: 'Rex' })
     const { tokens } = await insertOne(session, 'people', { alias: 'Ann' })
@@ -92,7 +92,7 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
-  it('finds rare values beside common ones that fill page after page of storage', async () => {
+  it('finds rare values beside common ones that fill many pages', async () => {
     const { session } = await open()
     const common = ['Ann', 'Bo', 'Cy'].flatMap((one) => Array.from({ length: 250 }, () => ({ fields: { name: one } })))
     const rare = Array.from({ length: 40 }, (_, i) => `rare ${i}`)
@@ -110,7 +110,7 @@ onEachStorage('tokenize', (engine) => {
     await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
   })
 
-  it('refuses values that do not live, or no longer, naming their positions and storing nothing', async () => {
+  it('rejects values that are not stored, names their indexes and stores nothing', async () => {
     const { session } = await open()
     const { id } = await insertOne(session, 'people', FIELDS)
     const ask = (...values: string[]) => session.tokenize(values.map((value) => ({ value, table: 'people', column: 'name' })))
@@ -125,7 +125,7 @@ onEachStorage('tokenize', (engine) => {
     expect((await session.get('people')).records).toEqual([])
   })
 
-  it('answers the derived token where the record brought another, and both lead to the value', async () => {
+  it('returns the derived token beside a supplied one, and both detokenize to the value', async () => {
     const { session } = await open()
     const own = await insertOne(session, 'people', { name: 'Ann' }, { tokens: { name: 'mine' }, options: { byot: 'ENABLE' } })
     expect(own.tokens.name).toBe('mine')
@@ -137,7 +137,7 @@ onEachStorage('tokenize', (engine) => {
   })
 })
 
-describe('tokenize refuses', () => {
+describe('tokenize rejects', () => {
   const at = { table: 'people', column: 'name' }
   const wrong: readonly (readonly [
     why: string,
@@ -191,14 +191,14 @@ describe('tokenize refuses', () => {
     await expect(refused).rejects.not.toThrow(/secret/)
   })
 
-  it('a value that no token of the format can stand for as one that does not live', async () => {
+  it('a value that does not match the format like a value that is not stored', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     await expect(session.tokenize([{ value: 'x', table: 'people', column: 'phone' }])).rejects.toMatchObject({
       code: 'not_found',
     })
   })
 
-  it('whoever is not allowed, before it tells whether the value lives', async () => {
+  it('callers without a grant before it looks up the value', async () => {
     const { vault, session } = await openLoose(memoryStorage(), TABLES)
     await insertOne(session, 'people', FIELDS)
     const clerk = asLoose(vault.as(CLERK))

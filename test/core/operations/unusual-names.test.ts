@@ -41,8 +41,8 @@ const NAMINGS: Readonly<Record<string, Naming>> = {
   'a column beside a table': ({ query }) => query(`SELECT name FROM clients WHERE clients.${STRANGE} IS NULL`),
 }
 
-onEachStorage('a strange name', (engine) => {
-  it('as whatever it was sent is repeated to its caller and not to the trail', async () => {
+onEachStorage('an unknown name', (engine) => {
+  it('is quoted in the error and masked in the event, in every argument', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const { records } = await owner.insert('clients', [{ fields: { name: 'Ann' } }])
@@ -57,14 +57,14 @@ onEachStorage('a strange name', (engine) => {
     }
   })
 
-  it('beside names that the schema has leaves those as they are', async () => {
+  it('leaves names of the schema unmasked', async () => {
     const vault = await openClients(engine.fresh().open())
     const { error, events } = await eventsBy(vault, () => asLoose(vault.as(OWNER)).get('clients', { fields: ['email', STRANGE] }))
     expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`Column "${STRANGE}" of table "clients"`)) })
     expect(events[0]?.message).toContain('Column *UNKNOWN* of table "clients"')
   })
 
-  it('that is a number in place of a choice is replaced in what is kept of the body', async () => {
+  it('is replaced in the recorded request, and so is a number in place of a choice', async () => {
     const vault = await openClients(engine.fresh().open())
     const session = asLoose(vault.as(OWNER))
     const calls: readonly Naming[] = [

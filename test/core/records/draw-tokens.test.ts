@@ -62,7 +62,7 @@ onEachStorage('drawing tokens', (engine) => {
     return { ...loose, session: asLoose(loose.vault.as({ ...OWNER, request })) }
   }
 
-  it('a token that is taken is drawn again', async () => {
+  it('draws again when the token is in use', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 1
@@ -76,7 +76,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [first.tokens.code, second.tokens.code])).toEqual(['999999', '999998'])
   })
 
-  it('two records of one request never get the same token', async () => {
+  it('never draws the same token for two records of a request', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 2
@@ -87,7 +87,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, tokens)).toEqual(['999999', '999998', '999997'])
   })
 
-  it('a token that another record of the request brings is not drawn', async () => {
+  it('does not draw a token supplied by another record of the request', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 1
@@ -97,7 +97,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [stored.records[0]?.tokens.code, '000000'])).toEqual(['999999', 'x'])
   })
 
-  it('a token that a live value derives is not drawn', async () => {
+  it('does not draw a token derived from a stored value', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     const live = await insertOne(session, 'codes', { same: '123456' })
@@ -116,7 +116,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [taken, drawn.tokens.code])).toEqual(['123456', '999999'])
   })
 
-  it('in a crowded format the first free neighbor is found', async () => {
+  it('finds the next free token in a nearly full format', async () => {
     const rigged = rig()
     const vault = await open(rigged)
     await fillFormat(vault, 10_000, 7_777)
@@ -126,7 +126,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(vault.session, [tokens.code])).toEqual(['999999'])
   })
 
-  it('an exhausted format says so, naming its column, and stores nothing', async () => {
+  it('throws tokens_exhausted, names the column and stores nothing when no token is left', async () => {
     const rigged = rig()
     const vault = await open(rigged)
     await fillFormat(vault, 10_000)
@@ -143,7 +143,7 @@ onEachStorage('drawing tokens', (engine) => {
     await expect(insertOne(vault.session, 'codes', { code: '999999' })).resolves.toBeDefined()
   })
 
-  it('a value that fits no format is refused by column and record, and not quoted', async () => {
+  it('rejects a value that does not match the format by column and record, without quoting it', async () => {
     const { session } = await open(rig())
     for (const name of ['digits', 'same']) {
       const refused = session.insert('codes', [{ fields: { label: 'x' } }, { fields: { [name]: 'secret' } }])

@@ -127,8 +127,8 @@ async function assertFailsClean(
   return true
 }
 
-onEachStorage('faults', (engine) => {
-  it('of any one call, or of all from it on, answer nothing, change nothing, and are over when they end', async () => {
+onEachStorage('storage faults', (engine) => {
+  it('in one call or all later calls return nothing and change nothing, and work continues afterwards', async () => {
     const opened = await open(engine.fresh().open())
     for (const [name, call] of Object.entries(CALLS)) {
       for (let n = 1; ; n++) {
@@ -144,7 +144,7 @@ onEachStorage('faults', (engine) => {
     expect(await opened.vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  it('of an audit table alone, or of the commit, keep back what was read, refused and changed', async () => {
+  it('in an audit table or the commit withhold reads, refusals and changes', async () => {
     const opened = await open(engine.fresh().open())
     const { vault, given } = opened
     const steps: Readonly<Record<string, (call: Call) => boolean>> = {
@@ -165,7 +165,7 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  it('in an engine’s own words are heard by nobody, but that something failed is logged', async () => {
+  it("are logged as a failure, without the engine's message", async () => {
     const lines: unknown[] = []
     const line = (...said: unknown[]): unknown => lines.push(said)
     const { faulty, vault, given } = await open(engine.fresh().open(), { info: line, warn: line, error: line })
@@ -178,7 +178,7 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true, eventCount: 1 })
   })
 
-  it('of a shared commit fail all who share it, or, where one of them was at fault, him alone', async () => {
+  it('in a shared commit fail all its members, or only the member that caused it', async () => {
     const { faulty, vault, given } = await open(engine.fresh().open())
     const clerk = vault.as(CLERK)
     const refusals = async (): Promise<unknown[]> => {
@@ -196,7 +196,7 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 19 })
   })
 
-  it('of the answer to a commit are settled by the event: where it is stored, so is the change', async () => {
+  it('in the reply to a commit are resolved by the event: if it is stored, so is the change', async () => {
     const { faulty, vault, given } = await open(engine.fresh().open())
     faulty.fail(nth(1, ({ method }) => method === 'committed').faultOf)
     const { records } = await given.session.insert('orders', [{ fields: { memo: 'm' } }])
@@ -206,7 +206,7 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 3 })
   })
 
-  it('inside a transaction can be caught, and what is committed is whole', async () => {
+  it('inside a transaction can be caught, and the commit is complete', async () => {
     const { faulty, vault, given } = await open(engine.fresh().open())
     await vault.transaction(async (inside) => {
       const session = inside.as(OWNER)

@@ -39,7 +39,7 @@ async function countPeople(vault: Vault<People>): Promise<number> {
 
 const CHANGED_MIND = new Error('changed my mind')
 
-describe('SQLite', () => {
+describe('a host transaction on SQLite', () => {
   const directory = mkdtempSync(join(tmpdir(), 'strongroom-host-'))
   const filename = join(directory, 'app.db')
   const storage = sqliteStorage({ filename })
@@ -58,7 +58,7 @@ describe('SQLite', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('a transaction of the driver commits both or neither', async () => {
+  it('of the driver commits application and vault changes together or not at all', async () => {
     const before = await countPeople(vault)
     host.exec('begin immediate')
     host.prepare('insert into orders (customer) values (?)').run(await changeInside(vault, host))
@@ -77,7 +77,7 @@ describe('SQLite', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  it('a transaction of Kysely commits both or neither', async () => {
+  it('of Kysely commits application and vault changes together or not at all', async () => {
     const write = (fails: boolean) =>
       kysely.transaction().execute(async (trx) => {
         const id = await changeInside(vault, trx)
@@ -91,7 +91,7 @@ describe('SQLite', () => {
   })
 })
 
-describe('Postgres', () => {
+describe('a host transaction on PostgreSQL', () => {
   let pool: pg.Pool
   let kysely: Kysely<HostTables>
   let vault: Vault<People>
@@ -111,7 +111,7 @@ describe('Postgres', () => {
     await drop()
   })
 
-  it('a transaction of the driver commits both or neither', async () => {
+  it('of the driver commits application and vault changes together or not at all', async () => {
     const client = await pool.connect()
     await client.query('begin')
     await client.query('insert into orders (customer) values ($1)', [await changeInside(vault, client)])
@@ -128,7 +128,7 @@ describe('Postgres', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  it('a transaction of Kysely commits both or neither', async () => {
+  it('of Kysely commits application and vault changes together or not at all', async () => {
     const write = (fails: boolean) =>
       kysely.transaction().execute(async (trx) => {
         const id = await changeInside(vault, trx)
@@ -142,7 +142,7 @@ describe('Postgres', () => {
   })
 })
 
-it('what is no transaction is refused by name, and memory has none to join', async () => {
+it('joining rejects anything but a transaction by name, and memory supports none', async () => {
   const vault = await openPeople(memoryStorage())
   expect(() => vault.withTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
 })
