@@ -26,7 +26,7 @@ onEachStorage('columns of a page', (engine) => {
     return storage
   }
 
-  it('are those asked for, each once, beside id and version', async () => {
+  it('are the requested ones, each once, beside id and version', async () => {
     const storage = await open()
     const find = async (columns: readonly string[]) =>
       (await storage.find('notes', EVERY, { order: 'asc', limit: 1, columns })).map((row) => Object.keys(row).sort())
@@ -35,7 +35,7 @@ onEachStorage('columns of a page', (engine) => {
     expect(await find(['rank', 'text', 'rank', 'id', 'version'])).toEqual([['id', 'rank', 'text', 'version']])
   })
 
-  it('that the table does not have are refused as internal', async () => {
+  it('that the table does not have throw internal', async () => {
     const storage = await open()
     for (const columns of UNKNOWN) {
       const finding = storage.find('notes', EVERY, { order: 'asc', limit: 10, columns })
@@ -43,7 +43,7 @@ onEachStorage('columns of a page', (engine) => {
     }
   })
 
-  it('are refused in a transaction, too, which goes on', async () => {
+  it('that the table does not have throw internal in a transaction, which continues', async () => {
     const storage = await open()
     const found = await storage.transaction(async (inner) => {
       const finding = inner.find('notes', EVERY, { order: 'asc', limit: 10, columns: ['color'] })

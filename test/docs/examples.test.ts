@@ -55,7 +55,7 @@ const pages = [
 ]
 const examples = pages.flatMap(examplesOf)
 
-it('there are examples to run', () => {
+it('finds examples', () => {
   expect(examples.some(({ page }) => page === 'README.md')).toBe(true)
 })
 

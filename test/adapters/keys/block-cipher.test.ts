@@ -24,13 +24,13 @@ function reference(key: Uint8Array, blocks: Uint8Array): string {
   return createCipheriv('aes-256-ecb', key, null).setAutoPadding(false).update(blocks, undefined, 'hex')
 }
 
-it('the AES-256 example of FIPS 197, appendix C.3, comes out', () => {
+it('gives the AES-256 example of FIPS 197, appendix C.3', () => {
   const key = hex('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f')
   const block = hex('00112233445566778899aabbccddeeff')
   expect(encrypt(expandKey(key), block)).toBe('8ea2b7ca516745bfeafc49904b496089')
 })
 
-it('10,000 random blocks, each under its own random key, equal the platform', () => {
+it('equals the platform for 10,000 random blocks, each under its own key', () => {
   const random = seededBytes(SEED)
   for (let round = 0; round < 10_000; round++) {
     const key = random.bytes(32)
@@ -40,7 +40,7 @@ it('10,000 random blocks, each under its own random key, equal the platform', ()
   }
 })
 
-it('runs of 0 to 40 blocks equal the platform, and the block behind them is left alone', () => {
+it('equals the platform for runs of 0 to 40 blocks, and leaves the next block unchanged', () => {
   const random = seededBytes(SEED)
   const { memory } = getWasm()
   const key = random.bytes(32)
@@ -55,7 +55,7 @@ it('runs of 0 to 40 blocks equal the platform, and the block behind them is left
   }
 })
 
-it('blocks and keys of one repeated byte, which drive every value of a byte through the S-box at once, equal the platform', () => {
+it('equals the platform for blocks and keys of one repeated byte, which cover every S-box input', () => {
   for (let byte = 0; byte < 256; byte++) {
     const key = new Uint8Array(32).fill(byte)
     const blocks = new Uint8Array(16 * 256).map((_, i) => i >> 4)
@@ -63,7 +63,7 @@ it('blocks and keys of one repeated byte, which drive every value of a byte thro
   }
 })
 
-it('schedules of many keys serve in any order', () => {
+it('schedules of many keys can be used in any order', () => {
   const random = seededBytes(SEED)
   const keys = Array.from({ length: 20 }, () => random.bytes(32))
   const schedules = keys.map(expandKey)
@@ -74,7 +74,7 @@ it('schedules of many keys serve in any order', () => {
   }
 })
 
-it('making a schedule leaves neither the key nor the schedule in the memory of the module', () => {
+it('expanding a key leaves neither the key nor the schedule in the memory of the module', () => {
   const key = seededBytes(SEED).bytes(32)
   const schedule = expandKey(key)
   const { memory } = getWasm()

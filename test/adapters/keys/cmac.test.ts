@@ -19,14 +19,14 @@ function reference(key: Uint8Array, input: Uint8Array): string {
   return toHex(cmac(input, key))
 }
 
-it('the published AES-256 examples come out, together and one by one', () => {
+it('gives the published AES-256 results, in a list and one by one', () => {
   const messages = vectors.cases.map((one) => hex(one.message))
   const macs = vectors.cases.map((one) => one.mac)
   expect(digests(hex(vectors.key), messages)).toEqual(macs)
   expect(messages.map((message) => digests(hex(vectors.key), [message])[0])).toEqual(macs)
 })
 
-it('a list of all lengths from 0 to 300 equals the independent implementation, forwards and backwards', () => {
+it('equals the independent implementation for lengths 0 to 300, rising and falling', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const inputs = Array.from({ length: 301 }, (_, length) => random.bytes(length))
@@ -35,7 +35,7 @@ it('a list of all lengths from 0 to 300 equals the independent implementation, f
   expect(digests(key, inputs.toReversed())).toEqual(expected.toReversed())
 })
 
-it('each length from 0 to 300 alone, and beside a shorter neighbor, equals the independent implementation', () => {
+it('equals the independent implementation for each length from 0 to 300, alone and beside a shorter input', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   for (let length = 0; length <= 300; length++) {
@@ -46,7 +46,7 @@ it('each length from 0 to 300 alone, and beside a shorter neighbor, equals the i
   }
 })
 
-it('random lists of random lengths equal the independent implementation, and one key serves them all', () => {
+it('equals the independent implementation for random lists under one key', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const mac = createCmac(key)
@@ -58,7 +58,7 @@ it('random lists of random lengths equal the independent implementation, and one
   }
 })
 
-it('inputs around the size of a chain piece, and of a megabyte, equal the independent implementation', () => {
+it('equals the independent implementation for inputs near the size of one run, and of a megabyte', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const inputs = [32_752, 32_767, 32_768, 32_769, 65_536, 65_537, 1 << 20].map((length) => random.bytes(length))
@@ -66,7 +66,7 @@ it('inputs around the size of a chain piece, and of a megabyte, equal the indepe
   expect(digests(key, mixed)).toEqual(mixed.map((input) => reference(key, input)))
 })
 
-it('a list longer than the items of one run is cut and keeps its order', () => {
+it('keeps the order of a list that needs several runs', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const inputs = Array.from({ length: 5000 }, (_, i) => random.bytes(i % 37))
@@ -75,7 +75,7 @@ it('a list longer than the items of one run is cut and keeps its order', () => {
   expect(digests(key, [])).toEqual([])
 })
 
-it('bytes of a slab behind its last item are not read', () => {
+it('does not read bytes of a slab after its last item', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const input = random.bytes(20)
@@ -83,7 +83,7 @@ it('bytes of a slab behind its last item are not read', () => {
   expect(toHex(createCmac(key).digest(slab))).toBe(reference(key, input))
 })
 
-it('a slab whose items do not begin at zero in its buffer is read from the right place', () => {
+it('reads a slab that starts inside its buffer', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const long = random.bytes(1000)

@@ -28,11 +28,11 @@ function hkdf(ikm: Uint8Array, salt: Uint8Array, info: Uint8Array, length: numbe
   return out.subarray(0, length)
 }
 
-it('the HKDF that judges here gives the published vectors', () => {
+it('the reference HKDF gives the published vectors', () => {
   for (const { ikm, salt, info, length, okm } of vectors) expect(toHex(hkdf(hex(ikm), hex(salt), hex(info), length))).toBe(okm)
 })
 
-it('each use has its written label, under the vault id as salt', () => {
+it('each use has its documented label, with the vault id as salt', () => {
   const root = new Uint8Array(32).fill(9)
   const expected = (label: string): string => toHex(hkdf(root, Buffer.from('vault ü'), Buffer.from(label), 32))
   expect(toHex(deriveKey(root, 'vault ü', { kind: 'seal', version: 3, purpose: 'records' }))).toBe(

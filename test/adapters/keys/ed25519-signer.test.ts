@@ -20,7 +20,7 @@ it('signs as RFC 8032, section 7.1, tests 1 and 2', async () => {
   )
 })
 
-it('refuses what is no Ed25519 private key, and a key without a name', () => {
+it('rejects a key that is not an Ed25519 private key, and a key without an id', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const { privateKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pems = [

@@ -21,7 +21,7 @@ it('an epoch lasts an hour', () => {
   expect(half(1)).not.toBe(first)
 })
 
-it('an epoch never covers more than 2^32 seals, and a call is never split over two', () => {
+it('an epoch covers at most 2^32 seals, and each call lies in one epoch', () => {
   const half = epochsAt({ now: 0 })
   const first = half(2 ** 32 - 10)
   expect(half(10)).toBe(first)
@@ -31,7 +31,7 @@ it('an epoch never covers more than 2^32 seals, and a call is never split over t
   expect(half(1)).not.toBe(second)
 })
 
-it('the random pool never gives the same bytes twice, within a fill and across fills', () => {
+it('the random pool returns no bytes twice, within a fill and over several', () => {
   const pool = createRandomPool()
   const seen = new Set<string>()
   const sizes = [12, 12, 24, 3072, 3073, 12, 6144, 7000]

@@ -39,7 +39,7 @@ function randomDigits(random: SeededBytes, radix: number, length: number): numbe
   return Array.from({ length }, () => random.below(radix))
 }
 
-it.each(published)('the vectors of $source hold both ways', ({ cases }) => {
+it.each(published)('the vectors of $source match in both directions', ({ cases }) => {
   expect(cases.length).toBeGreaterThan(8)
   for (const { key, radix, tweak, plaintext, ciphertext } of cases) {
     const [value, image] = [plaintext, ciphertext].map((text) =>
@@ -54,7 +54,7 @@ it.each(published)('the vectors of $source hold both ways', ({ cases }) => {
   }
 })
 
-it('every length from 6 to 40 digits, and long ones, equal the independent implementation, each item under its own tweak', () => {
+it('equals the independent implementation for lengths 6 to 40 and longer, each item under its own tweak', () => {
   const random = seededBytes(SEED)
   for (const length of [...Array.from({ length: 35 }, (_, i) => i + 6), 57, 58, 100, 360]) {
     const key = random.bytes(32)
@@ -76,7 +76,7 @@ it('every length from 6 to 40 digits, and long ones, equal the independent imple
   }
 })
 
-it('every radix, tweak length and key size equal the independent implementation', () => {
+it('equals the independent implementation for every radix, tweak length and key size', () => {
   const random = seededBytes(SEED)
   for (let round = 0; round < 150; round++) {
     const radix = [2, 3, 7, 16, 26, 36, 62, 255, 256, 1000, 65_535][random.below(11)] ?? 2
@@ -92,7 +92,7 @@ it('every radix, tweak length and key size equal the independent implementation'
   }
 })
 
-it('a list longer than one run gives what its values give one by one', () => {
+it('a list that needs several runs equals its values one by one', () => {
   const random = seededBytes(SEED)
   const ff1 = createFf1(blockCipher(random.bytes(32)), { radix: 10, length: 16, tweakBytes: 8 })
   const values = Array.from({ length: 2500 }, () => toNumber(randomDigits(random, 10, 16), 10))
@@ -105,7 +105,7 @@ it('a list longer than one run gives what its values give one by one', () => {
   expect(ff1.encrypt([], new Uint8Array())).toEqual([])
 })
 
-it('negative control: a tweak that changes by one bit, or lies beside another item, changes the result', () => {
+it('negative control: a changed bit in the tweak, or the tweak of another item, changes the result', () => {
   const random = seededBytes(SEED)
   const ff1 = createFf1(blockCipher(random.bytes(32)), { radix: 10, length: 12, tweakBytes: 8 })
   const tweak = new Uint8Array(8)

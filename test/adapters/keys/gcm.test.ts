@@ -50,7 +50,7 @@ for (const vector of published) {
   })
 }
 
-it('both ways of opening refuse every published forged tag and accept the true one', () => {
+it('both paths of opening reject every published forged tag and accept the valid one', () => {
   const { key, iv, ciphertext, message } = forged
   const tags = [...forged.forgedTags, forged.tag]
   const cases = tags.map(() => toCase(forged))
@@ -66,7 +66,7 @@ it('both ways of opening refuse every published forged tag and accept the true o
   }
 })
 
-it('the module gives the bytes of the platform for every length from 0 to 1,000, 20,000 cases', () => {
+it('the module equals the platform for lengths 0 to 1,000 in 20,000 cases', () => {
   const random = seededBytes(SEED)
   for (let round = 0; round < 20; round++) {
     const secret = random.bytes(32)
@@ -85,7 +85,7 @@ it('the module gives the bytes of the platform for every length from 0 to 1,000,
   }
 })
 
-it('associated data of every length from 0 to 100 is hashed as the platform hashes it', () => {
+it('associated data of lengths 0 to 100 gives the tag of the platform', () => {
   const random = seededBytes(SEED)
   const secret = random.bytes(32)
   for (let length = 0; length <= 100; length++) {
@@ -98,7 +98,7 @@ it('associated data of every length from 0 to 100 is hashed as the platform hash
   }
 })
 
-it('any flipped bit of IV, ciphertext, tag or context is refused and the neighbors still open', () => {
+it('any flipped bit of IV, ciphertext, tag or associated data fails, and other items still open', () => {
   const random = seededBytes(SEED)
   const secret = random.bytes(32)
   const cases: GcmCase[] = Array.from({ length: 3 }, () => ({
@@ -135,7 +135,7 @@ it('any flipped bit of IV, ciphertext, tag or context is refused and the neighbo
     )
 })
 
-it('lists longer than the module takes at once are cut and come back whole', () => {
+it('lists that need several runs are returned complete', () => {
   const random = seededBytes(SEED)
   const secret = random.bytes(32)
   const many = Array.from({ length: 9000 }, () => ({

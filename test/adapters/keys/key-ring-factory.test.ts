@@ -39,7 +39,7 @@ function flagsOf(opened: Opened): number[] {
 /** Lengths around every border: empty, blocks, the module's longest, and long ones between short ones. */
 const LENGTHS = [0, 1, 15, 16, 17, 100, MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5, 40_000, 0, 300, 1_000_000, 64]
 
-it('what was sealed opens in the same order, short and long together, under headers of any length', () => {
+it('sealed bodies open in the same order, short and long, under headers of any length', () => {
   const ring = ringOf(1)
   const messages = LENGTHS.map((length) => random.bytes(length))
   const associatedData = random.bytes(32 * messages.length)
@@ -58,7 +58,7 @@ it('what was sealed opens in the same order, short and long together, under head
   }
 })
 
-it('a body is XAES-256-GCM as an independent implementation of its AES-GCM computes it', () => {
+it('a body equals XAES-256-GCM computed with an independent AES-GCM', () => {
   const message = random.bytes(77)
   const context = random.bytes(32)
   const body = slabItem(ringOf(1).seal('records', HEADER, toSlab([message]), context), 0)
@@ -67,7 +67,7 @@ it('a body is XAES-256-GCM as an independent implementation of its AES-GCM compu
   expect(toHex(gcm(secret, body.slice(15, 27), context).encrypt(message))).toBe(toHex(body.subarray(27)))
 })
 
-it('one changed bit anywhere behind the header refuses its body alone, whatever its size', () => {
+it('one changed bit after the header fails only its own body, at any size', () => {
   const ring = ringOf(1)
   const messages = [random.bytes(20), random.bytes(50), random.bytes(3000), random.bytes(9), random.bytes(2000)]
   const associatedData = random.bytes(32 * messages.length)
@@ -84,7 +84,7 @@ it('one changed bit anywhere behind the header refuses its body alone, whatever 
   }
 })
 
-it('another context, purpose, version, vault or ring opens nothing', () => {
+it('a body does not open under other associated data, another purpose, version, vault or ring', () => {
   const ring = ringOf(1, 2)
   const messages = [random.bytes(30), random.bytes(3000)]
   const associatedData = random.bytes(64)
@@ -109,7 +109,7 @@ it('another context, purpose, version, vault or ring opens nothing', () => {
   expect(flagsOf(ring.open('records', 3, versionsOf(2, 2), bodies, associatedData))).toEqual([1, 1])
 })
 
-it('bodies too short to be bodies are refused beside good ones', () => {
+it('bodies that are too short fail beside valid ones', () => {
   const ring = ringOf(1)
   const context = random.bytes(32)
   const good = slabItem(ring.seal('records', HEADER, toSlab([random.bytes(5)]), context), 0)
@@ -120,7 +120,7 @@ it('bodies too short to be bodies are refused beside good ones', () => {
   expect(items(opened.plaintexts).map((text) => text.length)).toEqual([0, 10, 0, 0, 10, 0])
 })
 
-it('a body opened alone gives what it gives in a list, for every length from 0 to 300 and around the longest of the module', () => {
+it('opening one body equals opening it in a list, for lengths 0 to 300 and near the maximum of the module', () => {
   const ring = ringOf(1)
   const lengths = [...Array.from({ length: 301 }, (_, length) => length), MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5000]
   const messages = lengths.map((length) => random.bytes(length))
@@ -139,7 +139,7 @@ it('a body opened alone gives what it gives in a list, for every length from 0 t
   }
 })
 
-it('a body sealed alone equals what an independent implementation computes, for every length from 0 to 200', () => {
+it('a body sealed alone equals the independent implementation for lengths 0 to 200', () => {
   const ring = ringOf(1)
   const sealing = deriveKey(roots[0]?.key ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
   for (let length = 0; length <= 200; length++) {
@@ -151,7 +151,7 @@ it('a body sealed alone equals what an independent implementation computes, for 
   }
 })
 
-it('alone, too: a changed bit, another context or version, or a body cut short opens nothing', () => {
+it('one body does not open with a changed bit, other associated data, another version, or truncated', () => {
   const ring = ringOf(1, 2)
   for (const length of [0, 1, 40, 112, 113, 2000]) {
     const context = random.bytes(32)
@@ -174,7 +174,7 @@ it('alone, too: a changed bit, another context or version, or a body cut short o
   }
 })
 
-it('bodies of many versions and many processes, mixed, open in their own places', () => {
+it('bodies of many versions and processes in one list open at their own index', () => {
   const writers = [1, 2, 3].flatMap((newest) => Array.from({ length: 100 }, () => ringOf(...[1, 2, 3].slice(0, newest))))
   const messages = Array.from({ length: 2000 }, () => random.bytes(random.below(60)))
   const associatedData = random.bytes(32 * messages.length)
@@ -189,7 +189,7 @@ it('bodies of many versions and many processes, mixed, open in their own places'
   expect(items(opened.plaintexts)).toEqual(messages.map(toHex))
 })
 
-it('nonces of a process share the first half and never repeat', () => {
+it('nonces of a process share their first half and never repeat', () => {
   const ring = ringOf(1)
   const bodies = ring.seal(
     'records',
@@ -202,7 +202,7 @@ it('nonces of a process share the first half and never repeat', () => {
   expect(new Set(nonces).size).toBe(5000)
 })
 
-it('new bodies are sealed under the newest version, whatever the order of the roots', () => {
+it('new bodies are sealed under the newest version, in any order of root keys', () => {
   const ring = keyRingFactory.createRing('vault', roots.toReversed())
   expect(ring.newestVersion).toBe(3)
   const bodies = ring.seal('records', HEADER, toSlab([random.bytes(4)]), new Uint8Array(32))
@@ -222,13 +222,13 @@ it('digests and pointers stay the same when a root key is added, and differ by s
   expect(other.encryptPointers(words)).not.toEqual(before.encryptPointers(words))
 })
 
-it('these derivations never change: a ring with known roots gives known digests and pointers', () => {
+it('known root keys give known digests and pointers, because these derivations never change', () => {
   const ring = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(1) }])
   expect(toHex(ring.digest('cards.number', toSlab([Buffer.from('4111')])))).toBe('cb7934b84db32ac345a5121b441117c2')
   expect(ring.encryptPointers(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
 })
 
-it('the ring keeps its own copies: wiping the roots it was made from changes nothing', () => {
+it('the ring copies its root keys, so wiping them changes nothing', () => {
   const key = random.bytes(32)
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
   const expected = keyRingFactory.createRing('vault', [{ version: 1, key: Uint8Array.from(key) }]).digest('a', toSlab([key]))
@@ -237,7 +237,7 @@ it('the ring keeps its own copies: wiping the roots it was made from changes not
   expect(ring.digest('a', input)).toEqual(expected)
 })
 
-it('after sealing, opening and digesting nothing of the plaintext lies in the memory of the module', () => {
+it('no plaintext is left in the memory of the module after sealing, opening and digesting', () => {
   const ring = ringOf(1)
   const mark = random.bytes(48)
   const messages = Array.from({ length: 50 }, () => mark)
@@ -266,7 +266,7 @@ it('empty lists return empty lists', () => {
   expect(ring.decryptPointers([]).words.length).toBe(0)
 })
 
-it('contexts or versions that do not fit the list are a fault of the caller and nothing is sealed', () => {
+it('associated data or versions of another count throw, and nothing is sealed', () => {
   const ring = ringOf(1)
   expect(() => ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(31))).toThrow(VaultError)
   const body = ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(32))

@@ -26,7 +26,7 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
   return error
 }
 
-it('the file is made on the first wrap with mode 0600 and opens what it wrapped, also through another provider', async () => {
+it('the first wrap creates the file with mode 0600, and another provider unwraps with it', async () => {
   const file = join(folder, 'deep', 'er', 'first.key')
   const wrapped = await localKeys({ file }).wrap(SECRET, CONTEXT)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -44,7 +44,7 @@ it('wrapping twice gives different bytes under the same key id', async () => {
   expect(Buffer.from(one.bytes).equals(two.bytes)).toBe(false)
 })
 
-it('making a provider or failing to unwrap makes no file', async () => {
+it('creating a provider or failing to unwrap creates no file', async () => {
   const file = join(folder, 'never.key')
   const failure = await failureOf(localKeys({ file }).unwrap({ keyId: '0'.repeat(16), bytes: new Uint8Array(72) }, CONTEXT))
   expect(failure.code).toBe('failed_precondition')
@@ -53,7 +53,7 @@ it('making a provider or failing to unwrap makes no file', async () => {
   await expect(stat(file)).rejects.toThrow()
 })
 
-it('providers that make the file at once agree on one key and leave no draft behind', async () => {
+it('providers that create the file at once use one key and leave no draft', async () => {
   const file = join(folder, 'race', 'shared.key')
   const wrapped = await Promise.all(Array.from({ length: 20 }, () => localKeys({ file }).wrap(SECRET, CONTEXT)))
   expect(new Set(wrapped.map(({ keyId }) => keyId)).size).toBe(1)
@@ -61,7 +61,7 @@ it('providers that make the file at once agree on one key and leave no draft beh
   expect(await readdir(join(folder, 'race'))).toEqual(['shared.key'])
 })
 
-it('processes that make the file at once agree on one key', async () => {
+it('processes that create the file at once use one key', async () => {
   const file = join(folder, 'processes.key')
   const module = new URL('../../../src/adapters/keys/index.ts', import.meta.url).href
   const script = `import { localKeys } from ${JSON.stringify(module)}
@@ -75,20 +75,23 @@ it('processes that make the file at once agree on one key', async () => {
   expect(new Set(ids).size).toBe(1)
 })
 
-it.skipIf(process.platform === 'win32')('a file that others may read is refused, with the command that mends it', async () => {
-  const file = join(folder, 'open.key')
-  await localKeys({ file }).wrap(SECRET, CONTEXT)
-  for (const mode of [0o640, 0o604, 0o620, 0o601]) {
-    await chmod(file, mode)
-    const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
-    expect(failure.code).toBe('failed_precondition')
-    expect(failure.message).toContain('chmod 600')
-  }
-  await chmod(file, 0o400)
-  expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).keyId).toMatch(/^[0-9a-f]{16}$/)
-})
+it.skipIf(process.platform === 'win32')(
+  'a file that other users can read is rejected, with the command that fixes it',
+  async () => {
+    const file = join(folder, 'open.key')
+    await localKeys({ file }).wrap(SECRET, CONTEXT)
+    for (const mode of [0o640, 0o604, 0o620, 0o601]) {
+      await chmod(file, mode)
+      const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+      expect(failure.code).toBe('failed_precondition')
+      expect(failure.message).toContain('chmod 600')
+    }
+    await chmod(file, 0o400)
+    expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).keyId).toMatch(/^[0-9a-f]{16}$/)
+  },
+)
 
-it('a file that is no key file, or was cut short, is refused and never replaced', async () => {
+it('a truncated or invalid key file is rejected and never replaced', async () => {
   const file = join(folder, 'damaged.key')
   const good = `strongroom key, version 1\n${SECRET.toString('base64')}\n`
   for (const text of ['', 'hello\n', good.slice(0, 40), good.replace('1\n', '2\n'), `${good.slice(0, 60)}!`, 'x'.repeat(5000)]) {
@@ -102,7 +105,7 @@ it('a file that is no key file, or was cut short, is refused and never replaced'
   expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).bytes.length).toBe(72)
 })
 
-it('a place where no file can be made is an error that names it', async () => {
+it('a path where no file can be created gives an error that names it', async () => {
   const blocker = join(folder, 'blocker')
   await writeFile(blocker, '')
   const failure = await failureOf(localKeys({ file: join(blocker, 'x.key') }).wrap(SECRET, CONTEXT))
@@ -110,7 +113,7 @@ it('a place where no file can be made is an error that names it', async () => {
   expect(failure.message).toContain(blocker)
 })
 
-it('another key, a changed byte or another context does not unlock', async () => {
+it('another key, a changed byte or other associated data does not unwrap', async () => {
   const mine = localKeys({ key: SECRET.toString('base64') })
   const other = localKeys({ key: Buffer.alloc(32, 8).toString('base64') })
   const wrapped = await mine.wrap(SECRET, CONTEXT)
@@ -131,7 +134,7 @@ it('another key, a changed byte or another context does not unlock', async () =>
   expect(Buffer.from(await mine.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
 })
 
-it('a secret that is not 32 bytes in base64 is refused at once and not quoted', () => {
+it('a key that is not 32 bytes in base64 is rejected at once and not quoted', () => {
   const wrong = [
     '',
     'hunter2',
@@ -151,7 +154,7 @@ it('a secret that is not 32 bytes in base64 is refused at once and not quoted', 
   expect(() => localKeys({ file: '' })).toThrow(/file/)
 })
 
-it('white space around the secret, as environment files leave it, does not matter', async () => {
+it('white space around the key, as in environment files, is ignored', async () => {
   const wrapped = await localKeys({ key: ` ${SECRET.toString('base64')}\n` }).wrap(SECRET, CONTEXT)
   const opened = await localKeys({ key: SECRET.toString('base64') }).unwrap(wrapped, CONTEXT)
   expect(Buffer.from(opened).equals(SECRET)).toBe(true)

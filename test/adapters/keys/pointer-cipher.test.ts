@@ -38,7 +38,7 @@ function toUuid(bits: readonly number[]): string {
   return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join('-')
 }
 
-it('the independent FF1 gives the nine samples of NIST, so that it may reference ours', () => {
+it('the independent FF1 gives the nine samples of NIST, so it can serve as the reference', () => {
   for (const { key, radix, tweak, plaintext, ciphertext } of vectors) {
     const cipher = FF1(radix, hex(key), hex(tweak))
     const digits = [...plaintext].map((digit) => Number.parseInt(digit, 36))
@@ -64,7 +64,7 @@ it('2,000 random pointers equal FF1 of radix 2 and length 122 of the independent
   }
 })
 
-it('pointers one by one and in lists of 2 to 24 equal the independent implementation both ways, under many keys in turn', () => {
+it('pointers alone and in lists of 2 to 24 equal the independent implementation in both directions, under many keys', () => {
   const random = seededBytes(SEED)
   const rings = Array.from({ length: 5 }, () => {
     const key = random.bytes(32)
@@ -86,7 +86,7 @@ it('pointers one by one and in lists of 2 to 24 equal the independent implementa
   }
 })
 
-it('the short way and the batched way give the same texts and the same words for 5,000 pointers', () => {
+it('the paths for few and for many pointers give the same results for 5,000 pointers', () => {
   const random = seededBytes(SEED)
   const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
   const words = randomWords(random, 5000)
@@ -101,7 +101,7 @@ it('the short way and the batched way give the same texts and the same words for
   }
 })
 
-it('every pointer is a lower-case UUID of version 4, no two are equal, and each leads back, in lists of any length', () => {
+it('every pointer is a distinct lower-case UUID of version 4 and decrypts, in lists of any length', () => {
   const random = seededBytes(SEED)
   const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
   for (const count of [0, 1, 2, 4095, 4096, 4097, 9000]) {
@@ -116,14 +116,14 @@ it('every pointer is a lower-case UUID of version 4, no two are equal, and each 
   }
 })
 
-it('every UUID of version 4 is the disguise of exactly one position: undisguising any and disguising again gives it back', () => {
+it('every UUID of version 4 is the pointer of exactly one position: decrypting and encrypting returns it', () => {
   const random = seededBytes(SEED)
   const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
   const texts = Array.from({ length: 3000 }, () => toUuid(toBits(randomWords(random, 1))))
   expect(cipher.disguise(cipher.undisguise(texts).words)).toEqual(texts)
 })
 
-it('neighboring rows and extreme words are kept exactly', () => {
+it('neighboring rows and extreme words decrypt exactly', () => {
   const cipher = createPointerCipher(new Uint8Array(32).fill(3), new Uint8Array(7))
   const words = Uint32Array.from([
     0, 0, 0, 0, 0, 1, 0, 0, 0xffffffff, 0xffffffff, 0x3ffffff, 0xffffffff, 0x10000, 0, 0, 1, 7, 0x80000000, 0, 0x80000000,
@@ -131,7 +131,7 @@ it('neighboring rows and extreme words are kept exactly', () => {
   expect(cipher.undisguise(cipher.disguise(words)).words).toEqual(words)
 })
 
-it('what is no UUID of version 4 in lower case is marked, has zero words and does not disturb its neighbors', () => {
+it('a text that is not a lower-case UUID of version 4 is flagged, gives zero words and changes no other item', () => {
   const random = seededBytes(SEED)
   const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
   const words = randomWords(random, 1)
@@ -179,7 +179,7 @@ it('what is no UUID of version 4 in lower case is marked, has zero words and doe
   }
 })
 
-it('another key or another vault gives other pointers for the same position', () => {
+it('another key or vault gives other pointers for the same position', () => {
   const words = Uint32Array.from([1 << 16, 5, 0, 0])
   const texts = [
     createPointerCipher(new Uint8Array(32), pointerTweak('a')).disguise(words)[0],
@@ -190,7 +190,7 @@ it('another key or another vault gives other pointers for the same position', ()
   expect(pointerTweak('a').length).toBe(7)
 })
 
-it('words that are a view into a larger buffer are read from the right place', () => {
+it('words that are a view into a larger buffer are read from their offset', () => {
   const cipher = createPointerCipher(new Uint8Array(32), new Uint8Array(7))
   const buffer = Uint32Array.from([9, 9, 9, 9, 1, 2, 3, 4, 9])
   expect(cipher.disguise(buffer.subarray(4, 8))).toEqual(cipher.disguise(Uint32Array.from([1, 2, 3, 4])))

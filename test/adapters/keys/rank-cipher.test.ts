@@ -24,7 +24,7 @@ function below(random: ReturnType<typeof seededBytes>, domain: bigint): bigint {
   return BigInt(`0x${Buffer.from(random.bytes(64)).toString('hex')}`) % domain
 }
 
-it('domains of every size, mixed in one list, equal the independent FF1 walked along its cycle, and lead back', () => {
+it('domains of every size in one list equal the independent FF1 with cycle walking, and decrypt', () => {
   const random = seededBytes(SEED)
   const key = random.bytes(32)
   const cipher = createRankCipher(key, 'vault')
@@ -51,7 +51,7 @@ it('domains of every size, mixed in one list, equal the independent FF1 walked a
   expect(cipher.decipher(ranks.map((rank, i) => ({ ...rank, value: images[i] ?? 0n })))).toEqual(ranks.map(({ value }) => value))
 })
 
-it('20,000 neighbors of one domain keep apart, fill it evenly, and come back', () => {
+it('20,000 neighbors in one domain encrypt to distinct, evenly spread numbers and decrypt', () => {
   const domain = 1_300_000n
   const cipher = createRankCipher(new Uint8Array(32).fill(5), 'vault')
   const ranks = Array.from({ length: 20_000 }, (_, i) => ({ value: BigInt(i), domain }))
@@ -64,7 +64,7 @@ it('20,000 neighbors of one domain keep apart, fill it evenly, and come back', (
   expect(cipher.decipher(images.map((value) => ({ value, domain })))).toEqual(ranks.map(({ value }) => value))
 })
 
-it('the whole of the smallest domain is a permutation of itself', () => {
+it('the smallest domain encrypts to a permutation of itself', () => {
   const domain = 1_000_000n
   const cipher = createRankCipher(new Uint8Array(32).fill(6), 'vault')
   const seen = new Uint8Array(Number(domain))
@@ -74,7 +74,7 @@ it('the whole of the smallest domain is a permutation of itself', () => {
   expect(seen.every((count) => count === 1)).toBe(true)
 })
 
-it('another scope, vault, root key, domain or context moves the same number elsewhere; another root version beside it does not', () => {
+it('another scope, vault, root key, domain or tweak text changes the result, and another root version does not', () => {
   const key = new Uint8Array(32).fill(9)
   const rank: Rank = { value: 12_345n, domain: 10n ** 12n }
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
@@ -99,7 +99,7 @@ it('another scope, vault, root key, domain or context moves the same number else
   expect(new Set([image, ...others]).size).toBe(7)
 })
 
-it('the tweak keeps domain, vault and context apart, also where one ends like the next begins', () => {
+it('the tweak separates domain, vault and tweak text, even if one ends as the next begins', () => {
   const tweaks = [
     rankTweak({ value: 0n, domain: 10n, tweakText: 'c' }, 'v'),
     rankTweak({ value: 0n, domain: 101n, tweakText: 'c' }, 'v'),
@@ -113,7 +113,7 @@ it('the tweak keeps domain, vault and context apart, also where one ends like th
   expect(rankTweak({ value: 5n, domain: 10n, tweakText: '' }, 'v')).toEqual(rankTweak({ value: 0n, domain: 10n }, 'v'))
 })
 
-it('a domain below a million, or a number outside its domain, is refused as a fault of the inside that quotes nothing', () => {
+it('a domain below a million or a number outside its domain throws internal without quoting it', () => {
   const cipher = createRankCipher(new Uint8Array(32), 'vault')
   const refused: readonly Rank[] = [
     { value: 0n, domain: 999_999n },

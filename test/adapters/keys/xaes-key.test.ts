@@ -41,7 +41,7 @@ for (const [i, { key, nonce, aad, message, sealed }] of vectors.cases.entries())
   })
 }
 
-it('10,000 random messages accumulate to the published digest', () => {
+it('10,000 random messages give the published digest', () => {
   const stream = createHash('shake128', { outputLength: 4_000_000 }).digest()
   let at = 0
   const read = (count: number): Uint8Array => {
@@ -59,7 +59,7 @@ it('10,000 random messages accumulate to the published digest', () => {
   expect(all.digest('hex')).toBe(vectors.accumulated.digest)
 })
 
-it('a derived key is remembered, and after many others it is derived anew and equal', () => {
+it('a derived key is cached, and derived again with an equal result after many others', () => {
   const random = seededBytes('xaes 1')
   const key = createXaesKey(random.bytes(32))
   const half = random.bytes(12)

@@ -30,7 +30,7 @@ async function redCases(fault: FaultName): Promise<string[]> {
 }
 
 describe('the conformance suite', () => {
-  it('has at least 60 cases, each with an id of its own that begins its name', () => {
+  it('has at least 60 cases, each with a unique id at the start of its name', () => {
     expect(storageCases.length).toBeGreaterThanOrEqual(60)
     expect(new Set(storageCases.map(({ id }) => id)).size).toBe(storageCases.length)
     for (const { id, name } of storageCases) {
@@ -41,7 +41,7 @@ describe('the conformance suite', () => {
 
   // Object.entries forgets that its keys are the record's.
   for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
-    it(`notices that ${fault}`, async () => {
+    it(`detects that ${fault}`, async () => {
       expect(await redCases(fault)).toEqual(expect.arrayContaining([...cases]))
     })
   }

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('a pino logger and its children are logs, and keep facts apart from the sentence', () => {
+it('a pino logger and its children are valid logs, with fields beside the message', () => {
   const lines: unknown[] = []
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -36,7 +36,7 @@ it('a pino logger and its children are logs, and keep facts apart from the sente
   ])
 })
 
-it('the console is a log', () => {
+it('the console is a valid log', () => {
   const said: unknown[][] = []
   for (const level of ['info', 'warn', 'error'] as const) {
     vi.spyOn(console, level).mockImplementation((...line) => {
@@ -52,7 +52,7 @@ it('the console is a log', () => {
   ])
 })
 
-it('what takes the sentence first is no log, and the compiler says so', () => {
+it('a logger that takes the message first does not compile as a log', () => {
   const backwards = { info(_message: string): void {}, warn(_message: string): void {}, error(_message: string): void {} }
   // @ts-expect-error facts come first: such a logger would print them as its sentence
   const log: Log = backwards

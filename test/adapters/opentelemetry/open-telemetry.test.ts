@@ -45,7 +45,7 @@ afterEach(() => {
   context.disable()
 })
 
-it('a span has the name it is given and every fact of its beginning and its end', async () => {
+it('a span has its name and all attributes of its start and end', async () => {
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
   const answer = await openTelemetry().startActiveSpan('strongroom.insert', { table: 'cards', records: 2 }, async (span) => {
@@ -63,7 +63,7 @@ it('a span has the name it is given and every fact of its beginning and its end'
   })
 })
 
-it('a failure leaves its code and nothing of the error, which goes on as it is', async () => {
+it('a failed span records the code only, and the error is rethrown unchanged', async () => {
   const { provider, ended } = recorder()
   const error = new Error('duplicate key value: ann@acme.example')
   const failing = openTelemetry({ tracer: provider.getTracer('host') }).startActiveSpan('strongroom.insert', {}, async (span) => {
@@ -80,7 +80,7 @@ it('a failure leaves its code and nothing of the error, which goes on as it is',
   })
 })
 
-it('a span ends when its work says so, not before', async () => {
+it('a span ends when its work ends it, not before', async () => {
   const { provider, ended } = recorder()
   await openTelemetry({ tracer: provider.getTracer('host') }).startActiveSpan('strongroom.get', {}, async (span) => {
     await turn()
@@ -91,7 +91,7 @@ it('a span ends when its work says so, not before', async () => {
   expect(ended()).toHaveLength(1)
 })
 
-it('what runs inside is a child, across promises, and neighbors are not', async () => {
+it('a span inside the work is a child, also after a promise, and a sibling is not', async () => {
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
   const tracing = openTelemetry()
@@ -122,7 +122,7 @@ it('what runs inside is a child, across promises, and neighbors are not', async 
   })
 })
 
-it('the trace id is that of the trace around it, also where the trace is not recorded', async () => {
+it('the trace id is that of the outer trace, even if it is not sampled', async () => {
   for (const sampler of [undefined, new AlwaysOffSampler()]) {
     const { provider, ended } = recorder(sampler)
     const host = provider.getTracer('host')
@@ -138,7 +138,7 @@ it('the trace id is that of the trace around it, also where the trace is not rec
   }
 })
 
-it('where no SDK is registered work runs all the same, and no trace is named', async () => {
+it('without an SDK the work runs and there is no trace id', async () => {
   const traced = await openTelemetry().startActiveSpan('strongroom.get', { records: 1 }, async (span) => {
     span.end({ records: 1 }, 'internal')
     return { traceId: span.traceId }
@@ -146,7 +146,7 @@ it('where no SDK is registered work runs all the same, and no trace is named', a
   expect(traced).toEqual({ traceId: undefined })
 })
 
-it('an SDK may be registered after the vault was opened', async () => {
+it('an SDK can be registered after the vault was opened', async () => {
   const tracing = openTelemetry()
   await tracing.startActiveSpan('strongroom.early', {}, endWell)
   const { provider, ended } = recorder()
@@ -155,7 +155,7 @@ it('an SDK may be registered after the vault was opened', async () => {
   expect(ended().map(({ name }) => name)).toEqual(['strongroom.late'])
 })
 
-it('a tracer that is handed over is used in place of the registered one', async () => {
+it('a given tracer is used instead of the registered one', async () => {
   const [registered, given] = [recorder(), recorder()]
   trace.setGlobalTracerProvider(registered.provider)
   await openTelemetry({ tracer: given.provider.getTracer('host') }).startActiveSpan('strongroom.get', {}, endWell)
@@ -163,7 +163,7 @@ it('a tracer that is handed over is used in place of the registered one', async 
   expect(given.ended().map(({ instrumentationScope }) => instrumentationScope.name)).toEqual(['host'])
 })
 
-it('spans name the package and its version', async () => {
+it('spans contain the name and version of the package', async () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)

@@ -66,7 +66,7 @@ describe('scans in slices', () => {
     { kind: 'in', column: 'id', values: Array.from({ length: 5000 }, (_, n) => idOf(n * 11)) },
   ]
 
-  it('find the rows one statement finds, from both ends, after ids and beyond skipped rows', async () => {
+  it('find the rows of one statement, in both orders, after ids and with an offset', async () => {
     const pages = [
       { order: 'asc', limit: 25 },
       { order: 'desc', limit: 25 },
@@ -88,7 +88,7 @@ describe('scans in slices', () => {
     expect(rows).toBeGreaterThan(10_000)
   })
 
-  it('measure what one statement measures', async () => {
+  it('aggregate like one statement', async () => {
     const columns = ['amount', 'ratio', 'word', 'mark', 'color', 'id']
     const measures = [
       { kind: 'count' } as const,
@@ -101,7 +101,7 @@ describe('scans in slices', () => {
     }
   })
 
-  it('read one snapshot and let the event loop turn meanwhile', async () => {
+  it('read one snapshot and yield to the event loop', async () => {
     let turns = 0
     let scanning = true
     const transfers = (async () => {
@@ -129,7 +129,7 @@ describe('scans in slices', () => {
     expect((await storage.get('readings', [idOf(1)]))[0]?.version).toBeGreaterThan(2)
   })
 
-  it('run side by side in any number, and end before the storage closes', async () => {
+  it('run concurrently in any number, and end before the storage closes', async () => {
     const other = sqliteStorage({ filename: nextFile() })
     await other.prepare([READINGS])
     await other.insert('readings', [readingOf(1)])

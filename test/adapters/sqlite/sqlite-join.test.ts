@@ -80,7 +80,7 @@ for (const createHost of [driverHost, kyselyHost]) {
 
     const row = (id: number, label: string): NewRow => ({ id, label, amount: 2n ** 62n + 1n, body: new Uint8Array([1, 0, 255]) })
 
-    it('commits with the host, and every cell comes back as it does outside', async () => {
+    it('commits with the host and returns every cell as outside', async () => {
       await joined(async (storage, host) => {
         let inside: unknown
         await host.transaction(async (transaction) => {
@@ -111,7 +111,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('knows every method of the port', async () => {
+    it('supports every method of the port', async () => {
       await joined(async (storage, host) => {
         await host.transaction(async (transaction) => {
           const inner = storage.joinTransaction(transaction)
@@ -141,7 +141,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('nests by savepoints, whose failure leaves the host untouched', async () => {
+    it('nests by savepoints, whose failure does not affect the host', async () => {
       await joined(async (storage, host) => {
         await host.transaction(async (transaction) => {
           const inner = storage.joinTransaction(transaction)
@@ -158,7 +158,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('gives no id twice, whether the host commits or not', async () => {
+    it('gives no id twice, whether or not the host commits', async () => {
       await joined(async (storage, host) => {
         const given: number[] = [...(await storage.reserveIds('notes', 995))]
         for (const fails of [true, false, true]) {
@@ -175,8 +175,8 @@ for (const createHost of [driverHost, kyselyHost]) {
   })
 }
 
-describe('what cannot be joined', () => {
-  it('rejects with an error that names what can be joined', async () => {
+describe('a host that cannot be joined', () => {
+  it('is rejected with an error that names what can be joined', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     const idle = new Database(filename)
@@ -192,7 +192,7 @@ describe('what cannot be joined', () => {
     await storage.close()
   })
 
-  it('is noticed when the host ended its transaction before us', async () => {
+  it('is rejected if the host ended its transaction first', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     await storage.prepare([NOTES])

@@ -2,14 +2,14 @@
 import { expect, it } from 'vitest'
 import { createClock, systemClock } from '../../../src/adapters/system/system-clock.ts'
 
-it('it tells nanoseconds since 1970, close to the wall clock', () => {
+it('returns nanoseconds since 1970, close to the wall clock', () => {
   const before = BigInt(Date.now()) * 1_000_000n
   const now = systemClock.now()
   const after = BigInt(Date.now() + 1) * 1_000_000n
   expect(now >= before && now <= after).toBe(true)
 })
 
-it('no moment is returned twice, however fast it is read', () => {
+it('returns no time twice', () => {
   let last = systemClock.now()
   for (let i = 0; i < 20_000; i++) {
     const now = systemClock.now()
@@ -19,7 +19,7 @@ it('no moment is returned twice, however fast it is read', () => {
   expect(last > 0n).toBe(true)
 })
 
-it('it follows the wall clock forwards and never steps back with it', () => {
+it('follows the wall clock forward and never goes back', () => {
   const wall = { now: 1000 }
   const clock = createClock(() => wall.now)
   expect(clock.now()).toBe(1_000_000_000n)

@@ -2,17 +2,17 @@
 import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 
-it('it gives as many bytes as asked, of any size', () => {
+it('returns the requested number of bytes', () => {
   for (const count of [0, 1, 16, 1023, 1024, 1025, 16_384, 100_000]) expect(systemEntropy.bytes(count).length).toBe(count)
 })
 
-it('no 16 bytes ever come twice, across several fills of the pool', () => {
+it('returns no 16 bytes twice over several fills of the pool', () => {
   const seen = new Set<string>()
   for (let i = 0; i < 5000; i++) seen.add(Buffer.from(systemEntropy.bytes(16)).toString('hex'))
   expect(seen.size).toBe(5000)
 })
 
-it('each result has a buffer of its own, and writing into it changes no other', () => {
+it('returns a separate buffer for each call', () => {
   const first = systemEntropy.bytes(32)
   expect(first.buffer.byteLength).toBe(32)
   const second = systemEntropy.bytes(32)
@@ -22,7 +22,7 @@ it('each result has a buffer of its own, and writing into it changes no other', 
   expect(second.some((byte) => byte !== 0)).toBe(true)
 })
 
-it('every bit is set about half the time', () => {
+it('sets every bit in about half the results', () => {
   const bytes = systemEntropy.bytes(100_000)
   for (let bit = 0; bit < 8; bit++) {
     const ones = bytes.reduce((sum, byte) => sum + ((byte >> bit) & 1), 0)
