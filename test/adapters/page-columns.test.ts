@@ -1,4 +1,4 @@
-/** Pages that ask for some columns: those and no others come, and one that the table does not have is refused. */
+/** Pages with selected columns: only those are returned, and an unknown one is rejected. */
 import { expect, it } from 'vitest'
 import type { PhysicalTable, StorageHandle } from '../../src/core/ports/storage.ts'
 import { onEachStorage } from '../support/storages/engines.ts'

@@ -82,9 +82,9 @@ describe('a sentence', () => {
 })
 
 it('a fault is a VaultError that keeps its sentence', () => {
-  const thrown = fault('not_found', { table: 'nobody' })`Table ${'nobody'} does not exist.`
+  const thrown = fault('not_found', { table: 'unknown' })`Table ${'unknown'} does not exist.`
   expect(thrown).toBeInstanceOf(Fault)
   expect(isVaultError(thrown, 'not_found')).toBe(true)
-  expect(thrown.message).toBe('Table "nobody" does not exist.')
+  expect(thrown.message).toBe('Table "unknown" does not exist.')
   expect(print(thrown.sentence, isName)).toBe('Table *UNKNOWN* does not exist.')
 })

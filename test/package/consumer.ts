@@ -134,7 +134,7 @@ export async function change(id: string, token: string): Promise<string[]> {
   return [...ids]
 }
 
-/** Tokens are brought for tokenized columns, asked for by deterministic ones and by group, and lead to fields. */
+/** Tokens are supplied for tokenized columns, requested for deterministic ones and by group, and resolve to fields. */
 export async function tokens(id: string): Promise<string | undefined> {
   const session = await openSession()
   const { records } = await session.insert(

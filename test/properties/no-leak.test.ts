@@ -123,7 +123,7 @@ describe('the leak check detects', () => {
       /the error holds a canary/,
     ],
     [
-      'a value that hides in the facts of an error, in base64',
+      'a value in the details of an error, in base64',
       {
         layer: (send) => (request) =>
           send(request).catch(() => {
@@ -138,7 +138,7 @@ describe('the leak check detects', () => {
       /the audit trail holds a canary/,
     ],
     [
-      'a host that puts a value into the id that lines of the log tell',
+      'a host that puts a value into the trace id of log lines',
       { host: (caller, secret) => ({ ...caller, request: { requestID: secret } }) },
       /lines of the log, spans or errors hold a canary/,
     ],

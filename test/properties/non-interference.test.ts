@@ -92,7 +92,7 @@ describe('the comparison of paired vaults detects', () => {
       },
     ],
     [
-      'a page that tells how many records there are in all',
+      'a page that reveals the number of all records',
       {
         layer: (send, owner) => async (request) => {
           const answer = await send(request)
@@ -103,7 +103,7 @@ describe('the comparison of paired vaults detects', () => {
       },
     ],
     [
-      'a refusal that tells whether the value is there',
+      'a refusal that reveals whether the value exists',
       {
         layer: (send, owner) => (request) =>
           send(request).catch(async (error: unknown) => {

@@ -63,7 +63,7 @@ const properties: Readonly<Record<string, Property>> = {
     const back = tokens.map((token) => deterministic.rankOfToken(token) ?? fail('a token is not recognized'))
     const origins = decryptDeranged(permutation, back)
     for (const [i, { valueAt }] of back.entries())
-      if (valueAt(origins[i] ?? 0n) !== values[i]) fail('a token leads to another value')
+      if (valueAt(origins[i] ?? 0n) !== values[i]) fail('a token resolves to another value')
   },
 
   'has at least its capacity of tokens for every value, and at least a million': (format, sample) => {

@@ -8,7 +8,7 @@ import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'aes property 1'
 
-/** The blocks as the module encrypts them where they lie. */
+/** Encrypts the blocks in place in the module. */
 function encrypt(schedule: Uint8Array, blocks: Uint8Array): string {
   const { calls, memory } = getWasm()
   memory.set(schedule, REGION.schedule)

@@ -1,4 +1,4 @@
-/** AES-256-CMAC side by side and one by one: published vectors, and equality with an independent implementation. */
+/** AES-256-CMAC of lists and of single inputs: published vectors, and equality with an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
 import { expect, it } from 'vitest'
 import { createCmac } from '../../../src/adapters/keys/cmac.ts'

@@ -1,4 +1,4 @@
-/** Derivation of keys: HKDF as RFC 5869 defines it, with the labels that are written down. */
+/** Key derivation: HKDF as RFC 5869 defines it, with the documented labels. */
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'

@@ -1,4 +1,4 @@
-/** The signer of checkpoints: RFC 8032 signatures, and keys that are refused without being quoted. */
+/** The signer of checkpoints: RFC 8032 signatures, and invalid keys, which are rejected without being quoted. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'

@@ -25,7 +25,7 @@ function toCase(vector: Omit<GcmVector, 'name'>): GcmCase {
   return { iv: hex(vector.iv), context: hex(vector.aad), message: hex(vector.message) }
 }
 
-/** What the platform makes of a case: `ciphertext | tag`. */
+/** Returns `ciphertext | tag` of a case, computed by the platform. */
 function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Buffer {
   const cipher = createCipheriv('aes-256-gcm', secret, iv)
   cipher.setAAD(context)
@@ -74,7 +74,7 @@ it('the module equals the platform for lengths 0 to 1,000 in 20,000 cases', () =
     for (let length = 0; length <= 1000; length++) {
       cases.push({ iv: random.bytes(12), context: random.bytes(32), message: random.bytes(length) })
     }
-    // Lengths in another order each round, so that every length meets other neighbors.
+    // Lengths in another order each round, so that every length has other neighbors.
     cases.sort((left, right) => (left.iv[round % 12] ?? 0) - (right.iv[round % 12] ?? 0))
     const sealed = sealCases(secret, cases)
     const wrong = cases.findIndex((one, i) => !platformSeal(secret, one).equals(sealed[i] ?? new Uint8Array()))

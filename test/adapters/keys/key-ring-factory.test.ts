@@ -36,7 +36,7 @@ function flagsOf(opened: Opened): number[] {
   return Array.from(opened.opened)
 }
 
-/** Lengths around every border: empty, blocks, the module's longest, and long ones between short ones. */
+/** Lengths around every limit: empty, blocks, the maximum of the module, and long ones between short ones. */
 const LENGTHS = [0, 1, 15, 16, 17, 100, MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5, 40_000, 0, 300, 1_000_000, 64]
 
 it('sealed bodies open in the same order, short and long, under headers of any length', () => {

@@ -1,4 +1,4 @@
-/** Local key-encryption keys: the file, its rights, races for it, and wrapping. */
+/** Local key-encryption keys: the file, its permissions, concurrent creation, and wrapping. */
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The VaultError a promise ends in. */
+/** The VaultError of a rejected promise. */
 async function failureOf(work: Promise<unknown>): Promise<{ code: string; message: string }> {
   const error = await work.then(() => undefined).catch((caught: unknown) => caught)
   if (!isVaultError(error)) throw new Error('expected a VaultError')

@@ -1,4 +1,4 @@
-/** Pointers in disguise: FF1 against an independent implementation, the UUID form, and the way back. */
+/** Pointer encryption: FF1 against an independent implementation, the UUID form, and decryption. */
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
 import { createPointerCipher, pointerTweak } from '../../../src/adapters/keys/pointer-cipher.ts'
@@ -157,7 +157,7 @@ it('a text that is not a lower-case UUID of version 4 is flagged, gives zero wor
     replaced(3, '\0'),
     good.replaceAll('-', ''),
     `{${good.slice(1, 35)}}`,
-    // A letter beyond Latin-1 whose low byte is a digit must not pass for it; nor one within Latin-1.
+    // A character beyond Latin-1 whose low byte is a digit must not be read as that digit.
     replaced(0, String.fromCharCode(0x100 + good.charCodeAt(0))),
     replaced(8, String.fromCharCode(0x100 + 45)),
     replaced(5, 'é'),

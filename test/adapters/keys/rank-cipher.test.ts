@@ -1,4 +1,4 @@
-/** Permutations of any domain: FF1 walked along its cycles, bound to scope, vault, domain and context. */
+/** Permutations of any domain: FF1 with cycle walking, bound to scope, vault, domain and tweak text. */
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
@@ -10,7 +10,7 @@ import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'rank property 1'
 
-/** FF1 of the independent implementation, walked as the port describes. */
+/** FF1 of the independent implementation, with cycle walking as the port describes. */
 function reference(key: Uint8Array, vaultId: string, rank: Rank): bigint {
   const length = (rank.domain - 1n).toString().length
   const cipher = FF1(10, key, rankTweak(rank, vaultId))

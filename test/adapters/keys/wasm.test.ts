@@ -1,4 +1,4 @@
-/** The module's bytes are what its source compiles to. */
+/** The bytes of the module are the compiled form of its source. */
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { buildWasm, renderWasmFile } from '../../../scripts/build-wasm.ts'

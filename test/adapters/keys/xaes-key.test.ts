@@ -1,4 +1,4 @@
-/** XAES-256-GCM: the published vectors, singly and accumulated over 10,000 random messages, by both ways of computing it. */
+/** XAES-256-GCM: the published vectors, single and accumulated over 10,000 random messages, in both implementations. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { openPlain, sealPlain } from '../../../src/adapters/keys/gcm-plain.ts'

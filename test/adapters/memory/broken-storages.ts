@@ -4,7 +4,7 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
 import type { Cell, Filter, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** Gives the methods that go wrong, over a storage that is right. */
+/** Returns the faulty methods over a correct storage. */
 type Fault = (storage: Storage) => Partial<Storage>
 
 const mapRow = (row: Row | undefined, change: (cell: Cell) => Cell): Row | undefined =>
@@ -94,7 +94,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS
 
-/** Mutex `not (a = 1)` into `a <> 1 or a is null`. */
+/** Turns `not (a = 1)` into `a <> 1 or a is null`. */
 function twoValued(filter: Filter): Filter {
   if (filter.kind === 'and' || filter.kind === 'or') return { ...filter, filters: filter.filters.map(twoValued) }
   if (filter.kind !== 'not') return filter

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { brokenStorage, type FaultName } from './broken-storages.ts'
 
-/** One case at least that must notice each fault. */
+/** At least one case that must detect each fault. */
 const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'get loses the order asked': ['O1', 'O2'],
   'an insert that fails keeps its first rows': ['C16', 'C17'],

@@ -151,7 +151,7 @@ function wider(): PhysicalTable {
   return { ...NOTES, columns: [...NOTES.columns, { name: 'extra', type: 'text' }] }
 }
 
-/** Milliseconds for 20 look-ups of one value. */
+/** Milliseconds for 20 lookups of one value. */
 async function timeOf(storage: Storage, column: string): Promise<number> {
   const begun = performance.now()
   for (let value = 0; value < 20; value++) {

@@ -1,10 +1,10 @@
-/** A log is what applications already have: pino and the console fit as they are, and the facts arrive where they belong. */
+/** Logs: pino and the console are valid logs, and receive fields and message. */
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Log } from '../../../src/core/ports/log.ts'
 
-/** What the vault says when it says something. */
+/** A call of the log as the vault makes it. */
 function speak(log: Log): void {
   log.info({ records: 2 }, 'read')
   log.warn({ operation: 'GET', code: 'forbidden' }, 'operation refused')
@@ -54,7 +54,7 @@ it('the console is a valid log', () => {
 
 it('a logger that takes the message first does not compile as a log', () => {
   const backwards = { info(_message: string): void {}, warn(_message: string): void {}, error(_message: string): void {} }
-  // @ts-expect-error facts come first: such a logger would print them as its sentence
+  // @ts-expect-error fields come first: such a logger would print them as its message
   const log: Log = backwards
   expect(log).toBe(backwards)
 })

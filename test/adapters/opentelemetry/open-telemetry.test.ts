@@ -1,4 +1,4 @@
-/** Operations as spans: named, counted and nested as they ran, and never saying more than names, codes and counts. */
+/** Operations as spans: named and nested as they ran, with only names, codes and counts as attributes. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openTelemetry } from '../../../src/adapters/opentelemetry/index.ts'
 import type { Span } from '../../../src/core/ports/tracing.ts'
 
-/** What an SDK for Node registers: the active context follows promises. */
+/** Registers what an SDK for Node does: an active context that follows promises. */
 function followPromises(): ContextManager {
   const active = new AsyncLocalStorage<Context>()
   const manager: ContextManager = {
@@ -23,7 +23,7 @@ function followPromises(): ContextManager {
   return manager
 }
 
-/** A provider whose ended spans can be looked at. */
+/** A provider that exposes its ended spans. */
 function recorder(sampler?: Sampler): { readonly provider: BasicTracerProvider; readonly ended: () => ReadableSpan[] } {
   const exporter = new InMemorySpanExporter()
   const processors = { spanProcessors: [new SimpleSpanProcessor(exporter)] }
@@ -31,7 +31,7 @@ function recorder(sampler?: Sampler): { readonly provider: BasicTracerProvider; 
   return { provider, ended: () => exporter.getFinishedSpans() }
 }
 
-/** Work that does nothing and ends well. */
+/** Work that does nothing and succeeds. */
 async function endWell(span: Span): Promise<void> {
   span.end({}, undefined)
 }

@@ -25,7 +25,7 @@ const kysely = new Kysely<Record<string, Record<string, unknown>>>({
   plugins: [new CamelCasePlugin()],
 })
 
-/** As many applications have it: 64-bit integers cut to doubles. */
+/** As in many applications: 64-bit integers are parsed as doubles. */
 function hastyParsers() {
   const cut = (text: string) => Number.parseInt(text, 10)
   return { getTypeParser: (oid: number) => (oid === 20 ? cut : pg.types.getTypeParser(oid)) }

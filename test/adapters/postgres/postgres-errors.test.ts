@@ -1,4 +1,4 @@
-/** Broken connections and broken servers: what the caller is told, and that the next call works again. */
+/** Broken connections and servers: the error of the call, and that the next call works. */
 import net from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, expect, inject, it } from 'vitest'
@@ -98,7 +98,7 @@ it('a server that cannot be reached or rejects the login throws unavailable', as
   const elsewhere = new URL(database.url)
   elsewhere.port = '1'
   const unknownUser = new URL(database.url)
-  unknownUser.username = 'nobody'
+  unknownUser.username = 'unknown_user'
   for (const url of [elsewhere, unknownUser]) {
     const failing = prepared({ connectionString: url.href })
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' })

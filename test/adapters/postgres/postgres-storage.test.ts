@@ -1,4 +1,4 @@
-/** What only PostgreSQL makes difficult: racing set-ups, text with NUL, swallowed errors, deadlocks, savepoints, brought pools. */
+/** Cases specific to PostgreSQL: concurrent preparation, text with NUL, caught errors, deadlocks, savepoints, pools of the application. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
@@ -227,7 +227,7 @@ describe('transactions', () => {
         }
       })
     const outcomes = await Promise.allSettled([raise(0, [1, 2]), raise(1, [2, 1])])
-    // the one that was undone runs again, and finds each row as the other left it
+    // the one that was rolled back runs again, and finds each row as the other left it
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(runs).toBeGreaterThan(2)
     expect((await storage.get('cards', [1, 2])).map((row) => row?.amount)).toEqual([2, 2])
@@ -292,7 +292,7 @@ describe('texts', () => {
   it('too long for the index of their column break a rule that names the table, and the next call works', async () => {
     const storage = await prepared()
     for (const length of [4_000, 20_000]) {
-      // hexadecimal random, which the engine cannot compress below what an index entry holds
+      // random hexadecimal text, which the engine cannot compress to the size of an index entry
       const owner = randomBytes(length).toString('hex')
       const message = expect.stringMatching(/^A text of table "cards" is too long for its index/)
       const insert = storage.insert('cards', [{ id: 1, owner }])
@@ -335,7 +335,7 @@ describe('pools', () => {
     await pool.end()
   })
 
-  it('are left open when they were brought, and refuse work after close either way', async () => {
+  it('are left open if the application made them, and reject work after close', async () => {
     const pool = new pg.Pool({ connectionString: database.url })
     for (const options of [{ pool }, { connectionString: database.url }]) {
       const storage = await prepared(options)

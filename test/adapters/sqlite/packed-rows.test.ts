@@ -1,4 +1,4 @@
-/** Rows of bytes come back the same whether they are read packed, one by one, or from a file that cannot pack them. */
+/** Rows of bytes are equal whether they are read packed, one by one, or from a file that cannot pack them. */
 import Database from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ const ROWS = 300
 /** Longer than any cell that is packed. */
 const LONG = 5000
 
-/** Bytes that are no text in any encoding, empty cells and missing ones. */
+/** Bytes that are not text in any encoding, empty cells and missing ones. */
 function rowOf(id: number): NewRow {
   const body = id % 7 === 0 ? null : Uint8Array.from({ length: id % 11 === 0 ? 0 : id }, (_, at) => (at * 37 + id * 101) & 0xff)
   return { id, body, digest: id % 5 === 0 ? null : new Uint8Array([0xff, 0, id & 0xff, 0xc3, 0x28]) }
@@ -119,7 +119,7 @@ describe('packing', () => {
       const database = new Database(':memory:')
       database.pragma(`encoding = '${encoding}'`)
       const text = `select 1 as "id", 1 as "version", zeroblob(${length}) as "body", null as "digest"`
-      // In raw mode the driver answers an array of cells.
+      // In raw mode the driver returns an array of cells.
       const row = database.prepare(packedStatement(shape, { text }).text).raw().get() as RawRow
       database.close()
       return unpackRows(shape, row)

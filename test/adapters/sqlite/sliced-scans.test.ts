@@ -1,4 +1,4 @@
-/** Scans in slices answer what one statement answers, on one snapshot, and let the event loop turn. */
+/** Scans in slices return what one statement returns, on one snapshot, and yield to the event loop. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { Aggregate, Filter, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'

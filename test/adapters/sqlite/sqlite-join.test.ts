@@ -1,4 +1,4 @@
-/** The storage inside transactions the application opened itself, through the driver and through Kysely. */
+/** The storage inside transactions of the application, through the driver and through Kysely. */
 import Database from 'better-sqlite3'
 import { CamelCasePlugin, Kysely, SqliteDialect, type Transaction } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const OWN_ROW = 'insert into orders values (1)'
 function driverHost(filename: string): Host {
   const database = new Database(filename)
   database.exec(OWN_TABLE)
-  // A host may read its own integers as bigint; ours must not become so.
+  // A host may read its integers as bigint; those of the storage must not change.
   database.defaultSafeIntegers(true)
   return {
     name: 'better-sqlite3',

@@ -1,4 +1,4 @@
-/** Several processes on one SQLite file, a foreign lock on it, and a disk without room. */
+/** Several processes on one SQLite file, a lock of another connection, and a full disk. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -41,9 +41,9 @@ describe('a lock held by another connection', () => {
     await storage.prepare([NOTES])
     const foreign = new Database(filename)
     foreign.exec('begin immediate')
-    let settled = false
+    let isDone = false
     const writing = storage.insert('notes', [{ id: 1, label: 'patient' }]).then(() => {
-      settled = true
+      isDone = true
     })
     let longest = 0
     let ticks = 0
@@ -53,7 +53,7 @@ describe('a lock held by another connection', () => {
       last = performance.now()
       expect(await storage.get('notes', [1])).toEqual([undefined])
     }
-    expect(settled).toBe(false)
+    expect(isDone).toBe(false)
     expect(longest).toBeLessThan(250)
     foreign.exec('rollback')
     foreign.close()

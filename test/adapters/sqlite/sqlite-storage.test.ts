@@ -1,4 +1,4 @@
-/** What the SQLite storage promises beyond the conformance suite: shared commits, durability, ids that never repeat, clear ends. */
+/** What the SQLite storage promises beyond the conformance suite: group commits, durability, unique ids, and closing. */
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
@@ -68,7 +68,7 @@ describe('group commit', () => {
       const writers = Array.from({ length: 5 }, (_, n) => {
         const writer = storage.transaction(async (inner) => {
           await inner.insert('notes', [{ id: n + 1, label: `note ${n}` }])
-          // On a busy machine a group may be cut in two: what is to be seen then is what was acknowledged, and no more.
+          // On a busy machine a group may be split: then only the acknowledged part is visible.
           expect(await labels(storage)).toHaveLength(acknowledged)
         })
         last = writer
@@ -332,7 +332,7 @@ describe('preparing', () => {
     })
   })
 
-  it('adds columns to rows that stand, and every handle in the process may go on', async () => {
+  it('adds columns to existing rows, and every handle in the process continues to work', async () => {
     await withStorage(async (storage, filename) => {
       const older = sqliteStorage({ filename })
       await older.prepare([NOTES])

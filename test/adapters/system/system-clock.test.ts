@@ -1,4 +1,4 @@
-/** The system's clock: nanoseconds, strictly rising, whatever the wall clock does. */
+/** The system clock: nanoseconds, strictly rising, for any steps of the wall clock. */
 import { expect, it } from 'vitest'
 import { createClock, systemClock } from '../../../src/adapters/system/system-clock.ts'
 

@@ -1,4 +1,4 @@
-/** The system's random: fresh bytes of every size in buffers of the caller's own. */
+/** The system entropy: fresh bytes of every size, each in a separate buffer. */
 import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 
@@ -26,7 +26,7 @@ it('sets every bit in about half the results', () => {
   const bytes = systemEntropy.bytes(100_000)
   for (let bit = 0; bit < 8; bit++) {
     const ones = bytes.reduce((sum, byte) => sum + ((byte >> bit) & 1), 0)
-    // 100,000 fair coins stray from 50,000 by 1,500 less than once in 10^20 runs.
+    // 100,000 fair coins deviate from 50,000 by 1,500 less than once in 10^20 runs.
     expect(Math.abs(ones - 50_000)).toBeLessThan(1500)
   }
 })

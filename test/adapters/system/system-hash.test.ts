@@ -1,4 +1,4 @@
-/** The system's SHA-256: published answers, and a list at a time. */
+/** The SHA-256 of the system: published digests, and lists. */
 import { expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { toSlab } from '../../../src/core/util/slab.ts'

@@ -1,4 +1,4 @@
-/** Lanes that somebody tampered with are left: the vault goes on in another, says so, and verifying finds it. */
+/** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
 import { expect, it } from 'vitest'
 import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
@@ -19,7 +19,7 @@ async function lastOf(storage: StorageHandle, table: string): Promise<Row> {
   return row
 }
 
-/** What is done to the one chain there is, and whether the head's own bytes tell of it when it is to be moved. */
+/** What is done to the only chain, and whether its head detects it at the next append. */
 interface Tampering {
   readonly isLogged: boolean
   tamper(storage: StorageHandle): Promise<unknown>
@@ -48,7 +48,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
   },
 }
 
-/** One call of most verbs, some in a transaction and some at once; answers how many there were. */
+/** Makes one call of most verbs, some in a transaction and some concurrently. Returns their number. */
 async function goOn(vault: Vault<Clients>): Promise<number> {
   const session = vault.as(LATE)
   const { records } = await session.insert('clients', [{ fields: { name: 'New' } }])

@@ -1,4 +1,4 @@
-/** ChainPool: never two transactions of one process in one of them, and no more of them than are needed at once. */
+/** The chain pool: never two transactions of a process in one chain, and no more chains than concurrent transactions. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { ChainPool } from '../../../src/core/audit-log/chain-pool.ts'
@@ -13,7 +13,7 @@ import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler, entropy } = SYSTEM_PORTS
 
-/** ChainPool over heads that the test itself moves. */
+/** A chain pool over heads that the test moves. */
 async function open(transactions: StorageHandle['transactions'] = 'concurrent') {
   const storage: StorageHandle = { ...memoryStorage(), transactions }
   await storage.prepare([AUDIT_CHAINS])
@@ -21,12 +21,12 @@ async function open(transactions: StorageHandle['transactions'] = 'concurrent') 
   const events = {
     heads: async (_: unknown, chains: readonly number[]) =>
       chains.map((chain) => (sequences.has(chain) ? { sequence: sequences.get(chain) } : undefined)),
-  } as unknown as EventStore // ChainPool ask for the places of heads, and for nothing else.
+  } as unknown as EventStore // The pool only reads the positions of heads.
   const found = (chain: number) => storage.insert(AUDIT_CHAINS.name, [{ id: chain, body: new Uint8Array(1) }])
   return { chains: createChainPool(storage, events, entropy), storage, sequences, found }
 }
 
-/** Uses so many chains at once; answers which. */
+/** Uses this many chains at once and returns their numbers. */
 async function useAtOnce(chains: ChainPool, count: number): Promise<number[]> {
   return Promise.all(
     Array.from({ length: count }, () =>

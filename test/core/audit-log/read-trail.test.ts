@@ -1,4 +1,4 @@
-/** Walking the trail by time: whatever times the events have, windows hold each exactly once, the newest windows first. */
+/** Reading the trail by time: windows contain each event exactly once, newest windows first, for any times. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
@@ -25,7 +25,7 @@ const events: EventStore = {
   open: (_, rows) => rows.map(({ id, at }) => ({ id, at: BigInt(at as number | bigint), bytes: undefined })), // As stored below.
 }
 
-/** A trail of events at these times, each row's id its place in the list, from 1. */
+/** A trail of events at these times. The id of a row is its index plus 1. */
 async function trailOf(times: readonly bigint[]) {
   const storage = memoryStorage()
   await storage.prepare([AUDIT_EVENTS])
@@ -36,7 +36,7 @@ async function trailOf(times: readonly bigint[]) {
   return { storage, events, scheduler: systemScheduler }
 }
 
-/** Rows a walk comes by, after making sure that its windows go backwards. */
+/** The rows of a walk, after a check that its windows go back in time. */
 async function walked(times: readonly bigint[], span: TimeRange = ALL): Promise<number[]> {
   const rows: number[] = []
   let earliest: bigint | undefined
@@ -49,12 +49,12 @@ async function walked(times: readonly bigint[], span: TimeRange = ALL): Promise<
   return rows.sort((left, right) => left - right)
 }
 
-/** Rows of the times in a span. */
+/** The rows in a time range. */
 function rowsIn(times: readonly bigint[], { since = 0n, until }: TimeRange): number[] {
   return times.flatMap((at, place) => (at >= since && (until === undefined || at < until) ? [place + 1] : []))
 }
 
-/** Times of a busy trail, of a clock that was set back by an hour, of one that stood still, of events years apart. */
+/** Times of a busy trail, of a clock set back by an hour, of a stopped clock, and of events years apart. */
 const TIMES: Readonly<Record<string, readonly bigint[]>> = {
   'a nanosecond apart': Array.from({ length: 3000 }, (_, n) => START + BigInt(n)),
   'a nanosecond apart, and again an hour earlier': Array.from(

@@ -1,4 +1,4 @@
-/** Verifying the trail of a vault at work: also while it grows, beside checkpoints, and from its export where the vault is not. */
+/** Verification of the trail of a vault: while it grows, with checkpoints, and offline from its export. */
 import { expect, it } from 'vitest'
 import { verifyExport } from '../../../src/audit-verifier/index.ts'
 import type { SignedCheckpoint } from '../../../src/index.ts'
@@ -34,7 +34,7 @@ onEachStorage('an audit trail', (engine) => {
     for (; !isOver || looks === 0; looks++) {
       expect(await vault.verifyAudit()).toMatchObject({ ok: true })
       expect(await verifyExport(vault.exportAudit())).toMatchObject({ ok: true })
-      // Of an empty trail in memory both are done without the event loop ever turning.
+      // For an empty trail in memory both end without a turn of the event loop.
       await SYSTEM_PORTS.scheduler.yield()
     }
     await working
@@ -67,7 +67,7 @@ onEachStorage('an audit trail', (engine) => {
     }
     await doOperations(vault, { name: 'b', callers: 1, each: 1 })
     const later = await vault.checkpointAudit({ signer })
-    // What was exported earlier is whole in itself; only the later checkpoint knows that it was not all.
+    // An earlier export is valid in itself; only a later checkpoint shows that events are missing.
     expect(await verifyExport(lines, { keys, checkpoints: [checkpoint] })).toMatchObject({ ok: true })
     expect(await verifyExport(lines, { keys, checkpoints: [later] })).toMatchObject({ ok: false })
   })

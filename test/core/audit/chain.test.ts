@@ -1,4 +1,4 @@
-/** Chaining: each event gets the next position, a later time and the digest of the previous event. */
+/** The hash chain: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { ChainHead } from '../../../src/core/audit/chain-head.ts'

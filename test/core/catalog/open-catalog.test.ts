@@ -1,4 +1,4 @@
-/** Opening: the right key and id, or one clear refusal and nothing written; schemas that grow, and those that would lose something. */
+/** Opening a vault: key and id must match, schemas can grow, and schema changes that would lose data are rejected. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
@@ -8,7 +8,7 @@ import type { Place } from '../../support/storages/engines.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
-/** A handle of its own on the place, so that a refused opening leaves the others alone. */
+/** A separate handle on the same storage, so that a rejected opening does not affect the others. */
 function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', key = TEST_SECRET): Promise<Vault<S>> {
   return createVault({ id, schema: defineSchema(tables), storage: place.open(), keys: localKeys({ key }) })
 }

@@ -124,7 +124,7 @@ it('a pattern can be a column, with another value in each row', () => {
   expect(rows.map((row) => question(row))).toEqual([true, false, undefined, undefined, true])
 })
 
-it('a pattern read from a column that ends in a lone backslash throws PatternFault', () => {
+it('a pattern read from a column that ends in a lone backslash throws PatternError', () => {
   expect(() => truth('s LIKE s2', { s: 'ab', s2: 'a\\' })).toThrow(PatternError)
 })
 

@@ -1,4 +1,4 @@
-/** Every public operation leaves exactly one event: what it tells of who asked, what was done and how it ended, and that it tells no value. */
+/** Every public operation records exactly one event, with caller, operation and outcome, and without values. */
 import { expect, it } from 'vitest'
 import type { Caller } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
@@ -7,20 +7,20 @@ import { eventsBy, eventsOf, listedBy, openClients } from '../../support/audit/a
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
-/** What an operation of the table below is given: one record that stands, its token, and names nobody has used. */
+/** The input of the operations below: a stored record, its token, and unused names. */
 interface Given {
   readonly id: string
   readonly token: string
   readonly fresh: string
 }
 
-/** One public operation: a call that goes well, one that does not, and what the event of the first must say. */
+/** One public operation: a call that succeeds, one that fails, and the expected event of the first. */
 interface Verb {
   readonly action: string
   readonly resourceType: string
   /** The body with its values replaced. */
   readonly content: unknown
-  /** Records of table clients that the event is about; none where it is about the vault. */
+  /** Records of table clients that the event names; empty if it names the vault. */
   readonly about: 'table' | 'new record' | 'record' | 'records alone' | 'vault'
   well(session: ClientSession, given: Given): Promise<unknown>
   badly(session: ClientSession, given: Given): Promise<unknown>
@@ -157,14 +157,14 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
 }
 
-/** The record that every verb above works with. */
+/** Inserts the record that the calls above use. */
 async function standing(session: ClientSession): Promise<Given> {
   const fields = { ...fieldsOf('standing'), email: `${CANARY}@acme.example` }
   const { records } = await session.insert('clients', [{ fields }], { tokenization: true })
   return { id: records[0]?.id ?? '', token: records[0]?.tokens.email ?? '', fresh: 'fresh' }
 }
 
-/** What the event tells of an error: its message, but for names that are none of the schema's, which may be values. */
+/** The recorded message of an error: names that the schema does not have are masked, because they may be values. */
 function recordedMessage(error: unknown): string {
   return error instanceof Error ? error.message.replaceAll(new RegExp(`"${CANARY}"`, 'gi'), '*UNKNOWN*') : ''
 }
@@ -329,10 +329,10 @@ onEachStorage('events', (engine) => {
 })
 
 function firstId(answer: unknown): string | undefined {
-  return (answer as { records: { id: string }[] }).records[0]?.id // What the verbs about a new record answer.
+  return (answer as { records: { id: string }[] }).records[0]?.id // Verbs that insert return the new record.
 }
 
-/** What a careless object throws when it is looked at: an error of nobody's, which quotes a value. */
+/** The error of a getter in the input, which quotes a value. */
 function fail(): never {
   throw new Error(CANARY)
 }

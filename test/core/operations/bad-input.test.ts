@@ -1,4 +1,4 @@
-/** Every bad input gets its own clear answer, loses nothing, and pollutes nothing. */
+/** Every invalid input gives its own error, stores nothing and pollutes no prototype. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
@@ -10,7 +10,7 @@ async function session() {
   return vault.as(OWNER)
 }
 
-/** JavaScript callers have no compiler: these tests are them. */
+/** Calls without types, as JavaScript callers make them. */
 type Untyped = Record<
   'insert' | 'get' | 'getOne' | 'update' | 'delete' | 'deleteOne' | 'detokenize',
   (...given: unknown[]) => Promise<unknown>
@@ -24,7 +24,7 @@ async function untyped(): Promise<Untyped> {
 const good = { name: 'Ann' }
 
 const badInserts: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
-  ['an unknown table', ['nobody', [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
+  ['an unknown table', ['unknown', [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
   ['a table that is no text', [{}, [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
   ['an inherited name as a table', ['__proto__', [{ fields: good }]], { code: 'not_found' }],
   ['no records', ['people', []], { code: 'invalid_request' }],
@@ -56,7 +56,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ['an infinite float', ['people', [{ fields: { ...good, score: Number.POSITIVE_INFINITY } }]], { code: 'unprocessable' }],
   ['no float', ['people', [{ fields: { ...good, score: Number.NaN } }]], { code: 'unprocessable' }],
   ['"true" as a boolean', ['people', [{ fields: { ...good, active: 'true' } }]], { code: 'unprocessable' }],
-  ['a day that is none', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'unprocessable' }],
+  ['a day that does not exist', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'unprocessable' }],
   [
     'a date-time without its offset',
     ['people', [{ fields: { ...good, seen: '2026-01-01T00:00:00' } }]],
@@ -104,7 +104,7 @@ it.each(badInserts)('insert rejects %s', async (_why, args, answer) => {
 const id = '00000000-0000-4000-8000-000000000000'
 
 const badReads: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
-  ['an unknown table', ['nobody', {}], { code: 'not_found' }],
+  ['an unknown table', ['unknown', {}], { code: 'not_found' }],
   ['an unknown level', ['people', { redaction: 'plain_text' }], { code: 'invalid_request' }],
   ['an unknown field', ['people', { fields: ['nope'] }], { code: 'invalid_request' }],
   ['no fields', ['people', { fields: [] }], { code: 'invalid_request' }],

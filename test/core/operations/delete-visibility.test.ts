@@ -1,4 +1,4 @@
-/** Deleting under a condition beside others who write: what was taken out of the caller's reach before it went does not go. */
+/** Deletion under a condition beside concurrent writes: a record that became invisible to the caller is not deleted. */
 import { expect, it } from 'vitest'
 import type { PolicyFor } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
@@ -9,21 +9,21 @@ import type { Moment } from '../../support/storages/interposed-storage.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** One condition that storage decides, and one on sealed values. */
+/** One condition that storage evaluates, and one on sealed values. */
 const POLICY = {
   swede: ["ALLOW READ, DELETE ON clients.* WHERE country = 'SE'"],
   frugal: ['ALLOW READ, DELETE ON clients.* WHERE salary < 1000'],
 } as const satisfies PolicyFor<Clients>
 const ROLES = ['swede', 'frugal'] as const
 
-/** A change that takes a record out of either role's reach, and one that leaves it there. */
+/** A change that makes a record invisible to both roles, and one that does not. */
 const BEYOND = { country: 'DE', salary: 2000 }
 const WITHIN = { name: 'Other', salary: 300 }
 const PEOPLE = ['Anna', 'Bo', 'Cilla'].map((name) => ({ fields: { name, country: 'SE', salary: 100 } }))
 
 /**
- * A vault of three records for this role, in which somebody else makes a change at the last moment there is: where
- * transactions run side by side, between judging and deleting; where they do not, just before.
+ * A vault of three records for this role, in which another writer makes a change as late as possible: if
+ * transactions are concurrent, between evaluation and deletion; otherwise just before both.
  */
 async function open(engine: Engine, role: (typeof ROLES)[number], change: object) {
   const place = engine.fresh()

@@ -1,4 +1,4 @@
-/** What throws beside the work takes nothing with it: a log, a span, a getter in what the caller sends. */
+/** Errors thrown by a log, a span or a getter in the input do not change the outcome of an operation. */
 import { expect, it } from 'vitest'
 import type { Log, StorageHandle, Tracing } from '../../../src/index.ts'
 import { VaultError } from '../../../src/index.ts'
@@ -9,7 +9,7 @@ import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const CANARY = 'Quetzalcoatl'
 
-/** Counts how often it was asked, and throws each time. */
+/** Counts its calls, and throws in each. */
 function throwing() {
   let calls = 0
   const line = (): never => {

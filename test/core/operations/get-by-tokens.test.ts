@@ -1,4 +1,4 @@
-/** Get by tokens: for each token the record its value stands in, at the level asked for, and an error for those that stand in none. */
+/** getByTokens: the record of each token at the requested level, or an error for tokens without a record. */
 import { expect, it } from 'vitest'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'

@@ -1,4 +1,4 @@
-/** Listing after the clock was set back: events from what is now the future are found like all others, each exactly once. */
+/** Listing after the clock was set back: events with future times are listed like all others, each exactly once. */
 import { expect, it } from 'vitest'
 import type { AuditEvent, EventQueryInput, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
@@ -8,7 +8,7 @@ import { openLoose, START_MS } from '../../support/vaults/open-untyped.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const HOUR = 3_600_000
-/** Events before the clock was set back, and after. They share commits of 256, so that on Postgres the second have lanes the first did not. */
+/** Numbers of events before and after the clock was set back. Commits hold 256 events, so on PostgreSQL the second use chains that the first did not. */
 const BEFORE = 512
 const AFTER = 1536
 
@@ -16,7 +16,7 @@ type Filter = Omit<EventQueryInput['filterOps'], 'accountID'>
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-/** Is refused so many times at once, which leaves as many events. */
+/** Makes this many forbidden calls at once, which record as many events. */
 async function refusals(vault: Vault, count: number): Promise<void> {
   const session = vault.as(CLERK)
   const outcomes = await Promise.allSettled(Array.from({ length: count }, () => session.get('notes')))
@@ -45,7 +45,7 @@ onEachStorage('listed events after a clock was set back', (engine) => {
     const stored = await eventsOf(vault)
     expect(stored).toHaveLength(BEFORE + AFTER)
     const between = START_MS - HOUR / 2
-    // In a lane time never goes back: only where lanes run side by side are there events of the earlier hour.
+    // In a chain time never goes back, so only concurrent chains have events of the earlier hour.
     expect(stored.some(({ timestamp }) => Date.parse(timestamp) < between)).toBe(engine.name === 'postgres')
     const cases: readonly (readonly [Filter, (at: number) => boolean])[] = [
       [{}, () => true],

@@ -1,4 +1,4 @@
-/** Listing the events of a vault at work: filters, pages while others write, times, records, and who may. */
+/** Listing events: filters, pages beside concurrent writes, time ranges, records, and the required grant. */
 import { expect, it } from 'vitest'
 import type { AuditEvent, Caller, EventQueryInput } from '../../../src/index.ts'
 import type { ClientSession } from '../../support/audit/audited-clients.ts'
@@ -13,7 +13,7 @@ const ACCOUNT = { accountID: 'v1' }
 const idOf = ({ context }: AuditEvent): string => context.changeID
 const timeOf = ({ response }: AuditEvent): string => response.timestamp
 
-/** Callers who differ in whatever a filter may ask. */
+/** Callers that differ in every member that a filter can have. */
 const CALLERS: readonly Caller[] = [
   {
     ...OWNER,

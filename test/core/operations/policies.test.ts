@@ -1,4 +1,4 @@
-/** Policies through operations: what each kind of caller can do, and that what he may not see is not there for him. */
+/** Policies through operations: what each role can do, and that hidden data looks like missing data. */
 import { expect, it } from 'vitest'
 import type { Caller, PolicyFor, StorageHandle, VaultError } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
@@ -51,7 +51,7 @@ async function open(storage: StorageHandle) {
   return { vault, owner, ids, tokens, namesLeft }
 }
 
-/** Everything an error tells, but for one text, which is told as `…`. */
+/** All members of an error as text, with one text replaced by `…`. */
 async function errorOf(work: Promise<unknown>, but?: string): Promise<unknown> {
   const error: unknown = await work.then(
     (answer) => ({ answer }),
@@ -95,7 +95,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   support: ['get', 'lookup', 'page', 'query'],
   pipeline: ['insert', 'tokenize'],
   auditor: ['listEvents'],
-  nobody: [],
+  unknown: [],
 }
 
 onEachStorage('policies', (engine) => {
@@ -145,7 +145,7 @@ onEachStorage('policies', (engine) => {
     }
     for (const [place, naming] of Object.entries(namings)) {
       for (const hidden of ['email', 'salary']) {
-        // As long as each other, for queries tell columns by where they stand in the text.
+        // Both names have one length, because query errors contain the position in the text.
         const unknown = 'x'.repeat(hidden.length)
         expect(await errorOf(naming(hidden), hidden), `${place} of ${hidden}`).toEqual(await errorOf(naming(unknown), unknown))
       }

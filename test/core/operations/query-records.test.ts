@@ -140,7 +140,7 @@ describe('reading and opening', () => {
 
   it('looks up few rows of a joined table by digest for few rows before them', async () => {
     const queries = await open(2000)
-    await queries.insert('pets', [{ owner: '000-00-0007' }, { owner: '000-00-1999' }, { owner: 'nobody' }])
+    await queries.insert('pets', [{ owner: '000-00-0007' }, { owner: '000-00-1999' }, { owner: 'unknown' }])
     queries.forget()
     const found = await queries.query('SELECT owner, name FROM pets LEFT JOIN people ON ssn = owner')
     expect(found.map(({ name }) => name)).toEqual(['name 7', 'name 1999', null])

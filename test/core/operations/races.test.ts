@@ -1,4 +1,4 @@
-/** Callers who race for the same record: one record, and no change lost, on every storage. */
+/** Concurrent calls for the same record: one record, and no lost change, on every storage. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'

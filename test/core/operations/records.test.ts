@@ -1,4 +1,4 @@
-/** Records in process: what goes in comes out at the level asked for, on every storage. */
+/** Records through operations: inserted values are returned at the requested level, on every storage. */
 import { expect, it } from 'vitest'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { CLERK, OWNER, openPeople } from '../../support/vaults/test-vault.ts'
@@ -295,7 +295,7 @@ onEachStorage('records', (engine) => {
       await people.insert('people', [{ fields: { name: 'A', email: 'one@acme.example' } }])
       const clash = [{ fields: { name: 'B' } }, { fields: { name: 'C', email: 'one@acme.example' } }]
       await expect(people.insert('people', clash)).rejects.toMatchObject({ code: 'conflict' })
-      await expect(people.deleteOne('people', 'nobody')).rejects.toMatchObject({ code: 'not_found' })
+      await expect(people.deleteOne('people', 'unknown')).rejects.toMatchObject({ code: 'not_found' })
       await people.insert('people', [{ fields: { name: 'D' } }])
     })
     const { records } = await vault.as(OWNER).get('people', { redaction: 'PLAIN_TEXT', fields: ['name'] })

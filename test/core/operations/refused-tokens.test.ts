@@ -1,4 +1,4 @@
-/** Brought tokens that are refused, each for its own reason and before anything is stored. */
+/** Supplied tokens that are rejected, each with its own error and before anything is stored. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { POINTER_WORDS } from '../../../src/core/ports/keys.ts'

@@ -1,4 +1,4 @@
-/** A stable token outlives its value: whoever writes over a value he never saw is not told the token it had. */
+/** Stable tokens survive their value: a caller who overwrites a hidden value does not get its token. */
 import { expect, it } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
@@ -27,7 +27,7 @@ const EMAIL = 'ann@acme.example'
 const OLD = { email: EMAIL, number: '4111111111111111', backup: '4111111111111111', region: 'north' }
 const NEW = { number: '4012888888881881', backup: '4012888888881881' }
 
-/** A change of the standing record that asks for its tokens. */
+/** A change of the stored record that requests its tokens. */
 const CHANGES: Readonly<Record<string, (session: LooseSession, id: string) => Promise<Readonly<Record<string, string>>>>> = {
   async update(session, id) {
     return (await session.update('cards', id, { fields: NEW }, { tokenization: true })).tokens
@@ -52,7 +52,7 @@ onEachStorage('the token of a stable column', (engine) => {
         const tokens = await change(session, standing.id)
         expect(tokens.number).toBeUndefined()
         expect(JSON.stringify(tokens)).not.toContain(standing.tokens.number)
-        // A token that is new tells of nothing but his own value.
+        // A new token reveals only the caller's own value.
         expect(tokens.backup).toMatch(/^4012\d{12}$/)
         const { fields } = await owner.getOne('cards', standing.id, { tokenization: true })
         expect(fields).toMatchObject({ number: standing.tokens.number, backup: tokens.backup })

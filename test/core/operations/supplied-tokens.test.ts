@@ -1,4 +1,4 @@
-/** Tokens that callers bring: taken or mixed with generated ones, a conflict where they are taken, and alive exactly as long as their value. */
+/** Supplied tokens: alone or mixed with generated ones, unique, and valid exactly as long as their value. */
 import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
@@ -33,7 +33,7 @@ const VALUES = {
 }
 const KINDS = Object.keys(VALUES)
 const TEXTS = Object.values(VALUES).map(String)
-/** A text of the caller's own for each column. */
+/** A supplied token for each column. */
 const tokensOf = (mark: string): Record<string, string> => Object.fromEntries(KINDS.map((name) => [name, `${name} ${mark}`]))
 const ENABLE = { byot: 'ENABLE' }
 
@@ -83,7 +83,7 @@ onEachStorage('supplied tokens', (engine) => {
     await session.update('people', id, { fields: { kept: null } })
     expect(await valuesOf(session, [tokens.kept])).toEqual([undefined])
     const remembered = await storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 100 })
-    expect(remembered.length).toBe(1) // The drawn token of the card alone.
+    expect(remembered.length).toBe(1) // Only the drawn token of the card.
     const other = await bring(session, VALUES, tokens)
     expect(other.tokens).toEqual(tokens)
     expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)

@@ -1,4 +1,4 @@
-/** Tokenize: values, as text, to their deterministic tokens, for those that live and for no others. */
+/** Tokenize: stored values, as text, to their deterministic tokens. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
@@ -107,7 +107,7 @@ onEachStorage('tokenize', (engine) => {
     const { records } = await ask(['Cy', ...rare, 'ann', 'Bo', 'cy'])
     expect(records.slice(1, -3)).toEqual(stored.records.map(({ tokens }) => ({ token: tokens.name })))
     expect(records[0]).toEqual(records.at(-1))
-    await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
+    await expect(ask(['Cy', ...rare, 'unknown', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
   })
 
   it('rejects values that are not stored, names their indexes and stores nothing', async () => {
@@ -156,14 +156,14 @@ describe('tokenize rejects', () => {
     ['a group beside a column', [{ value: 'x', column: 'name', columnGroup: 'names' }], { code: 'invalid_request' }],
     ['a table without a column', [{ value: 'x', table: 'people' }], { code: 'invalid_request' }],
     ['a column without a table', [{ value: 'x', column: 'name' }], { code: 'invalid_request' }],
-    ['an unknown table', [{ value: 'x', table: 'nobody', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
+    ['an unknown table', [{ value: 'x', table: 'unknown', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
     [
       'an unknown column',
       [{ value: 'x', table: 'people', column: 'nme' }],
       { code: 'invalid_request', details: [{ column: 'nme' }] },
     ],
     ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
-    ['an unknown group', [{ value: 'x', columnGroup: 'nobody' }], { code: 'invalid_request' }],
+    ['an unknown group', [{ value: 'x', columnGroup: 'unknown' }], { code: 'invalid_request' }],
     ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
     ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'unprocessable', grpcCode: 9 }],
     ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'unprocessable' }],
@@ -202,7 +202,7 @@ describe('tokenize rejects', () => {
     const { vault, session } = await openLoose(memoryStorage(), TABLES)
     await insertOne(session, 'people', FIELDS)
     const clerk = asLoose(vault.as(CLERK))
-    for (const value of ['Ann', 'nobody']) {
+    for (const value of ['Ann', 'unknown']) {
       await expect(clerk.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
       await expect(clerk.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
     }

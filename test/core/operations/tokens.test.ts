@@ -1,4 +1,4 @@
-/** Tokens through the public door: bad ones answer alike, races make one or none twice, and nobody can turn a token by editing storage. */
+/** Tokens through operations: one error for all unknown ones, no duplicates by concurrent calls, and no redirection by edited storage. */
 import { expect, it } from 'vitest'
 import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column, mask } from '../../../src/index.ts'

@@ -1,4 +1,4 @@
-/** Transient values: apart from their record, until an absolute time that nobody can put off, and gone for good once swept. */
+/** Transient values: stored apart from their record, valid until a fixed time, and deleted for good by a purge. */
 import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
@@ -65,7 +65,7 @@ onEachStorage('transient values', (engine) => {
       vault.clock.ms = START_MS + minutes * MINUTE
       expect(await alive(vault, tokens)).toEqual(after)
     }
-    expect(await rowCount(vault)).toBe(3) // Nothing was swept: readers are told by the time alone.
+    expect(await rowCount(vault)).toBe(3) // Nothing was purged: the time alone expires them.
   })
 
   it('do not live longer by reads or by changes of other columns', async () => {
@@ -190,7 +190,7 @@ onEachStorage('transient values', (engine) => {
     const restored = rows.map(({ id, version }, k) => ({ id, version: version + 1, set: { body: bodies[k] ?? null } }))
     await vault.storage.update(TRANSIENTS.name, restored)
     const [token] = await vault.storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 1 })
-    if (token === undefined) throw new Error('the brought token is not remembered')
+    if (token === undefined) throw new Error('the supplied token is not stored')
     for (const { id } of rows.slice(1)) {
       const [now] = await vault.storage.get(TOKENS.name, [token.id])
       await vault.storage.update(TOKENS.name, [{ id: token.id, version: now?.version ?? 0, set: { row_id: id } }])

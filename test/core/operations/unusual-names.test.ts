@@ -1,4 +1,4 @@
-/** Names the schema does not have, in requests: the caller hears which it was, and the trail, which others read, does not keep it. */
+/** Unknown names in requests: the error quotes them to the caller, and the event masks them. */
 import { expect, it } from 'vitest'
 import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -6,7 +6,7 @@ import type { LooseSession } from '../../support/vaults/open-untyped.ts'
 import { asLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** A value, put by a careless caller where a name belongs; it looks like a name. */
+/** A value in place of a name, which looks like a name. */
 const STRANGE = 'hunter2_secret'
 const NUMBER = 4_111_111_111_111_111
 
@@ -83,7 +83,7 @@ onEachStorage('an unknown name', (engine) => {
       expect(JSON.stringify(events), String(index)).not.toMatch(new RegExp(`${NUMBER}|${STRANGE}`))
       expect(events[0]?.content, String(index)).toContain('*REDACTED*')
     }
-    // The two members that are numbers are message as they are.
+    // Members that are numbers are recorded as they are.
     const { events } = await eventsBy(vault, () => session.get('clients', { limit: 7, offset: 3 }))
     expect(JSON.parse(events[0]?.content ?? '')).toEqual({ table: 'clients', limit: 7, offset: 3 })
   })

@@ -150,7 +150,7 @@ describe('random policies', () => {
   })
 
   it('list the columns of their conditions', () => {
-    forCases('policy-judged', ({ access }) => {
+    forCases('policy-evaluated', ({ access }) => {
       for (const column of access.conditionColumns) expect(['country', 'age']).toContain(column.name)
       expect(access.conditionColumns.length > 0).toBe(access.conditions.length > 0)
     })
@@ -173,7 +173,7 @@ describe('random policies', () => {
       const action = pick<Action>(random, TABLE_ACTIONS)
       const row = pick(random, ROWS)
       const open = explainAccess(policy, caller, { action, table: PERSONS })
-      const settled = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
+      const explained = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
       const here = rowAccess(access, row)
       expect(open.columns.map(({ decision }) => decision)).toEqual(
         PERSONS.columns.map((column) => {
@@ -181,7 +181,7 @@ describe('random policies', () => {
           return access.alwaysMeets(need) ? 'ALLOWED' : access.possiblyMeets(need) ? 'CONDITIONAL' : 'DENIED'
         }),
       )
-      expect(settled.columns.map(({ decision, level, highestLevel }) => [decision, level, highestLevel])).toEqual(
+      expect(explained.columns.map(({ decision, level, highestLevel }) => [decision, level, highestLevel])).toEqual(
         PERSONS.columns.map((column) => {
           const level = here.level(column)
           return [here.allows(action, column) ? 'ALLOWED' : 'DENIED', level, level]

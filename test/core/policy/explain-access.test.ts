@@ -20,7 +20,7 @@ const POLICY = compilePolicy(
 )
 
 function explained(name: string, question: Partial<ExplainRequest> = {}, context = {}): ColumnExplanation | undefined {
-  const caller = { roles: ['clerk', 'guard', 'nobody'], context }
+  const caller = { roles: ['clerk', 'guard', 'unknown'], context }
   const { columns } = explainAccess(POLICY, caller, { action: 'READ', table: table(), ...question })
   return columns.find(({ column }) => column === name)
 }

@@ -60,7 +60,7 @@ describe('levels', () => {
   })
 
   it('an unknown role grants nothing, even if it has the name of an inherited object member', () => {
-    for (const role of ['nobody', 'constructor', '__proto__', 'toString', 'vault_owner']) {
+    for (const role of ['unknown', 'constructor', '__proto__', 'toString', 'vault_owner']) {
       const access = accessUnder({}, [role])
       expect(access.table(table()).hasAnyGrant).toBe(false)
       expect(ACTIONS.filter((action) => access.possiblyAllowsAnywhere(action))).toEqual([])
@@ -116,7 +116,7 @@ describe('SEARCH', () => {
       false,
     ],
     [
-      'stays with whoever writes a unique column, whatever is denied',
+      'stays with callers who can write a unique column, despite a DENY',
       ['ALLOW CREATE ON persons.*', 'DENY SEARCH ON persons.*'],
       false,
       true,
@@ -155,7 +155,7 @@ describe('needs', () => {
 
 describe('AUDIT', () => {
   const cases: readonly (readonly [sentence: string, statements: PolicyDefinition[string], mayAudit: boolean])[] = [
-    ['is not there unless said', ['ALLOW READ ON *'], false],
+    ['is not granted by default', ['ALLOW READ ON *'], false],
     ['is granted ON *', ['ALLOW AUDIT ON *'], true],
     ['is part of ALL ON *', ['ALLOW ALL ON *'], true],
     ['is no part of ALL on tables', ['ALLOW ALL ON persons.*, orders.*, ctx.*'], false],

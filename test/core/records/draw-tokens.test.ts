@@ -1,4 +1,4 @@
-/** Drawn tokens are never taken ones: collisions are repeated, crowded formats searched, and an exhausted format says so. */
+/** Drawn tokens are unused: collisions are drawn again, nearly full formats are searched, and exhausted formats give an error. */
 import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
@@ -10,7 +10,7 @@ import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** A million possibilities, and not one more. */
+/** A format with exactly a million tokens. */
 const TABLES: SchemaDefinition = {
   codes: {
     code: column.string({ token: { kind: 'formatPreserving', format: { pattern: '\\d{6}' } }, redaction: 'PLAIN_TEXT' }),
@@ -23,7 +23,7 @@ const TABLES: SchemaDefinition = {
   },
 }
 
-/** Entropy that draws zero, the rank of 000000, so many times; or as the test says. */
+/** Entropy that draws zero, the rank of 000000, this many times, or as the test defines. */
 interface Rigged {
   zeros: number
   draws: number
@@ -44,7 +44,7 @@ function rig(): Rigged {
 
 const textOf = (rank: number): string => String(rank).padStart(6, '0')
 
-/** Fills the format from 000000 on, but for one rank. */
+/** Fills the format from 000000 on, except one rank. */
 async function fillFormat({ storage, ring }: LooseVault, count: number, free?: number): Promise<void> {
   const ranks = Array.from({ length: count }, (_, rank) => rank).filter((rank) => rank !== free)
   for (let from = 0; from < ranks.length; from += 2_000) {
@@ -55,7 +55,7 @@ async function fillFormat({ storage, ring }: LooseVault, count: number, free?: n
 }
 
 onEachStorage('drawing tokens', (engine) => {
-  /** The caller names his requests, so that all random drawn is drawn for tokens. */
+  /** The caller sets the request ids, so that random bytes are drawn only for tokens. */
   async function open(rigged: Rigged): Promise<LooseVault> {
     const loose = await openLoose(engine.fresh().open(), TABLES, { entropy: { bytes: (count) => rigged.bytes(count) } })
     const request = { requestID: 'request-1', traceID: '0123456789abcdef0123456789abcdef' }

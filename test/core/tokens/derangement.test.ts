@@ -65,7 +65,7 @@ it('handles runs of fixed points at the start, in the middle, at the end and aro
   for (let round = 0; round < 200; round++) {
     const domain = 40
     const images = ranksBelow(domain).map(({ value }) => Number(value))
-    // Few numbers move, so most stand in long runs of fixed points.
+    // Few numbers move, so most are in long runs of fixed points.
     for (let swaps = 1 + Math.floor(random() * 5); swaps > 0; swaps--) {
       const [one, other] = [Math.floor(random() * domain), Math.floor(random() * domain)]
       ;[images[one], images[other]] = [images[other] ?? 0, images[one] ?? 0]

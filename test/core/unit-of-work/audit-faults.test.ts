@@ -1,4 +1,4 @@
-/** When storage fails, at whatever step: nothing is answered, nothing is changed, no event is half there, and afterwards all goes on. */
+/** Storage failures at any step: nothing is returned, changed or half recorded, and the vault works afterwards. */
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 const CANARY = 'Quetzalcoatl'
 const EMAIL = `${CANARY}@acme.example`
 
-/** What the operations below are given. */
+/** The input of the operations below. */
 interface Given {
   readonly session: ClientSession
   readonly id: string
@@ -23,7 +23,7 @@ interface Given {
 
 type CallOf = (given: Given) => Promise<unknown>
 
-/** One call of every verb that goes well as often as it is made. */
+/** One call of every verb that succeeds each time. */
 const CALLS: Readonly<Record<string, CallOf>> = {
   insert: ({ session }) =>
     session.insert('clients', [{ fields: { name: CANARY } }, { fields: { name: 'b' } }], { tokenization: true }),
@@ -46,19 +46,19 @@ const CALLS: Readonly<Record<string, CallOf>> = {
   'delete all': ({ session }) => session.delete('orders', '*'),
 }
 
-/** Verbs whose success would take away what the next round needs. */
+/** Verbs whose success would remove what the next round needs. */
 const CONSUMING = new Set(['delete one'])
 
 const AUDIT_TABLES = new Set(['audit_events', 'audit_chains'])
 const down = (): VaultError => new VaultError('unavailable', 'The storage cannot be reached. Try again.')
 
-/** A failure, and whether it came. */
+/** A failure, and whether it occurred. */
 interface Fault {
   readonly faultOf: FaultOf
   hasFailed(): boolean
 }
 
-/** Fails the nth of the calls that are asked about, from 1: that one alone, or it and all after it. */
+/** Fails the nth of the selected calls, from 1: only that one, or also all later ones. */
 function nth(n: number, isAsked: (call: Call) => boolean, { forGood = false } = {}): Fault {
   let count = 0
   return {
@@ -71,7 +71,7 @@ function nth(n: number, isAsked: (call: Call) => boolean, { forGood = false } = 
   }
 }
 
-/** A digest of everything stored but the audit trail. */
+/** A digest of everything in storage except the audit trail. */
 async function recordsIn(faulty: FaultyStorage): Promise<string> {
   const tables = [...(await faulty.dump())].filter(([table]) => !AUDIT_TABLES.has(table))
   const text = JSON.stringify(tables, (_, cell) => (typeof cell === 'bigint' ? String(cell) : cell))
@@ -85,7 +85,7 @@ interface Opened {
   given: Given
 }
 
-/** With one record. */
+/** The same with one record. */
 async function open(sound: StorageHandle, log?: Log): Promise<Opened> {
   const faulty = faultyStorage(sound)
   const vault = await openClients(faulty.storage, log === undefined ? {} : { log })
@@ -97,7 +97,7 @@ async function standing(session: ClientSession): Promise<Given> {
   return { session, id: records[0]?.id ?? '', token: records[0]?.tokens.email ?? '' }
 }
 
-/** One failure to be gone through. */
+/** One failure to test. */
 interface Trial {
   readonly fault: Fault
   readonly place: string
@@ -107,7 +107,7 @@ interface Trial {
 
 const isAnyCall = ({ method }: Call): boolean => method !== 'committed'
 
-/** What every failure of a call must be like, whichever call failed. */
+/** Asserts what holds for every failed call. */
 async function assertFailsClean(
   { faulty, vault, given }: Opened,
   call: CallOf,

@@ -1,4 +1,4 @@
-/** Events inside transactions, ours and the application's: they commit with what they tell of, and a rollback hides nothing. */
+/** Events in transactions of the vault and of the application: they commit with their changes, and a rollback hides nothing. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ async function insertClient(session: ClientSession, email: string): Promise<stri
   return records[0]?.id ?? ''
 }
 
-/** One of everything: a change, a read of it, a change of it, a failure that is caught, and a refusal that is. */
+/** A change, a read of it, a change of it, a caught failure, and a caught refusal. */
 async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise<string> {
   const session = vault.as(OWNER)
   const id = await insertClient(session, email)
@@ -33,7 +33,7 @@ async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise
   return id
 }
 
-/** What `doAll` leaves where it is committed, and where it is rolled back. */
+/** The events of `doAll` after a commit, and after a rollback. */
 const RECORDED = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 Get']
 const RECORDED_ROLLED_BACK = ['INSERT 500 Rolled', 'GET 200 ', 'UPDATE 500 Rolled', 'INSERT 422 Insert', 'GET 401 Get']
 
@@ -64,7 +64,7 @@ onEachStorage('events of a transaction', (engine) => {
       throw CHANGED_MIND
     })
     await expect(work).rejects.toBe(CHANGED_MIND)
-    // They are stored side by side, so which is the earlier means nothing.
+    // They are stored concurrently, in any order.
     expect((await recordedBy(vault)).sort()).toEqual([...RECORDED_ROLLED_BACK].sort())
     expect((await eventsOf(vault)).filter(({ code }) => code === 500).map(({ message }) => message)).toEqual([
       ROLLED_BACK,
@@ -100,14 +100,14 @@ onEachStorage('events of a transaction', (engine) => {
   })
 })
 
-/** The same transactions of the application's own on both engines. */
+/** The same application transactions on both engines. */
 interface Host {
   begin(): Promise<unknown>
   end(transaction: unknown, statement: 'commit' | 'rollback'): Promise<void>
   run(transaction: unknown, statement: string): Promise<void>
 }
 
-/** What holds of a host's transaction, one at a time. */
+/** Asserts what holds for host transactions, one at a time. */
 async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void> {
   const within = async (end: 'commit' | 'rollback', email: string) => {
     const transaction = await host.begin()
@@ -116,7 +116,7 @@ async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void
   }
   await within('commit', 'a@acme.example')
   expect(await recordedBy(vault)).toEqual(RECORDED)
-  // Its end is the application's: what it takes back, its events included, leaves no trace.
+  // The application ends it: a rollback removes its changes and its events.
   await within('rollback', 'b@acme.example')
   expect(await recordedBy(vault)).toEqual(RECORDED)
   await within('commit', 'b@acme.example')
@@ -177,7 +177,7 @@ describe('events of a host transaction on PostgreSQL', () => {
     await drop()
   })
 
-  /** Until a connection to this database waits for another's lock. */
+  /** Resolves when a connection to this database waits for a lock. */
   async function untilAnotherWaits(): Promise<void> {
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     while ((await pool.query(waiting)).rowCount === 0);

@@ -1,4 +1,4 @@
-/** Sharing a commit: what comes in one turn goes together, in order, and only who is at fault fails. */
+/** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
 import { expect, it } from 'vitest'
 import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
@@ -6,7 +6,7 @@ import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler } = SYSTEM_PORTS
 
-/** Something to send: its weight, and whether it makes a list fail. */
+/** An item: its weight, and whether it makes a list fail. */
 interface Item {
   readonly name: number
   readonly weight: number
@@ -14,9 +14,9 @@ interface Item {
 }
 
 const OWN_FAULT = new Error('one of them is at fault')
-const OUTAGE = new Error('nobody can be reached')
+const OUTAGE = new Error('the server is unreachable')
 
-/** A sender that keeps the lists it was handed, and fails those that hold a bad item. */
+/** A sender that collects its lists, and fails those with a faulty item. */
 function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
   const lists: number[][] = []
   const send = createGroupCommit<Item>(
@@ -79,7 +79,7 @@ it('random items are sent in order in lists within the limits, and each fails on
     }))
     const outcomes = await Promise.allSettled(items.map(send))
     expect(outcomes.map(({ status }) => status === 'rejected')).toEqual(items.map(({ isBad }) => isBad))
-    // Lists as they first went: what was tried again alone comes behind them.
+    // The lists as first sent; items retried alone follow them.
     const seen = new Set<number>()
     const firstTries = lists.filter((list) => list.every((name) => !seen.has(name) && seen.add(name)))
     expect(firstTries.flat()).toEqual(items.map(({ name }) => name))

@@ -1,4 +1,4 @@
-/** The application's own write and the vault's commit together, or vanish together, on both SQL engines. */
+/** Writes of the application and of the vault commit or roll back together, on both SQL engines. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ interface HostTables {
   orders: { id: number; customer: string }
 }
 
-/** Changes of the vault inside a host's transaction: an insert, an update of it, an upsert, and reads that see them. */
+/** Vault changes inside a host transaction: an insert, its update, an upsert, and reads that see them. */
 async function changeInside(vault: Vault<People>, hostTransaction: unknown): Promise<string> {
   const people = vault.withTransaction(hostTransaction).as(OWNER)
   const { records } = await people.insert('people', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }], {
@@ -67,7 +67,7 @@ describe('a host transaction on SQLite', () => {
     host.exec('begin immediate')
     const id = await changeInside(vault, host)
     host.prepare('insert into orders (customer) values (?)').run(id)
-    // A read from outside sees nothing of it, and answers as soon as the writer is free to record that it was made.
+    // A read from outside sees nothing of it, and returns once the writer can record the read.
     const outside = countPeople(vault)
     await new Promise((resolve) => setImmediate(resolve))
     host.exec('commit')

@@ -244,7 +244,7 @@ function undocumented(entryPoint: string, files: ReadonlyMap<string, FileRead>):
   })
 }
 
-/** Follows re-exports to the file that declares a name; undefined if there is none. */
+/** Follows re-exports to the file that declares a name; undefined if it has none. */
 function declarationOf(
   path: string,
   name: string,

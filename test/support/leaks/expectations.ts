@@ -34,7 +34,7 @@ export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle 
   return records.flatMap((record) => {
     if (record.error !== undefined) return []
     const row = model.rows.find(({ id }) => id === record.id)
-    if (row === undefined) return [`record ${record.id ?? 'without id'} does not stand`]
+    if (row === undefined) return [`record ${record.id ?? 'without id'} does not exist`]
     const columns = row.table.columns.filter(({ name }) => !Array.isArray(named) || named.includes(name))
     return isTokenView ? faultsOfTokens(record, row, oracle) : faultsOfFields(record, row, { columns, asked, oracle })
   })
