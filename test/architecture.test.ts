@@ -84,6 +84,18 @@ const VIOLATIONS: readonly Violation[] = [
     'test/helpers/a.ts is called helpers, which does not say what it holds; use a specific name',
   ],
   [
+    'words',
+    'src/core/values/a.ts',
+    '/** A. */\nexport const auditLane = 1',
+    'src/core/values/a.ts:2 has the retired word "lane"; use chain, connection, executor or batch item',
+  ],
+  [
+    'words',
+    'src/core/values/a.ts',
+    '/** A. */\nexport const MOST_ROWS = 1',
+    'src/core/values/a.ts:2 has the retired word "MOST_ROWS"; use MAX_…',
+  ],
+  [
     'named exports',
     'src/core/values/a.ts',
     '/** A. */\nexport default 1',

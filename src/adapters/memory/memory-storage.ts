@@ -76,7 +76,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
-    delete: (name, target) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), target), undoLog)),
+    delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
 
     transaction: (work) =>
       change(async () => {
@@ -131,7 +131,7 @@ function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly strin
   return shown
 }
 
-function doomedIds(table: MemoryTable, target: DeleteTarget): readonly number[] {
+function targetIds(table: MemoryTable, target: DeleteTarget): readonly number[] {
   if ('ids' in target) return target.ids
   return findRows(currentView(table), target.filter, ALL_ROWS).map((row) => row.id)
 }

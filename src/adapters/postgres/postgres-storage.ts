@@ -86,7 +86,7 @@ function openPool(options: PostgresOptions): { readonly pool: DriverPool; end():
   return { pool: own, end: () => own.end() }
 }
 
-/** What all lanes of one handle share. */
+/** What all executors of one handle share. */
 interface HandleState {
   readonly context: SqlContext
   readonly builders: QueryBuilders

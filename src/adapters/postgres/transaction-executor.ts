@@ -76,7 +76,7 @@ function createSavepoint(connection: Connection, name: string, assertNoFailure: 
   const post = (text: string): Promise<unknown> => connection.send({ text, parameters: [] }).catch(() => {})
   const close = async (...texts: readonly string[]): Promise<void> => {
     const posted = Promise.all(texts.map(post))
-    // The application's next query must not overtake them: it would be undone with what they undo.
+    // The application's next query must not overtake them: it would be rolled back with them.
     if (connection.isShared === true) await posted
   }
   return {

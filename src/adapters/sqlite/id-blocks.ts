@@ -22,8 +22,8 @@ export interface IdBlock {
 }
 
 /**
- * Blocks by table. A block belongs to the savepoint, transaction or process whose counter change it came from: undone
- * with it, or moved to its owner once it is released or committed. Only a committed block reaches the process, so two processes never own one.
+ * Blocks by table. A block belongs to the savepoint, transaction or process whose counter change it came from: rolled
+ * back with it, or moved to its owner once it is released or committed. Only a committed block reaches the process, so two processes never own one.
  */
 export type BlocksByTable = Map<string, IdBlock>
 

@@ -22,7 +22,7 @@ export interface WriterBlocks {
 }
 
 export interface WriteQueue {
-  /** Resolves after the commit. Rejects with the writer's own error, undone alone, or with the commit's. */
+  /** Resolves after the commit. Rejects with the writer's own error, rolled back alone, or with the commit's. */
   push<T>(writer: Writer<T>): Promise<T>
   /** Resolves when nothing waits and nothing runs. */
   idle(): Promise<void>
@@ -132,9 +132,9 @@ async function runWriter(connection: DriverConnection, waiter: Waiting, { kept, 
     kept.push({ waiter, value })
     return undefined
   } catch (error) {
-    const undone = connection.isOpen() ? undo(connection, writer, inSavepoint) : undefined
+    const failure = connection.isOpen() ? undo(connection, writer, inSavepoint) : undefined
     waiter.reject(error)
-    return undone ?? (isVaultError(error, 'unavailable') ? error : undefined)
+    return failure ?? (isVaultError(error, 'unavailable') ? error : undefined)
   }
 }
 

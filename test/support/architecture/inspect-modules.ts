@@ -1,4 +1,5 @@
 /** The module rules, executable: one sentence for each place where a source file breaks a rule. */
+import { findRetiredWords } from './find-retired-words.ts'
 import {
   ADAPTERS_SEE_ADAPTERS,
   ADAPTERS_SEE_CORE,
@@ -45,6 +46,7 @@ export const MODULE_RULES = {
     return lines > MAX_FILE_LINES ? `${path} has ${lines} lines; split it at a noun (limit ${MAX_FILE_LINES})` : undefined
   }),
   names: each(({ path }) => nameFaults(path)),
+  words: each(({ path, text }) => wordFaults(path, text)),
   'named exports': each(({ path, exportsDefault, exportsStar }) => [
     exportsDefault && !MAY_EXPORT_DEFAULT.test(path) ? `${path} has a default export; export by name` : undefined,
     exportsStar ? `${path} exports everything of another file; name each export` : undefined,
@@ -177,6 +179,14 @@ function nameFaults(path: string): string[] {
     if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(part)) return `${path} is not named in kebab-case (${part})`
     return EMPTY_NAMES.has(part) ? `${path} is called ${part}, which does not say what it holds; use a specific name` : []
   })
+}
+
+/** One sentence for each retired word in the path or the text of a file of any kind. */
+export function wordFaults(path: string, text: string): string[] {
+  return [
+    ...findRetiredWords(path, path).map(({ word, use }) => `${path} has the retired word "${word}" in its name; use ${use}`),
+    ...findRetiredWords(path, text).map(({ line, word, use }) => `${path}:${line} has the retired word "${word}"; use ${use}`),
+  ]
 }
 
 function strayImport(path: string, { module, target }: ImportOf, files: ReadonlyMap<string, FileRead>): string | undefined {

@@ -26,7 +26,7 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
   { words: 'brought|bring your token', use: 'supplied' },
   { words: 'disguise*|undisguise*', use: 'encrypt and decrypt pointers' },
   { words: 'admit|admits|admitted|amend|amends|amended', use: 'seal or reseal rows' },
-  { words: 'followed leads|follow leads|lead|token lead|token leads', use: 'token candidate' },
+  { words: 'token lead|token leads|follow leads', use: 'token candidate' },
   // Policy, queries and storage
   { words: 'judge*|judging', use: 'evaluate' },
   { words: 'doomed', use: 'target of the delete' },
@@ -52,7 +52,7 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
   {
     words: 'floor|floors|peer|peers',
     use: 'baseline and alternative',
-    in: /^(benchmarks|docs\/benchmarks|test\/benchmarks|scripts)/,
+    in: /^(benchmarks|docs\/benchmarks|test\/benchmarks)/,
   },
   // Prose
   { words: 'he|him|his|himself|she|her|hers', use: 'the caller, or they' },
@@ -89,6 +89,10 @@ export const KEPT_PHRASES: readonly string[] = [
   'stand in for',
   'stands in for',
   'room for',
+  'there is none',
+  'there are none',
+  'math floor',
+  'run bench',
   'room left',
 ]
 
@@ -186,8 +190,22 @@ interface Allowance {
 
 export const ALLOWED_WORDS: readonly Allowance[] = [
   {
-    in: /^test\/(support\/architecture\/retired-words|support\/architecture\/find-retired-words|architecture)(\.test)?\.ts$/,
+    in: /^test\/(support\/architecture\/retired-words|architecture\.test|vocabulary\.test)\.ts$/,
     words: ['*'],
-    reason: 'They hold the retired words themselves, and sentences that break the rule.',
+    reason: 'They contain the retired words themselves, and sentences that break the rule.',
   },
+  { in: /^src\/core\/expressions\/unsupported\.ts$/, words: ['analyse'], reason: 'ANALYSE is a statement of PostgreSQL.' },
+  { in: /^src\/adapters\/keys\/(gcm-batch|wasm)\.ts$/, words: ['room'], reason: 'Space in a region of memory.' },
+  { in: /^(benchmarks\/|docs\/|README|CONTRIBUTING)/, words: ['bench'], reason: 'The command is npm run bench.' },
+  { in: /^benchmarks\/fixtures\/people\.ts$/, words: ['harbour', 'lane'], reason: 'Names of streets.' },
+  { in: /^test\/support\/postgres\/server\.ts$/, words: ['nobody'], reason: 'The account of that name in the operating system.' },
+]
+
+/** Files that are still being reworded, and are not checked until then. */
+export const NOT_YET_CHECKED: readonly RegExp[] = [
+  /^src\/core\/(barrier|catalog|audit-log|row-access|unit-of-work|queries|execution|records|operations|vault|maintenance|errors)\b/,
+  /^src\/adapters\/(keys|opentelemetry|system)\//,
+  /^src\/(index|create-vault)\.ts$/,
+  /^test\/adapters\/keys\/pointer-cipher\.test\.ts$/,
+  /^(docs\/|README\.md|CONTRIBUTING\.md|CHANGELOG\.md)/,
 ]

@@ -44,7 +44,7 @@ export const lengthCases: readonly StorageCase[] = [
     assertEqual(rows.length, 70_000)
     assert(
       rows.every((row, at) => row?.id === ((asked[at] ?? 0) % 700 === 0 ? asked[at] : undefined)),
-      'every answer should stand where its id was asked',
+      'every result should have the position of its id',
     )
   }),
   storageCase('V4 20,000 patches are applied in one call', [THINGS], async ({ storage }) => {
@@ -85,7 +85,7 @@ export const lengthCases: readonly StorageCase[] = [
     const digest = (id: number) => new Uint8Array([id >> 8, id & 0xff])
     await storage.insert(
       'keyed',
-      numbers(1, 300).map((id) => ({ id, number: id, email: `${id}@x`, digest: digest(id), colour: `c${id}`, nick: `${id}` })),
+      numbers(1, 300).map((id) => ({ id, number: id, email: `${id}@x`, digest: digest(id), color: `c${id}`, nick: `${id}` })),
     )
     const expected = numbers(1, 150).map((each) => each * 2)
     const wanted = numbers(1, 5000).map((each) => each * 2)
@@ -94,7 +94,7 @@ export const lengthCases: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'keyed', among('digest', wanted.map(digest))), expected, 'bytes') // biome-ignore format: one line
     for (const [column, text] of [
       ['email', (each: number) => `${each}@x`],
-      ['colour', (each: number) => `c${each}`],
+      ['color', (each: number) => `c${each}`],
       ['nick', String],
     ] as const) {
       assertEqual(await idsFound(storage, 'keyed', among(column, wanted.map(text))), expected, column)

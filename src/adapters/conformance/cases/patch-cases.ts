@@ -100,7 +100,7 @@ export const patchCases: readonly StorageCase[] = [
     assertEqual([row.version, row.n], [2, winners[0]])
   }),
   storageCase(
-    'P10 racing patches of one row, each retried until it applies, are none lost',
+    'P10 racing patches of one row, each retried until it applies, are all applied',
     [COUNTERS],
     async ({ storage, another }) => {
       await storage.insert('counters', [{ id: 1 }])

@@ -24,13 +24,13 @@ const committing: readonly StorageCase[] = [
   ),
   storageCase('T2 a throw rolls back inserts, updates and deletes', [KEYED], async ({ storage }) => {
     await storage.insert('keyed', [
-      { id: 1, email: 'a@x', colour: 'red' },
-      { id: 2, email: 'b@x', colour: 'red' },
+      { id: 1, email: 'a@x', color: 'red' },
+      { id: 2, email: 'b@x', color: 'red' },
     ])
     const before = await storage.find('keyed', EVERY, ALL)
     await rolledBack(storage, changeEverything)
     assertEqual(await storage.find('keyed', EVERY, ALL), before)
-    assertEqual(await idsFound(storage, 'keyed', equal('colour', 'red')), [1, 2])
+    assertEqual(await idsFound(storage, 'keyed', equal('color', 'red')), [1, 2])
     assertEqual(await idsFound(storage, 'keyed', equal('email', 'changed@x')), [])
     await assertRejects(storage.insert('keyed', [{ id: 4, email: 'b@x' }]), 'conflict')
   }),
@@ -239,7 +239,7 @@ async function breath(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits until a straggler's first rows are written, as far as its transaction can tell. */
+/** Waits until a straggler's first rows are written, as far as its transaction can see. */
 async function somethingWritten({ written }: Straggler): Promise<void> {
   while (written.length < 3) await breath()
 }
