@@ -41,7 +41,7 @@ export interface PreparedQuery {
 
 /** One connection. Queries run strictly in the order they were sent. */
 export interface Connection {
-  /** True where the application sends on the same connection: when a call ends, none of its queries may still wait. */
+  /** True if the application sends on the same connection: when a call ends, none of its queries may still wait. */
   readonly isShared?: boolean
   send(query: PreparedQuery): Promise<{ readonly command: string; readonly rows: readonly RawRow[] }>
 }

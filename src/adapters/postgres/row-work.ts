@@ -154,7 +154,7 @@ export async function updateRows(
 }
 
 /**
- * False where one patch may take a unique value that another gives up: then they must run one after another.
+ * False if one patch may take a unique value that another gives up: then they must run one after another.
  * PostgreSQL checks a unique index row by row, in an order of its own.
  */
 function isOrderFree(shape: TableShape, patches: readonly Patch[]): boolean {
@@ -204,19 +204,19 @@ function deleteWhereQuery(builders: QueryBuilders, shape: TableShape, filter: Fi
   return builders.queries.bind(statement, parameters)
 }
 
-export async function measureRows(
+export async function aggregateRows(
   builders: QueryBuilders,
   executor: Executor,
   shape: TableShape,
-  asked: { readonly filter: Filter; readonly measures: readonly Aggregate[] },
+  asked: { readonly filter: Filter; readonly aggregates: readonly Aggregate[] },
 ): Promise<readonly Cell[]> {
-  if (asked.measures.length === 0) return []
-  const { statement, parameters } = builders.statements.aggregate(shape, asked.filter, asked.measures)
+  if (asked.aggregates.length === 0) return []
+  const { statement, parameters } = builders.statements.aggregate(shape, asked.filter, asked.aggregates)
   const [row = []] = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
-  return asked.measures.map((aggregate, index) => toMeasured(shape, aggregate, row[index]))
+  return asked.aggregates.map((aggregate, index) => toAggregate(shape, aggregate, row[index]))
 }
 
-function toMeasured(shape: TableShape, { kind, column }: Aggregate, raw: unknown): Cell {
+function toAggregate(shape: TableShape, { kind, column }: Aggregate, raw: unknown): Cell {
   if (raw === null || raw === undefined) return null
   const type = column === undefined ? 'integer' : columnType(shape, column)
   switch (kind) {

@@ -5,13 +5,13 @@ import { createRevocable, type Revocable } from './revocable.ts'
 
 /** What a level must know of the connection its transaction runs on. */
 export interface LevelConnection {
-  /** True where calls of one level may be on the way together; false where each must end before the next begins. */
+  /** True if calls of one level may be on the way together; false where each must end before the next begins. */
   readonly isPipelined: boolean
   /** Throws where the engine has ended the whole transaction by itself. */
   assertOpen(): void
 }
 
-/** The statements of one savepoint. Each returns a promise only where the caller must wait for it. */
+/** The statements of one savepoint. Each returns a promise only if the caller must wait for it. */
 export interface Savepoint {
   open(): void | Promise<void>
   /** Keeps the changes. Throws where they cannot be kept. Runs after every call inside has ended. */

@@ -120,7 +120,7 @@ function toBlock(row: RawRow, size: number): IdBlock {
 
 const beginStatements = new Map<string, SqlStatement>()
 
-/** Begins a counter beyond every id the table already has. Does nothing where the counter exists. */
+/** Begins a counter beyond every id the table already has. Does nothing if the counter exists. */
 function beginStatement(shape: TableShape): SqlStatement {
   const found = beginStatements.get(shape.name)
   if (found !== undefined) return found

@@ -41,7 +41,7 @@ export function packedStatement(shape: TableShape, statement: SqlStatement): Sql
   return made
 }
 
-/** The rows of a packed result; undefined where they must be read unpacked: too long, or in a file whose text is not UTF-8. */
+/** The rows of a packed result; undefined if they must be read unpacked: too long, or in a file whose text is not UTF-8. */
 export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row | undefined)[] | undefined {
   const [letter, numbers, joined] = packed ?? []
   if (letter !== 1) return undefined

@@ -8,7 +8,7 @@ export interface Step {
   readonly kind: 'rows' | 'row' | 'change'
   readonly statement: SqlStatement
   readonly parameters: readonly unknown[]
-  /** Names of the cells of a row, in order, for resources that answer rows as objects. */
+  /** Names of the cells of a row, in order, for connections that return rows as objects. */
   readonly columns: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export interface TableWork<T> {
   readonly only?: OnlyStep<T>
 }
 
-/** One step, and the function that turns its answer into the result. */
+/** One step, and the function that turns its outcome into the result. */
 export interface OnlyStep<T> {
   readonly step: Step
   result(answer: Answer): T
@@ -38,7 +38,7 @@ export interface OnlyStep<T> {
 
 /** A connection inside a transaction, or one that reads. */
 export interface Connection extends LevelConnection {
-  /** Runs all steps with nothing in between. Returns a promise only where the connection is asynchronous. */
+  /** Runs all steps with nothing in between. Returns a promise only if the connection is asynchronous. */
   run<T>(work: TableWork<T>): T | Promise<T>
   /** False once the transaction on this connection has ended, as far as that can be known. */
   isOpen(): boolean

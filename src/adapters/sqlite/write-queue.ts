@@ -105,7 +105,7 @@ interface Group {
   readonly blocks: BlocksByTable
 }
 
-/** Runs writers one after the other until none waits or the group is full. Returns an error where the engine rolled all of them back. */
+/** Runs writers one after the other until none waits or the group is full. Returns an error if the engine rolled all of them back. */
 async function gather(connection: DriverConnection, waiting: Waiting[], group: Group): Promise<unknown> {
   const until = performance.now() + MAX_GROUP_MS
   let ran = 0
@@ -168,7 +168,7 @@ function finish(connection: DriverConnection, { kept, blocks }: Group, { committ
   for (const { waiter, value } of kept) waiter.resolve(value)
 }
 
-/** Throws `outcome_unknown` where the disk did not confirm the commit: it may have been written. */
+/** Throws `outcome_unknown` if the disk did not confirm the commit: it may have been written. */
 function commit(connection: DriverConnection): void {
   try {
     connection.run(COMMIT)

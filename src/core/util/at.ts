@@ -8,7 +8,7 @@ export function at<T>(list: { readonly length: number; readonly [index: number]:
   return item
 }
 
-/** A value that must exist. Throws `internal` where it does not; `what` names it in the error. */
+/** A value that must exist. Throws `internal` if it does not; `what` names it in the error. */
 export function required<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new VaultError('internal', `${what} is missing. This is a defect; please report it.`)
   return value

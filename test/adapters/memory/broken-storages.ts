@@ -85,8 +85,8 @@ export const FAULTS = {
       storage.find(table, filter, page.order === 'asc' && after !== undefined ? { ...page, after } : page),
   }),
   'sums are cut to 64 bits': (storage) => ({
-    aggregate: async (table, filter, measures) =>
-      (await storage.aggregate(table, filter, measures)).map((cell) =>
+    aggregate: async (table, filter, aggregates) =>
+      (await storage.aggregate(table, filter, aggregates)).map((cell) =>
         typeof cell === 'bigint' ? BigInt.asIntN(64, cell) : cell,
       ),
   }),

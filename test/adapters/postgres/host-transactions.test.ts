@@ -45,8 +45,8 @@ const ROW = { id: 7, body_bytes: Uint8Array.of(0, 128, 255), title: 'nul \u0000 
 async function writeAndRead(joined: Storage): Promise<void> {
   await joined.insert('notes', [ROW])
   expect(await joined.get('notes', [7])).toEqual([{ ...ROW, version: 1 }])
-  const measures = [{ kind: 'sum', column: 'amount' }, { kind: 'max', column: 'body_bytes' }, { kind: 'count' }] as const
-  expect(await joined.aggregate('notes', { kind: 'all' }, measures)).toEqual([ROW.amount, ROW.body_bytes, 1])
+  const aggregates = [{ kind: 'sum', column: 'amount' }, { kind: 'max', column: 'body_bytes' }, { kind: 'count' }] as const
+  expect(await joined.aggregate('notes', { kind: 'all' }, aggregates)).toEqual([ROW.amount, ROW.body_bytes, 1])
   expect(await joined.update('notes', [{ id: 7, version: 1, set: { rate: 2 } }])).toEqual([true])
   expect(await joined.reserveIds('notes', 1500)).toHaveLength(1500)
   await expect(joined.transaction((joined) => joined.insert('notes', [{ id: 8, title: ROW.title }]))).rejects.toMatchObject({

@@ -16,7 +16,7 @@ const dialect: SqlDialect = {
   bindList: (_, values) => values.join(),
   bindCell: (_, cell) => cell,
   readColumn: (column, type) => (type === 'integer' ? sql`wide(${column})` : column),
-  measureParts: (kind, column) => [column === undefined ? sql`count(*)` : sql`${sql.raw(kind)}(${column})`],
+  aggregateParts: (kind, column) => [column === undefined ? sql`count(*)` : sql`${sql.raw(kind)}(${column})`],
 }
 
 const shape = toTableShape({

@@ -90,14 +90,14 @@ describe('scans in slices', () => {
 
   it('aggregate like one statement', async () => {
     const columns = ['amount', 'ratio', 'word', 'mark', 'color', 'id']
-    const measures = [
+    const aggregates = [
       { kind: 'count' } as const,
       ...columns.flatMap((column) => (['count', 'min', 'max'] as const).map((kind) => ({ kind, column }))),
       ...['amount', 'ratio'].flatMap((column) => (['sum', 'avg'] as const).map((kind) => ({ kind, column }))),
     ] satisfies Aggregate[]
     for (const filter of filters) {
-      const whole = await storage.transaction((inner) => inner.aggregate('readings', filter, measures))
-      expect(await storage.aggregate('readings', filter, measures)).toEqual(whole)
+      const whole = await storage.transaction((inner) => inner.aggregate('readings', filter, aggregates))
+      expect(await storage.aggregate('readings', filter, aggregates)).toEqual(whole)
     }
   })
 

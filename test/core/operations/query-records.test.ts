@@ -135,7 +135,7 @@ describe('reading and opening', () => {
     expect([rowsRead(queries), queries.opened()]).toEqual([64, 64])
     queries.forget()
     await queries.query('SELECT count(*), min(city) FROM people')
-    expect(queries.calls.map(({ verb }) => verb)).toEqual(['measure'])
+    expect(queries.calls.map(({ verb }) => verb)).toEqual(['aggregate'])
   })
 
   it('looks up few rows of a joined table by digest for few rows before them', async () => {

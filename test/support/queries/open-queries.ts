@@ -24,7 +24,7 @@ export type Record_ = Readonly<Record<string, unknown>>
 
 /** One call of the storage. */
 export interface Call {
-  readonly verb: 'find' | 'measure'
+  readonly verb: 'find' | 'aggregate'
   readonly table: string
   readonly rows: number
 }
@@ -129,7 +129,7 @@ function watched(storage: Storage, calls: Call[]): Storage {
       return rows
     },
     async aggregate(table, filter, aggregates) {
-      calls.push({ verb: 'measure', table, rows: 0 })
+      calls.push({ verb: 'aggregate', table, rows: 0 })
       return storage.aggregate(table, filter, aggregates)
     },
   }

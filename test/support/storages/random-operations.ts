@@ -21,7 +21,7 @@ export type Operation =
   | { readonly kind: 'find'; readonly filter: Filter; readonly page: Page }
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
   | { readonly kind: 'delete'; readonly target: DeleteTarget }
-  | { readonly kind: 'measure'; readonly filter: Filter; readonly measures: readonly Aggregate[] }
+  | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
 
@@ -145,7 +145,7 @@ const page: fc.Arbitrary<Page> = fc.record(
 )
 
 /** Aggregates of every engine: sums and means of numbers, minimum and maximum of numbers and texts. */
-const measure: fc.Arbitrary<Aggregate> = fc.oneof(
+const aggregate: fc.Arbitrary<Aggregate> = fc.oneof(
   fc.constant({ kind: 'count' as const }),
   fc.record({ kind: fc.constant('count' as const), column: fc.constantFrom(...COLUMNS) }),
   fc.record({ kind: fc.constantFrom('sum' as const, 'avg' as const), column: fc.constantFrom('n', 'r', 'b', 'id') }),
@@ -177,7 +177,11 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ filter: leaf }) }) },
     {
       weight: 3,
-      arbitrary: fc.record({ kind: fc.constant('measure' as const), filter, measures: fc.array(measure, { maxLength: 4 }) }),
+      arbitrary: fc.record({
+        kind: fc.constant('aggregate' as const),
+        filter,
+        aggregates: fc.array(aggregate, { maxLength: 4 }),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('reserve' as const), count: fc.integer({ min: 0, max: 5 }) }) },
     {
@@ -246,8 +250,8 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
       return update(storage, operation.patches)
     case 'delete':
       return storage.delete(table, operation.target)
-    case 'measure':
-      return roundMeans(await storage.aggregate(table, operation.filter, operation.measures), operation.measures)
+    case 'aggregate':
+      return roundMeans(await storage.aggregate(table, operation.filter, operation.aggregates), operation.aggregates)
     case 'reserve':
       return areFresh(await storage.reserveIds(table, operation.count), operation.count)
     case 'transaction':

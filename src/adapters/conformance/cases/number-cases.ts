@@ -20,17 +20,7 @@ function roundTrip(name: string, column: string, cells: readonly (readonly [give
 const same = (cells: readonly Cell[]) => cells.map((cell) => [cell, cell] as const)
 
 /** Neighbors that become one where an engine or driver goes through floating point. */
-const NEIGHBORS = [
-  2n ** 53n,
-  2n ** 53n + 1n,
-  2n ** 53n + 2n,
-  -(2n ** 53n),
-  -(2n ** 53n) - 1n,
-  MOST - 1n,
-  MOST,
-  LEAST,
-  LEAST + 1n,
-]
+const NEIGHBORS = [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, -(2n ** 53n), -(2n ** 53n) - 1n, MOST - 1n, MOST, LEAST, LEAST + 1n]
 
 export const numberCases: readonly StorageCase[] = [
   roundTrip(

@@ -145,7 +145,7 @@ async function assertEnded(ended: Storage | undefined): Promise<void> {
   assert(ended !== undefined, 'work should have been called')
   await assertRejects(ended.get('things', [1]), 'internal', 'get after the end')
   await assertRejects(ended.find('things', EVERY, ALL), 'internal', 'find after the end')
-  await assertRejects(ended.aggregate('things', EVERY, COUNT), 'internal', 'measure after the end')
+  await assertRejects(ended.aggregate('things', EVERY, COUNT), 'internal', 'aggregate after the end')
   await assertRejects(ended.insert('things', [{ id: 99 }]), 'internal', 'insert after the end')
   await assertRejects(ended.update('things', [{ id: 1, version: 1, set: {} }]), 'internal', 'update after the end')
   await assertRejects(ended.delete('things', { ids: [1] }), 'internal', 'delete after the end')
