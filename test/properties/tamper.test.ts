@@ -114,7 +114,7 @@ it('negative control: a moved body opens if the associated data is dropped', asy
   expect((await vault.as(OWNER).getOne('lefts', records[1]?.id ?? '')).fields.secret).toBe(SECRET)
 })
 
-/** One bit flipped, a tail cut off, a byte too many, or nothing left. */
+/** One flipped bit, a truncation, an extra byte, or no bytes. */
 function tampered(body: Uint8Array, round: number, random: SeededRandom): Uint8Array {
   if (round % 50 === 48) return body.slice(0, random.below(body.length))
   if (round % 50 === 49) return Uint8Array.of(...body, 0)

@@ -11,14 +11,14 @@ export interface DriverQuery {
   readonly types: { getTypeParser(): (raw: string) => unknown }
 }
 
-export interface DriverAnswer {
+export interface DriverResult {
   /** The first word of the server's command tag: `COMMIT`, `ROLLBACK`, `SELECT` … */
   readonly command: string
   readonly rows: unknown[]
 }
 
 export interface DriverClient {
-  query(query: DriverQuery): Promise<DriverAnswer>
+  query(query: DriverQuery): Promise<DriverResult>
 }
 
 export interface PooledClient extends DriverClient {

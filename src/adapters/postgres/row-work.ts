@@ -78,9 +78,9 @@ export async function getRows(
 ): Promise<readonly (Row | undefined)[]> {
   const possible = ids.every(Number.isSafeInteger) ? ids : ids.filter(Number.isSafeInteger)
   if (possible.length === 0) return ids.map(() => undefined)
-  const answer = await guarded(executor, builders.queries.get(shape, possible), { shape })
+  const rows = await guarded(executor, builders.queries.get(shape, possible), { shape })
   const found = new Map<number, Row>()
-  for (const raw of answer) {
+  for (const raw of rows) {
     const row = toRow(shape, raw)
     found.set(row.id, row)
   }
@@ -103,9 +103,9 @@ export async function findRows(
   asked: { readonly filter: Filter; readonly page: Page },
 ): Promise<readonly Row[]> {
   const { statement, parameters } = builders.statements.find(shape, asked.filter, asked.page)
-  const answer = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
+  const rows = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
   const shown = projectedShape(shape, asked.page.columns)
-  return answer.map((raw) => toRow(shown, raw))
+  return rows.map((raw) => toRow(shown, raw))
 }
 
 function toRow(shape: TableShape, raw: RawRow): Row {
@@ -130,15 +130,15 @@ export async function updateRows(
   const matched = patches.map(() => false)
   const update = async (executor: Executor, together: readonly (readonly number[])[]): Promise<void> => {
     const listed = together.map((positions) => positions.map((position) => at(patches, position)))
-    const answers = await Promise.allSettled(
+    const results = await Promise.allSettled(
       listed.map((group, index) => {
         const context = { shape, written: group.map(({ set }) => set) }
         return guarded(executor, builders.queries.update(shape, group), context, at(at(together, index), 0))
       }),
     )
-    for (const [index, answer] of answers.entries()) {
-      if (answer.status === 'rejected') throw answer.reason
-      const ids = new Set(answer.value.map(([id]) => Number(id)))
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'rejected') throw result.reason
+      const ids = new Set(result.value.map(([id]) => Number(id)))
       for (const position of at(together, index)) matched[position] = ids.has(at(patches, position).id)
     }
   }
@@ -190,8 +190,8 @@ export async function deleteRows(
 ): Promise<readonly number[]> {
   const query = 'ids' in target ? deleteIdsQuery(builders, shape, target.ids) : deleteWhereQuery(builders, shape, target.filter)
   if (query === undefined) return []
-  const answer = await guarded(executor, query, { shape })
-  return answer.map(([id]) => Number(id)).sort((left, right) => left - right)
+  const rows = await guarded(executor, query, { shape })
+  return rows.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 
 function deleteIdsQuery(builders: QueryBuilders, shape: TableShape, ids: readonly number[]): PreparedQuery | undefined {

@@ -55,7 +55,7 @@ export interface QueriesOptions {
   readonly clock?: { now(): bigint }
 }
 
-/** Answers a query as the operation does, without a session. */
+/** Runs a query as the operation does, without a session. */
 export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryAnswer> {
   const layout = layoutSchema(EMPTY_CATALOG_SCHEMA)
   const parsing = { layout, limits: { maxRecords: 1000, maxPageSize: 1000 }, event: new EventBuilder() }

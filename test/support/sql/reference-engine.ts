@@ -20,7 +20,7 @@ export interface Reference {
 
 /** Another engine. It loads one fixture after another. */
 export interface ReferenceEngine {
-  /** Undefined where the engine cannot hold this fixture. */
+  /** Undefined if the engine cannot store this fixture. */
   load(fixture: Fixture): Promise<Reference | undefined>
   close(): Promise<void>
 }

@@ -78,7 +78,7 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Asks of an operand whether it is a DATETIME column. */
+/** True if an operand is a DATETIME column. */
 function isMomentIn(sources: readonly FromTable[], places: ReadonlyMap<string, KnownPlace>): (operand: Operand) => boolean {
   return (operand) =>
     operand.kind === 'column' &&

@@ -263,7 +263,7 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
 
 /**
  * A conflict among the operations ends their transaction, as it must on an engine that gives a transaction up after
- * an error; one of a nested transaction is an answer, and the outer one goes on.
+ * an error; one of a nested transaction is a result, and the outer one continues.
  */
 async function performAll(storage: Storage, operations: readonly Operation[], throws: boolean): Promise<readonly string[]> {
   const answers: string[] = []

@@ -9,7 +9,7 @@ export const TEST_SECRET = Buffer.alloc(32, 7).toString('base64')
 
 /** May do everything. */
 export const OWNER: Caller = { actor: 'owner@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] }
-/** May do nothing. */
+/** Has no grants. */
 export const CLERK: Caller = { actor: 'clerk@acme.example', actorType: 'USER', roles: ['clerk'] }
 
 /** One column of every type and option that records can have. */

@@ -17,7 +17,7 @@ function aggregateCase(name: string, { rows, filter, aggregates, expected }: Tas
     await storage.insert('things', rows)
     assertEqual(await storage.aggregate('things', filter ?? EVERY, aggregates), expected)
     const inside = await storage.transaction((inner) => inner.aggregate('things', filter ?? EVERY, aggregates))
-    assertEqual(inside, expected, 'the answer inside a transaction')
+    assertEqual(inside, expected, 'the result inside a transaction')
   })
 }
 

@@ -50,12 +50,12 @@ export const lengthCases: readonly StorageCase[] = [
   storageCase('V4 20,000 patches are applied in one call', [THINGS], async ({ storage }) => {
     const ids = numbers(1, 20_000)
     await storage.insert('things', rowsWithIds(ids))
-    const answers = await storage.update(
+    const results = await storage.update(
       'things',
       ids.map((id) => ({ id, version: id % 100 === 0 ? 7 : 1, set: { n: id, t: `t${id}` } })),
     )
     assert(
-      answers.length === 20_000 && answers.every((applied, at) => applied === ((at + 1) % 100 !== 0)),
+      results.length === 20_000 && results.every((applied, at) => applied === ((at + 1) % 100 !== 0)),
       'each patch of the standing version should apply, and no other',
     )
     assertEqual(await storage.aggregate('things', EVERY, [{ kind: 'count', column: 'n' }]), [19_800])

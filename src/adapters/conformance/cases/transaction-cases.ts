@@ -12,13 +12,13 @@ const committing: readonly StorageCase[] = [
     'T1 a transaction returns the result of work, and its changes are stored',
     [THINGS],
     async ({ storage, another }) => {
-      const answer = { some: 'object' }
+      const result = { some: 'object' }
       const given = await storage.transaction(async (inner) => {
         await inner.insert('things', [{ id: 1, n: 5 }])
         await inner.update('things', [{ id: 1, version: 1, set: { n: 6 } }])
-        return answer
+        return result
       })
-      assert(given === answer, 'the very object work returned should come out')
+      assert(given === result, 'the very object work returned should come out')
       assertEqual((await rowOf(await another(), 'things', 1)).n, 6)
     },
   ),
@@ -84,7 +84,7 @@ const committing: readonly StorageCase[] = [
 
 const nesting: readonly StorageCase[] = [
   storageCase('T8 a nested transaction that succeeds is stored with the outer one', [THINGS], async ({ storage }) => {
-    const answer = await storage.transaction(async (outer) => {
+    const result = await storage.transaction(async (outer) => {
       await outer.insert('things', [{ id: 1 }])
       const given = await outer.transaction(async (inner) => {
         await inner.insert('things', [{ id: 2 }])
@@ -93,7 +93,7 @@ const nesting: readonly StorageCase[] = [
       await outer.insert('things', [{ id: 3 }])
       return given
     })
-    assertEqual(answer, [1, 2])
+    assertEqual(result, [1, 2])
     assertEqual(await idsFound(storage, 'things', EVERY), [1, 2, 3])
   }),
   storageCase('T9 a nested throw rolls back the nested work only', [THINGS], async ({ storage }) => {
