@@ -4,19 +4,11 @@ import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
 import type { BlockCipher } from '../../../src/adapters/keys/block-cipher.ts'
 import { createFf1 } from '../../../src/adapters/keys/ff1.ts'
-import { hex, readVectors } from './read-vectors.ts'
+import { hex, readFf1Vectors } from './read-vectors.ts'
 import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
 
-interface Ff1Vector {
-  readonly key: string
-  readonly radix: number
-  readonly tweak: string
-  readonly plaintext: string
-  readonly ciphertext: string
-}
-
 const SEED = 'ff1 property 1'
-const published = ['ff1', 'ff1-wycheproof'].map((name) => readVectors<{ source: string; cases: readonly Ff1Vector[] }>(name))
+const published = ['ff1', 'ff1-wycheproof'].map((name) => readFf1Vectors(name))
 
 /** AES of any key size, as the vectors need. */
 function blockCipher(key: Uint8Array): BlockCipher {

@@ -2,18 +2,10 @@
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
 import { createPointerCipher, pointerTweak } from '../../../src/adapters/keys/pointer-cipher.ts'
-import { hex, readVectors } from './read-vectors.ts'
+import { hex, readFf1Vectors } from './read-vectors.ts'
 import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
 
-interface Ff1Vector {
-  readonly key: string
-  readonly radix: number
-  readonly tweak: string
-  readonly plaintext: string
-  readonly ciphertext: string
-}
-
-const vectors = readVectors<{ source: string; cases: readonly Ff1Vector[] }>('ff1').cases
+const vectors = readFf1Vectors('ff1').cases
 const SEED = 'pointer property 1'
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

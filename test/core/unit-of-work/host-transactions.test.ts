@@ -39,6 +39,20 @@ async function countPeople(vault: Vault<People>): Promise<number> {
 
 const CHANGED_MIND = new Error('changed my mind')
 
+/** Asserts that a transaction of Kysely commits an order and vault changes together, and rolls back both. */
+async function assertCommitsWithKysely(vault: Vault<People>, kysely: Kysely<HostTables>): Promise<void> {
+  const write = (fails: boolean) =>
+    kysely.transaction().execute(async (trx) => {
+      const id = await changeInside(vault, trx)
+      await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
+      if (fails) throw CHANGED_MIND
+    })
+  await expect(write(true)).rejects.toBe(CHANGED_MIND)
+  expect(await countPeople(vault)).toBe(0)
+  await write(false)
+  expect(await countPeople(vault)).toBe(1)
+}
+
 describe('a host transaction on SQLite', () => {
   const directory = mkdtempSync(join(tmpdir(), 'strongroom-host-'))
   const filename = join(directory, 'app.db')
@@ -77,18 +91,7 @@ describe('a host transaction on SQLite', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  it('of Kysely commits application and vault changes together or not at all', async () => {
-    const write = (fails: boolean) =>
-      kysely.transaction().execute(async (trx) => {
-        const id = await changeInside(vault, trx)
-        await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
-        if (fails) throw CHANGED_MIND
-      })
-    await expect(write(true)).rejects.toBe(CHANGED_MIND)
-    expect(await countPeople(vault)).toBe(0)
-    await write(false)
-    expect(await countPeople(vault)).toBe(1)
-  })
+  it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))
 })
 
 describe('a host transaction on PostgreSQL', () => {
@@ -128,18 +131,7 @@ describe('a host transaction on PostgreSQL', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  it('of Kysely commits application and vault changes together or not at all', async () => {
-    const write = (fails: boolean) =>
-      kysely.transaction().execute(async (trx) => {
-        const id = await changeInside(vault, trx)
-        await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
-        if (fails) throw CHANGED_MIND
-      })
-    await expect(write(true)).rejects.toBe(CHANGED_MIND)
-    expect(await countPeople(vault)).toBe(0)
-    await write(false)
-    expect(await countPeople(vault)).toBe(1)
-  })
+  it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))
 })
 
 it('joining rejects anything but a transaction by name, and memory supports none', async () => {
