@@ -143,7 +143,7 @@ describe('the leak check detects', () => {
       /lines of the log, spans or errors hold a canary/,
     ],
     [
-      'answers at the level asked instead of the lower of both',
+      'returns the requested level instead of the lower of both',
       {
         layer: (send, owner) => (request) =>
           request.method.startsWith('get') ? send(request).then(() => owner(request)) : send(request),
@@ -178,7 +178,7 @@ describe('the search for canaries', () => {
     'in upper hexadecimal': (text) => Buffer.from(text).toString('hex').toUpperCase(),
     'encoded for a URL': (text) => encodeURIComponent(text),
     'escaped in JSON': (text) => JSON.stringify(JSON.stringify(text)),
-    'cut to its beginning': (text) => text.slice(0, 13),
+    truncated: (text) => text.slice(0, 13),
     'in UTF-16': (text) => Buffer.from(text, 'utf16le').toString('latin1'),
     'in UTF-16 of the other order': (text) => Buffer.from(text, 'utf16le').swap16().toString('latin1'),
   }
@@ -189,7 +189,7 @@ describe('the search for canaries', () => {
       for (const form of ['STRING', 'EMAIL', 'CARD', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME'] as const) {
         const { value, id } = canaries.make(form)
         const text = `${form}: ${wear(String(value))}…`
-        if (form === 'DATETIME' && encoding === 'cut to its beginning') continue // A day alone is a value of another column.
+        if (form === 'DATETIME' && encoding === 'truncated') continue // A day alone is a value of another column.
         expect([...canaries.findIn(text)], text).toEqual([id])
       }
     })

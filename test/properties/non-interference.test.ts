@@ -85,7 +85,7 @@ describe('the comparison of paired vaults detects', () => {
     ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }],
     ['tokenize for values without a grant', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
     [
-      'answers at the level asked instead of the lower of both',
+      'returns the requested level instead of the lower of both',
       {
         layer: (send, owner) => (request) =>
           request.method.startsWith('get') ? send(request).then(() => owner(request)) : send(request),

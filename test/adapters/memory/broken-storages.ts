@@ -56,13 +56,13 @@ export const FAULTS = {
         ),
       ),
   }),
-  'a conflict does not say where': (storage) => ({
+  'a conflict does not name its columns': (storage) => ({
     insert: (table, rows) =>
       storage.insert(table, rows).catch((error: unknown) => {
         throw isVaultError(error, 'conflict') ? new VaultError('conflict', 'duplicate') : error
       }),
   }),
-  'a transaction undoes nothing': (storage) => ({ transaction: (work) => work(storage) }),
+  'a transaction rolls nothing back': (storage) => ({ transaction: (work) => work(storage) }),
   'an error is wrapped on its way out of a transaction': (storage) => ({
     transaction: (work) =>
       storage.transaction(work).catch((error: unknown) => {
@@ -80,7 +80,7 @@ export const FAULTS = {
   'not forgets the unknown': (storage) => ({
     find: (table, filter, page) => storage.find(table, twoValued(filter), page),
   }),
-  'a page down forgets where it begins': (storage) => ({
+  'a descending page ignores its start': (storage) => ({
     find: (table, filter, { after, ...page }) =>
       storage.find(table, filter, page.order === 'asc' && after !== undefined ? { ...page, after } : page),
   }),

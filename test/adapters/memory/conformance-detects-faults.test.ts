@@ -11,12 +11,12 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'bytes come out as Buffer': ['B1', 'B3'],
   'patches forget to compare the version': ['P2', 'P9', 'P10'],
   'NUL is dropped from text': ['N1', 'N5'],
-  'a conflict does not say where': ['C1', 'C4', 'T5', 'S4'],
-  'a transaction undoes nothing': ['T2', 'T10', 'T13', 'T16', 'T19'],
+  'a conflict does not name its columns': ['C1', 'C4', 'T5', 'S4'],
+  'a transaction rolls nothing back': ['T2', 'T10', 'T13', 'T16', 'T19'],
   'an error is wrapped on its way out of a transaction': ['T2', 'T3', 'T5'],
   'big integers pass through floating point': ['I2', 'I10'],
   'not forgets the unknown': ['F9', 'F10'],
-  'a page down forgets where it begins': ['O6', 'O9'],
+  'a descending page ignores its start': ['O6', 'O9'],
   'sums are cut to 64 bits': ['M8', 'M9'],
 }
 

@@ -39,7 +39,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     isLogged: false,
     tamper: async (storage) => storage.delete(HEADS, { ids: [(await lastOf(storage, HEADS)).id] }),
   },
-  'junk where the next event belongs': {
+  'invalid bytes at the position of the next event': {
     isLogged: false,
     async tamper(storage) {
       const { id, at = null } = await lastOf(storage, EVENTS)

@@ -32,11 +32,11 @@ describe('a filter', () => {
   const time = (nanoseconds: number) => `2027-01-15T08:00:00.00000000${nanoseconds}Z`
   it.each<[string, Filter, number[]]>([
     ['of the account alone finds all', {}, [0, 1, 2]],
-    ['of another account finds none', { accountID: 'other' }, []],
-    ['of an account above finds none', { parentAccountID: 'acme' }, []],
-    ['of a workspace finds none', { workspaceID: 'w' }, []],
+    ['of another account finds no event', { accountID: 'other' }, []],
+    ['of a parent account finds no event', { parentAccountID: 'acme' }, []],
+    ['of a workspace finds no event', { workspaceID: 'w' }, []],
     ['of the vault finds its events', { vaultID: 'v1' }, [0, 1, 2]],
-    ['of another vault finds none', { vaultID: 'v2' }, []],
+    ['of another vault finds no event', { vaultID: 'v2' }, []],
     ['of an action', { actionType: 'BATCH' }, [1]],
     ['of a type of resource', { resourceType: 'VAULT' }, [1, 2]],
     ['of the end user', { request: { clientInfo: { userEmail: 'cy@acme.example' } } }, [1]],
@@ -56,7 +56,7 @@ describe('a filter', () => {
     ['of a table', { resourceIDs: 'TABLE/people' }, [0, 1]],
     ['of the vault as a resource', { resourceIDs: ['VAULT/v1'] }, [0, 1, 2]],
     ['of one resource or another', { resourceIDs: ['RECORD/nonsense', 'RECORD/people#1000'] }, [0]],
-    ['of several members finds what has all of them', { actionType: 'QUERY', resourceIDs: 'TABLE/people' }, []],
+    ['of several members finds events that match all of them', { actionType: 'QUERY', resourceIDs: 'TABLE/people' }, []],
   ])('%s', (_of, filterOps, found) => {
     expect(matches(filterOps)).toEqual(found)
   })

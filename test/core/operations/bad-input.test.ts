@@ -46,8 +46,8 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ['a required column null', ['people', [{ fields: { name: null } }]], { code: 'unprocessable' }],
   ['a number for text', ['people', [{ fields: { name: 5 } }]], { code: 'unprocessable' }],
   ['text past maxLength', ['people', [{ fields: { name: 'x'.repeat(41) } }]], { code: 'unprocessable' }],
-  ['text off its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'unprocessable' }],
-  ['text beside its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'unprocessable' }],
+  ['text that does not match its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'unprocessable' }],
+  ['text that is not in its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'unprocessable' }],
   ['a lone surrogate', ['people', [{ fields: { name: 'a\ud800b' } }]], { code: 'unprocessable' }],
   ['a lone surrogate deep in JSON', ['people', [{ fields: { ...good, notes: { a: ['\udc00'] } } }]], { code: 'unprocessable' }],
   ['1.5 as an integer', ['people', [{ fields: { ...good, salary: 1.5 } }]], { code: 'unprocessable' }],
@@ -119,11 +119,11 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['a column that cannot be looked up', ['people', { columnName: 'name', columnValues: ['x'] }], { code: 'invalid_request' }],
   ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'unprocessable' }],
   ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'unprocessable' }],
-  ['a limit of nothing', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
+  ['a limit of zero', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit past the page', ['people', { limit: 1001 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit that is text', ['people', { limit: '5' }], { code: 'out_of_range', grpcCode: 11 }],
   ['a negative offset', ['people', { offset: -1 }], { code: 'out_of_range', grpcCode: 11 }],
-  ['an order of its own', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
+  ['an unknown order', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
 ]
 
 it.each(badReads)('get rejects %s', async (_why, args, answer) => {

@@ -31,9 +31,9 @@ describe('supplied tokens are rejected', () => {
       { code: 'unprocessable' },
       'DISABLE',
     ],
-    ['when byot is a word of its own', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
+    ['when byot is an unknown word', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
     [
-      'has a token but no value',
+      'for a column without a value',
       { fields: { badge: 'a' }, tokens: { pointer: 'x' } },
       ENABLE,
       { code: 'unprocessable', column: 'pointer' },

@@ -148,7 +148,7 @@ describe('tokenize rejects', () => {
     ['an empty list', [], { code: 'invalid_request' }],
     ['more than 1,000 values', new Array(1001).fill({ value: 'x', ...at }), { code: 'limit_exceeded', grpcCode: 8 }],
     ['null', [null], { code: 'invalid_request' }],
-    ['a value that is no text', [{ value: 5, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
+    ['a value that is not a string', [{ value: 5, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
     ['a missing value', [at], { code: 'invalid_request' }],
     ['neither group nor column', [{ value: 'x' }], { code: 'invalid_request' }],
     ['both group and column', [{ value: 'x', ...at, columnGroup: 'names' }], { code: 'invalid_request' }],
@@ -172,12 +172,12 @@ describe('tokenize rejects', () => {
     ['a group of pointers', [{ value: 'x', columnGroup: 'pointers' }], { code: 'unprocessable' }],
     ['a group without tokens', [{ value: 'x', columnGroup: 'bare' }], { code: 'unprocessable' }],
     [
-      'text that is no value of the type',
+      'text that is not a value of the type',
       [{ value: 'secret', table: 'people', column: 'age' }],
       { code: 'unprocessable', details: [{ index: 0 }] },
     ],
     [
-      'a fault behind a good item',
+      'an invalid item after a valid one',
       [{ value: 'Ann', ...at }, { value: 'x' }],
       { code: 'invalid_request', details: [{ index: 1 }] },
     ],

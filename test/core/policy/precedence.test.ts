@@ -11,7 +11,7 @@ const COUNTRY = columnAt('country')
 
 describe('levels', () => {
   const cases: readonly (readonly [sentence: string, statements: PolicyDefinition[string], level: string | undefined])[] = [
-    ['nothing said hides', [], undefined],
+    ['no statement hides', [], undefined],
     ['another column said hides', ['ALLOW READ ON persons.ssn'], undefined],
     ["without a redaction the column's own level holds", ['ALLOW READ ON persons.name'], 'MASKED'],
     ['DEFAULT is the same as saying nothing', ['ALLOW READ ON persons.name WITH REDACTION = DEFAULT'], 'MASKED'],
@@ -110,7 +110,7 @@ describe('SEARCH', () => {
     ['does not come of DELETE', ['ALLOW DELETE ON persons.*'], false, false],
     ['is taken by DENY SEARCH', ['ALLOW SEARCH ON persons.*', 'DENY SEARCH ON persons.*'], false, false],
     [
-      'is taken by DENY SEARCH even where plain text shows',
+      'is removed by DENY SEARCH even if READ shows plain text',
       ['ALLOW READ ON persons.* WITH REDACTION = PLAIN_TEXT', 'DENY SEARCH ON persons.*'],
       false,
       false,
@@ -121,7 +121,7 @@ describe('SEARCH', () => {
       false,
       true,
     ],
-    ['goes with the right to write', ['ALLOW CREATE ON persons.*', 'DENY CREATE ON persons.*'], false, false],
+    ['ends with the grant to write', ['ALLOW CREATE ON persons.*', 'DENY CREATE ON persons.*'], false, false],
     ['does not come of a READ that is denied', ['ALLOW READ ON persons.*', 'DENY READ ON persons.*'], false, false],
   ]
   it.each(cases)('%s', (_, statements, ssn, email) => {
