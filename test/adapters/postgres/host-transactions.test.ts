@@ -94,7 +94,7 @@ describe('a pg client with an open transaction', () => {
     client.release()
   })
 
-  it('is refused when it has no open transaction, before or after', async () => {
+  it('is rejected without an open transaction, before and after one', async () => {
     const client = await pool.connect()
     await expect(storage.joinTransaction(client).insert('notes', [ROW])).rejects.toMatchObject({ code: 'invalid_request' })
     await client.query('begin')
@@ -108,7 +108,7 @@ describe('a pg client with an open transaction', () => {
 })
 
 describe('a Kysely transaction', () => {
-  it('shares its commit with the vault, whatever its plugins and type parsers do', async () => {
+  it('shares its commit with the vault, with any plugins and type parsers', async () => {
     await kysely.transaction().execute((transaction) => writeAndRead(storage.joinTransaction(transaction)))
     expect(await standing()).toEqual([2])
   })
@@ -122,7 +122,7 @@ describe('a Kysely transaction', () => {
     expect(await standing()).toEqual([undefined])
   })
 
-  it('can make the tables itself and take the making back', async () => {
+  it('can create the tables and roll that back', async () => {
     const own = postgresStorage({ connectionString: database.url, schema: 'taken_back' })
     const work = kysely.transaction().execute(async (transaction) => {
       const joined = own.joinTransaction(transaction)
@@ -139,7 +139,7 @@ describe('a Kysely transaction', () => {
   })
 })
 
-it('refuses to join anything else', () => {
+it('rejects anything else', () => {
   for (const host of [undefined, null, 'begin', {}, pool, kysely]) {
     expect(() => storage.joinTransaction(host)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
   }

@@ -36,7 +36,7 @@ describe('lists', () => {
     }
   })
 
-  it('of one value find the same as longer lists and comparisons, for every type of column', async () => {
+  it('of one value find the same rows as longer lists and comparisons, for every column type', async () => {
     const storage = sqliteStorage({ filename: nextFile() })
     await storage.prepare([MIXED])
     const cells: Record<string, readonly Exclude<Cell, null>[]> = {

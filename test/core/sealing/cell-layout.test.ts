@@ -33,9 +33,9 @@ function write(cells: readonly Cell[]): Uint8Array {
       out.u32(ordinal)
     }
     if (value === undefined) continue
-    const mark = beginValue(out)
+    const start = beginValue(out)
     out.raw(value)
-    endValue(out, mark)
+    endValue(out, start)
   }
   return out.written().slice()
 }

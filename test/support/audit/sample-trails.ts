@@ -120,8 +120,12 @@ export function createSigning(keyId: string): { signer: Signer; keys: { keyId: s
 }
 
 /** A signed checkpoint of these tree heads. */
-export async function signCheckpoint(marks: readonly TreeHead[], now: bigint, { signer } = SIGNING): Promise<SignedCheckpoint> {
-  const checkpoint = createCheckpoint(marks, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
+export async function signCheckpoint(
+  treeHeads: readonly TreeHead[],
+  now: bigint,
+  { signer } = SIGNING,
+): Promise<SignedCheckpoint> {
+  const checkpoint = createCheckpoint(treeHeads, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
 }
 

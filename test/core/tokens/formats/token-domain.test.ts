@@ -34,9 +34,9 @@ it('excludes only the value, at any position', () => {
   const domain = slotDomain(['abc', '01'])
   const all = Array.from({ length: 6 }, (_, rank) => domain.textAt(BigInt(rank)))
   for (const value of all) {
-    const shape = excluding(domain, value)
-    expect(shape.domain).toBe(5n)
-    expect(Array.from({ length: 5 }, (_, rank) => shape.tokenAt(BigInt(rank)))).toEqual(all.filter((text) => text !== value))
+    const range = excluding(domain, value)
+    expect(range.domain).toBe(5n)
+    expect(Array.from({ length: 5 }, (_, rank) => range.tokenAt(BigInt(rank)))).toEqual(all.filter((text) => text !== value))
   }
   expect(excluding(domain, 'elsewhere').domain).toBe(6n)
 })
