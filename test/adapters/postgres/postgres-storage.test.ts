@@ -107,7 +107,7 @@ describe('preparing', () => {
   })
 
   it('gives no id twice after the transaction that created the table rolled back', async () => {
-    const storage = open('rolled back')
+    const storage = open('rolled_back')
     const work = storage.transaction(async (storage) => {
       await storage.prepare([CARDS])
       await storage.reserveIds('cards', 10)

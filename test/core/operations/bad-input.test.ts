@@ -73,7 +73,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
     ['people', [{ fields: { ...good, email: 'x'.repeat(2501) } }]],
     { code: 'unprocessable' },
   ],
-  ['an unknown option', ['people', [{ fields: good }], { tokenization: true }], { code: 'invalid_request' }],
+  ['an unknown option', ['people', [{ fields: good }], { tokenizations: true }], { code: 'invalid_request' }],
   ['options that are no object', ['people', [{ fields: good }], 'tokenization'], { code: 'invalid_request' }],
   ['a flag that is no boolean', ['people', [{ fields: good }], { tokenization: 1 }], { code: 'invalid_request' }],
   ['an upsert column that is not unique', ['people', [{ fields: good }], { upsert: 'name' }], { code: 'unprocessable' }],
