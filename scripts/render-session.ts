@@ -56,14 +56,14 @@ ${texts.join('\n')}
 /** Returns one line as spans with the style of its escape codes, cut at `MAX_LINE_LENGTH`. */
 function spans(line: string): string {
   let style = ''
-  let room = MAX_LINE_LENGTH
+  let space = MAX_LINE_LENGTH
   return line
     .split('\u001b[')
     .map((part, index) => {
       const [, code = '', text = ''] = index === 0 ? [part, '', part] : (/^(\d+)m(.*)$/s.exec(part) ?? [part, '', part])
       if (index > 0) style = STYLES[code] ?? ''
-      const shown = text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text
-      room -= shown.length
+      const shown = text.length > space ? `${text.slice(0, Math.max(0, space - 1))}…` : text
+      space -= shown.length
       return shown === '' ? '' : `<tspan ${style}>${escaped(shown)}</tspan>`
     })
     .join('')

@@ -1,5 +1,5 @@
-/** Pages that ask for some columns: those and no others come, and one that the table does not have is refused. */
-import { expect, test } from 'vitest'
+/** Pages with selected columns: only those are returned, and an unknown one is rejected. */
+import { expect, it } from 'vitest'
 import type { PhysicalTable, StorageHandle } from '../../src/core/ports/storage.ts'
 import { onEachStorage } from '../support/storages/engines.ts'
 
@@ -12,7 +12,7 @@ const NOTES: PhysicalTable = {
   indexes: [],
 }
 const EVERY = { kind: 'all' } as const
-const UNKNOWN: readonly (readonly string[])[] = [['colour'], ['text', 'colour'], ['Text'], [''], ['text rank'], ['text', 'rank"']]
+const UNKNOWN: readonly (readonly string[])[] = [['color'], ['text', 'color'], ['Text'], [''], ['text rank'], ['text', 'rank"']]
 
 onEachStorage('columns of a page', (engine) => {
   async function open(): Promise<StorageHandle> {
@@ -26,7 +26,7 @@ onEachStorage('columns of a page', (engine) => {
     return storage
   }
 
-  test('are those asked for, each once, beside id and version', async () => {
+  it('are the requested ones, each once, beside id and version', async () => {
     const storage = await open()
     const find = async (columns: readonly string[]) =>
       (await storage.find('notes', EVERY, { order: 'asc', limit: 1, columns })).map((row) => Object.keys(row).sort())
@@ -35,7 +35,7 @@ onEachStorage('columns of a page', (engine) => {
     expect(await find(['rank', 'text', 'rank', 'id', 'version'])).toEqual([['id', 'rank', 'text', 'version']])
   })
 
-  test('that the table does not have are refused as internal', async () => {
+  it('that the table does not have throw internal', async () => {
     const storage = await open()
     for (const columns of UNKNOWN) {
       const finding = storage.find('notes', EVERY, { order: 'asc', limit: 10, columns })
@@ -43,10 +43,10 @@ onEachStorage('columns of a page', (engine) => {
     }
   })
 
-  test('are refused in a transaction, too, which goes on', async () => {
+  it('that the table does not have throw internal in a transaction, which continues', async () => {
     const storage = await open()
     const found = await storage.transaction(async (inner) => {
-      const finding = inner.find('notes', EVERY, { order: 'asc', limit: 10, columns: ['colour'] })
+      const finding = inner.find('notes', EVERY, { order: 'asc', limit: 10, columns: ['color'] })
       await expect(finding).rejects.toMatchObject({ code: 'internal' })
       return inner.find('notes', EVERY, { order: 'asc', limit: 10, columns: ['rank'] })
     })

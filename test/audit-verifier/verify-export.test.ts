@@ -8,15 +8,15 @@ import { jsonCanonical } from '../../src/core/values/json-canonical.ts'
 import {
   createSigning,
   exportLines,
-  marksOf,
   SIGNING,
   START,
   signCheckpoint,
+  treeHeadsOf,
   writeTrail,
 } from '../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([3, 2])
-const KEPT = await signCheckpoint(marksOf(TRAIL), START)
+const KEPT = await signCheckpoint(treeHeadsOf(TRAIL), START)
 const LINES = exportLines(TRAIL)
 
 async function* streamed(lines: readonly string[]): AsyncGenerator<string> {
@@ -43,7 +43,7 @@ describe('verifyExport returns ok', () => {
   })
 
   it('for checkpoints in the export and given ones', async () => {
-    const early = await signCheckpoint(marksOf(writeTrail([1, 2])), START - 5n)
+    const early = await signCheckpoint(treeHeadsOf(writeTrail([1, 2])), START - 5n)
     const options = { checkpoints: [KEPT], keys: SIGNING.keys }
     expect(await verifyExport(exportLines(TRAIL, [early, KEPT]), options)).toEqual({ ok: true, eventCount: 5, checkpoints: 3 })
   })
@@ -120,14 +120,14 @@ describe('verifyExport reports', () => {
 
 describe('a checkpoint', () => {
   it('is valid only if one of the keys signed it', async () => {
-    const stranger = createSigning(SIGNING.signer.keyId)
+    const otherSigning = createSigning(SIGNING.signer.keyId)
     const renamed = SIGNING.keys.map((key) => ({ ...key, keyId: 'other' }))
-    for (const keys of [stranger.keys, renamed, []]) {
+    for (const keys of [otherSigning.keys, renamed, []]) {
       const { ok, firstFailure } = await verifyExport(LINES, { checkpoints: [KEPT], keys })
       expect(ok).toBe(false)
       expect(firstFailure?.reason).toContain('is not signed by one of the keys')
     }
-    expect((await verifyExport(LINES, { checkpoints: [KEPT], keys: [...stranger.keys, ...SIGNING.keys] })).ok).toBe(true)
+    expect((await verifyExport(LINES, { checkpoints: [KEPT], keys: [...otherSigning.keys, ...SIGNING.keys] })).ok).toBe(true)
   })
 
   it('of another vault is rejected', async () => {

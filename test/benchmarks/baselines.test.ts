@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openHandRolledVault } from '../../benchmarks/alternatives/hand-rolled-vault.ts'
 import { openPgcryptoTable } from '../../benchmarks/alternatives/pgcrypto-table.ts'
 import { createMemoryMap } from '../../benchmarks/baselines/memory-map.ts'
@@ -19,12 +19,12 @@ import { freshDatabase } from '../support/postgres/fresh-database.ts'
 const SEED = 11
 
 describe('people', () => {
-  test('are the same for the same seed and differ for another', () => {
+  it('are the same for the same seed and differ for another', () => {
     expect(createPeople(SEED).next(3)).toEqual(createPeople(SEED).next(3))
     expect(createPeople(SEED).next(3)).not.toEqual(createPeople(SEED + 1).next(3))
   })
 
-  test('have every column, and unique addresses from nextUnique', () => {
+  it('have every column, and unique addresses from nextUnique', () => {
     const batch = createPeople(SEED).nextUnique(2000)
     for (const { fields } of batch) expect(Object.keys(fields)).toEqual(COLUMNS)
     expect(new Set(batch.map(({ fields }) => fields.email)).size).toBe(2000)
@@ -38,7 +38,7 @@ describe('baselines on SQLite', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('the plaintext table returns rows in the order of the requested ids', () => {
+  it('the plaintext table returns rows in the order of the requested ids', () => {
     const batch = createPeople(SEED).next(5)
     const file = join(folder, 'plaintext.db')
     const baseline = openSqlitePlaintext(file)
@@ -50,7 +50,7 @@ describe('baselines on SQLite', () => {
     expect(bytesOnDisk(file)).toBeGreaterThan(0)
   })
 
-  test('the unique table rejects a duplicate value and stores nothing of its batch', () => {
+  it('the unique table rejects a duplicate value and stores nothing of its batch', () => {
     const [first, second] = createPeople(SEED).nextUnique(2)
     const baseline = openSqliteUuidUnique(join(folder, 'unique.db'))
     const batch = first === undefined || second === undefined ? [] : [second, first, second]
@@ -59,7 +59,7 @@ describe('baselines on SQLite', () => {
     baseline.close()
   })
 
-  test('the token column returns a token for each value, and the value for each token', () => {
+  it('the token column returns a token for each value, and the value for each token', () => {
     const baseline = openSqliteTokenColumn(join(folder, 'tokens.db'))
     const tokens = [...baseline.insert(['4111', '4222']), baseline.insertOne('4111')]
     expect(new Set(tokens).size).toBe(3)
@@ -68,7 +68,7 @@ describe('baselines on SQLite', () => {
     baseline.close()
   })
 
-  test('the hand-rolled vault returns the values of its tokens', () => {
+  it('the hand-rolled vault returns the values of its tokens', () => {
     const batch = createPeople(SEED).next(3)
     const alternative = openHandRolledVault(join(folder, 'hand-rolled.db'))
     const tokens = alternative.insert(batch)
@@ -78,7 +78,7 @@ describe('baselines on SQLite', () => {
   })
 })
 
-test('the map in memory stores copies of its input', () => {
+it('the map in memory stores copies of its input', () => {
   const batch = createPeople(SEED).next(2)
   const baseline = createMemoryMap()
   const ids = baseline.insert(batch)
@@ -103,7 +103,7 @@ describe('baselines on Postgres', () => {
     return pool
   }
 
-  test('the plaintext table returns rows in the order of the requested ids', async () => {
+  it('the plaintext table returns rows in the order of the requested ids', async () => {
     const batch = createPeople(SEED).next(5)
     const baseline = await openPostgresPlaintext(opened(), 'plain')
     await baseline.insert(batch)
@@ -114,7 +114,7 @@ describe('baselines on Postgres', () => {
     await baseline.close()
   })
 
-  test('the unique table rejects a duplicate value', async () => {
+  it('the unique table rejects a duplicate value', async () => {
     const batch = createPeople(SEED).nextUnique(3)
     const baseline = await openPostgresUuidUnique(opened(), 'unique_plain')
     await baseline.insert(batch)
@@ -122,7 +122,7 @@ describe('baselines on Postgres', () => {
     await baseline.close()
   })
 
-  test('pgcrypto encrypts each cell under its own IV and decrypts it', async () => {
+  it('pgcrypto encrypts each cell under its own IV and decrypts it', async () => {
     const batch = createPeople(SEED).next(1)
     const alternative = await openPgcryptoTable(opened(), 'sealed')
     await alternative?.insert([...batch, ...batch])

@@ -1,6 +1,6 @@
 /** Medians, round order and ratios of the benchmarks, on a clock that the test moves, and the variants that make calls. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   compare,
   compareSizes,
@@ -17,13 +17,13 @@ import { at } from '../../src/core/util/at.ts'
 const SEED = 7
 
 describe('the median', () => {
-  test('is the middle value of an odd list and the mean of the two middle values of an even list', () => {
+  it('is the middle value of an odd list and the mean of the two middle values of an even list', () => {
     expect(median([9, 1, 5])).toBe(5)
     expect(median([10, 1, 4, 2])).toBe(3)
     expect(median([3])).toBe(3)
   })
 
-  test('has at least half of the values at or below it and at or above it, in any order', () => {
+  it('has at least half of the values at or below it and at or above it, in any order', () => {
     const values = fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 1, maxLength: 30 })
     fc.assert(
       fc.property(values, (list) => {
@@ -36,7 +36,7 @@ describe('the median', () => {
     )
   })
 
-  test('of an empty list throws', () => {
+  it('of an empty list throws', () => {
     expect(() => median([])).toThrow('no median')
   })
 })
@@ -64,7 +64,7 @@ describe('measuring', () => {
     return { variants, log, now: () => time }
   }
 
-  test('runs every variant in every round, rotates the order, and discards the warm-up rounds', async () => {
+  it('runs every variant in every round, rotates the order, and discards the warm-up rounds', async () => {
     const { variants, log, now } = staged({ a: [999, 10, 20], b: [999, 40, 40] })
     const measured = await measure(variants, { warmups: 1, rounds: 2, now })
     expect(log.filter((line) => line.startsWith('run'))).toEqual(['run a', 'run b', 'run b', 'run a', 'run a', 'run b'])
@@ -74,27 +74,27 @@ describe('measuring', () => {
     ])
   })
 
-  test('does not time prepare', async () => {
+  it('does not time prepare', async () => {
     const { variants, now } = staged({ a: [5] })
     const [measured] = await measure(variants, { warmups: 0, rounds: 1, now })
     expect(measured?.rates).toEqual([2000])
   })
 
-  test('awaits an asynchronous variant', async () => {
+  it('awaits an asynchronous variant', async () => {
     let time = 0
     const late = { name: 'late', run: () => Promise.resolve().then(() => (time += 100)) }
     const [measured] = await measure([late], { warmups: 0, rounds: 2, now: () => time })
     expect(measured?.rates).toEqual([1000, 2000])
   })
 
-  test('throws if a variant takes no time or does nothing', async () => {
+  it('throws if a variant takes no time or does nothing', async () => {
     const idle = { name: 'idle', run: () => 0 }
     await expect(measure([idle], { warmups: 0, rounds: 1 })).rejects.toThrow('idle took no time or did nothing')
     const instant = { name: 'instant', run: () => 1 }
     await expect(measure([instant], { warmups: 0, rounds: 1, now: () => 1 })).rejects.toThrow('instant took no time')
   })
 
-  test('gives every variant every position equally often', () => {
+  it('gives every variant every position equally often', () => {
     const orders = [0, 1, 2].map((round) => orderOf(3, round))
     expect(orders).toEqual([
       [0, 1, 2],
@@ -107,7 +107,7 @@ describe('measuring', () => {
 describe('comparing', () => {
   const subject = { benchmark: 'insert', storage: 'sqlite', rows: 10, target: 0.5 } as const
 
-  test('uses the median of the ratios within each round', () => {
+  it('uses the median of the ratios within each round', () => {
     const ours = { name: 'ours', rates: [50, 5, 60] }
     const baseline = { name: 'baseline', rates: [100, 10, 100] }
     expect(medianRatio(ours, baseline)).toBe(0.5)
@@ -120,13 +120,13 @@ describe('comparing', () => {
     })
   })
 
-  test('throws if the numbers of rounds differ', () => {
+  it('throws if the numbers of rounds differ', () => {
     expect(() => medianRatio({ name: 'a', rates: [1] }, { name: 'b', rates: [1, 2] })).toThrow(
       'a and b were not measured together',
     )
   })
 
-  test('marks sizes as lower-is-better', () => {
+  it('marks sizes as lower-is-better', () => {
     const entry = compareSizes(subject, { figure: 30, baseline: 'plain', baselineFigure: 20, unit: 'bytes/record' })
     expect(entry).toMatchObject({
       ratio: 1.5,
@@ -139,7 +139,7 @@ describe('comparing', () => {
 })
 
 describe('sequential calls', () => {
-  test('count operations, await promises, and receive new items for every run', async () => {
+  it('count operations, await promises, and receive new items for every run', async () => {
     const received: number[] = []
     let drawn = 0
     const variant = sequentialCalls({
@@ -157,7 +157,7 @@ describe('sequential calls', () => {
 })
 
 describe('concurrent callers', () => {
-  test('call at the same time, each waiting for a result before its next call', async () => {
+  it('call at the same time, each waiting for a result before its next call', async () => {
     let pending = 0
     let maxPending = 0
     const variant = runConcurrently({
@@ -174,7 +174,7 @@ describe('concurrent callers', () => {
     expect([pending, maxPending]).toEqual([0, CALLERS])
   })
 
-  test('receive new items for every run', async () => {
+  it('receive new items for every run', async () => {
     const received: number[] = []
     let drawn = 0
     const variant = runConcurrently({ name: 'callers', prepareItems: () => [drawn++], call: (one: number) => received.push(one) })
@@ -193,7 +193,7 @@ describe('the maximum event-loop delay', () => {
     while (performance.now() < end);
   }
 
-  test('is at least the time that work blocks at its start, in its middle and at its end', async () => {
+  it('is at least the time that work blocks at its start, in its middle and at its end', async () => {
     const turn = () => new Promise((resolve) => setImmediate(resolve))
     expect(await maxEventLoopDelay(async () => block(12))).toBeGreaterThanOrEqual(12)
     const between = async () => {
@@ -205,7 +205,7 @@ describe('the maximum event-loop delay', () => {
     expect(await maxEventLoopDelay(() => turn().then(() => block(12)))).toBeGreaterThanOrEqual(12)
   })
 
-  test('rejects if the work fails', async () => {
+  it('rejects if the work fails', async () => {
     await expect(maxEventLoopDelay(() => Promise.reject(new Error('no query')))).rejects.toThrow('no query')
   })
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { CustomerTable } from '../../benchmarks/baselines/customers.ts'
 import { createMemoryCustomers } from '../../benchmarks/baselines/memory-customers.ts'
 import { openPostgresCustomers } from '../../benchmarks/baselines/postgres-customers.ts'
@@ -21,7 +21,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('customers have unique addresses and two equal sums', () => {
+it('customers have unique addresses and two equal sums', () => {
   const customers = createPeople(SEED).nextCustomers(500)
   expect(new Set(customers.map(({ email }) => email)).size).toBe(500)
   for (const { balance, spent } of customers) expect(spent).toBe(balance)
@@ -50,14 +50,14 @@ describe('a table of customers', () => {
     expect(await table.countJoined('ssn')).toBe(pairs.length)
   }
 
-  test('returns correct results on SQLite', async () => {
+  it('returns correct results on SQLite', async () => {
     const table = openSqliteCustomers(join(folder, 'customers.db'))
     await assertAnswers(table)
     expect(() => table.prepare('select id from nowhere')).toThrow('nowhere')
     await table.close()
   })
 
-  test('returns the same results on Postgres', async () => {
+  it('returns the same results on Postgres', async () => {
     const database = await freshDatabase(inject('postgresUrl'))
     const pool = new pg.Pool({ connectionString: database.url })
     try {
@@ -70,7 +70,7 @@ describe('a table of customers', () => {
     }
   })
 
-  test('returns a copy by address in memory', async () => {
+  it('returns a copy by address in memory', async () => {
     const table = createMemoryCustomers()
     await table.insert(customers)
     const [first, second] = [await table.find(at(customers, 3).email), await table.find(at(customers, 3).email)]
@@ -81,7 +81,7 @@ describe('a table of customers', () => {
 })
 
 describe('the event log', () => {
-  test('lists the newest events first and verifies across several appends', () => {
+  it('lists the newest events first and verifies across several appends', () => {
     const log = openSqliteEventLog(join(folder, 'events.db'))
     log.append([{ at: 1 }, { at: 2 }])
     log.append([{ at: 3 }])
@@ -90,7 +90,7 @@ describe('the event log', () => {
     log.close()
   })
 
-  test('fails verification if an event was changed', () => {
+  it('fails verification if an event was changed', () => {
     const file = join(folder, 'changed.db')
     const log = openSqliteEventLog(file)
     log.append([{ at: 1 }, { at: 2 }])

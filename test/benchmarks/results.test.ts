@@ -1,6 +1,6 @@
 /** The output of a run: the JSON result, the table, the SVG chart, and the command line that selects them. */
 import { existsSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { drawChart } from '../../benchmarks/report/draw-chart.ts'
 import { formatTable } from '../../benchmarks/report/format-table.ts'
 import {
@@ -51,20 +51,20 @@ const UNTARGETED: Entry = {
 const RESULT: Result = { machine: describeMachine(), commit: describeCommit(), entries: [FAST, HEAVY, UNTARGETED] }
 
 describe('the result', () => {
-  test('of this machine and commit has the documented shape', () => {
+  it('of this machine and commit has the documented shape', () => {
     expect(resultShape.parse(JSON.parse(JSON.stringify(RESULT)))).toEqual(RESULT)
   })
 
-  test('rejects unknown members, so that no host name is stored', () => {
+  it('rejects unknown members, so that no host name is stored', () => {
     const named = { ...RESULT, machine: { ...RESULT.machine, host: 'somewhere' } }
     expect(resultShape.safeParse(named).success).toBe(false)
   })
 
-  test.runIf(existsSync(latestResult()))('that is committed has the documented shape', () => {
+  it.runIf(existsSync(latestResult()))('that is committed has the documented shape', () => {
     expect(resultShape.parse(JSON.parse(readFileSync(latestResult(), 'utf8'))).entries.length).toBeGreaterThan(0)
   })
 
-  test('meets a target from above, or from below if lower is better', () => {
+  it('meets a target from above, or from below if lower is better', () => {
     expect([FAST, HEAVY].map(isMet)).toEqual([true, false])
     expect(isMet({ ...FAST, ratio: 0.349 })).toBe(false)
     expect(isMet({ ...HEAVY, ratio: 1.6 })).toBe(true)
@@ -74,7 +74,7 @@ describe('the result', () => {
 })
 
 describe('the table', () => {
-  test('shows for each entry the figures, the ratio, and whether the target is met', () => {
+  it('shows for each entry the figures, the ratio, and whether the target is met', () => {
     const lines = formatTable(RESULT).split('\n')
     expect(lines.find((line) => line.startsWith('insert 1,000'))).toMatch(
       /sqlite +100,000 +123k\/s .* 247k\/s +0\.50 +≥ 0\.35 +yes$/,
@@ -86,13 +86,13 @@ describe('the table', () => {
 })
 
 describe('the chart', () => {
-  test('is well-formed and escapes texts', () => {
+  it('is well-formed and escapes texts', () => {
     const texts = textsOf(drawChart({ ...RESULT, commit: '<&">' }))
     expect(texts.join('\n')).toContain('insert 1,000, 100,000 rows')
     expect(texts.join('\n')).toContain('commit &lt;&amp;&quot;&gt;')
   })
 
-  test('groups entries by storage and leaves out a storage without entries', () => {
+  it('groups entries by storage and leaves out a storage without entries', () => {
     const late = { ...FAST, benchmark: 'get 1' }
     const texts = textsOf(drawChart({ ...RESULT, entries: [FAST, HEAVY, late] })).map((text) => text.trim())
     const expected = ['SQLite', 'insert 1,000, 100,000 rows', 'get 1, 100,000 rows', 'PostgreSQL', 'bytes on disk, 1,000 rows']
@@ -100,7 +100,7 @@ describe('the chart', () => {
     expect(texts).not.toContain('In memory')
   })
 
-  test('draws a longer bar the further an entry is past its target', () => {
+  it('draws a longer bar the further an entry is past its target', () => {
     const widths = barsOf(
       drawChart({ ...RESULT, entries: [FAST, { ...FAST, ratio: 1 }, { ...FAST, ratio: 1000 }, UNTARGETED, HEAVY] }),
     )
@@ -113,7 +113,7 @@ describe('the chart', () => {
 })
 
 describe('the command line', () => {
-  test('accepts every option', () => {
+  it('accepts every option', () => {
     const args = parseArguments(
       ['--only', 'insert', '--storage', 'sqlite', '--rows', '2000', '--json', 'x.json', '--smoke'],
       ['insert'],
@@ -123,7 +123,7 @@ describe('the command line', () => {
     expect(isFullRun(parseArguments([], ['insert']))).toBe(true)
   })
 
-  test('throws an error that names the invalid option', () => {
+  it('throws an error that names the invalid option', () => {
     expect(() => parseArguments(['--only', 'nothing'], ['insert'])).toThrow('--only')
     expect(() => parseArguments(['--rows', '0'], ['insert'])).toThrow('--rows')
     expect(() => parseArguments(['--storage', 'tape'], ['insert'])).toThrow('--storage')

@@ -84,9 +84,9 @@ describe('a sentence', () => {
 it('a fault is a VaultError that keeps its sentence to itself', () => {
   const raw = fault('invalid_request')`Table ${'hunter2 4111 1111'} does not exist.`
   expect(JSON.stringify({ ...raw }) + raw.message).not.toContain('hunter2')
-  const thrown = fault('not_found', { table: 'nobody' })`Table ${'nobody'} does not exist.`
+  const thrown = fault('not_found', { table: 'unknown' })`Table ${'unknown'} does not exist.`
   expect(thrown).toBeInstanceOf(Fault)
   expect(isVaultError(thrown, 'not_found')).toBe(true)
-  expect(thrown.message).toBe('Table "nobody" does not exist.')
+  expect(thrown.message).toBe('Table "unknown" does not exist.')
   expect(thrown.recordedText(isName)).toBe('Table *UNKNOWN* does not exist.')
 })

@@ -1,5 +1,5 @@
 /**
- * What an application's compiler says of the public shape: right uses compile, wrong ones do not. Compiled against the sources by
+ * The public types as an application compiles them: valid uses compile, invalid ones do not. Compiled against the sources by
  * `npm run types`, and against the built package, as ESM and as CommonJS, by scripts/check-package.ts. Never run.
  */
 import { type Caller, column, createVault, defineSchema, isVaultError, mask, type PolicyFor, type VaultError } from 'strongroom'
@@ -57,7 +57,7 @@ column.string({ token: 'formatPreserving' })
 // @ts-expect-error no such preset
 column.string({ token: { kind: 'formatPreserving', format: 'iban' } })
 
-/** Every storage and every kind of key is taken. */
+/** Every storage and every kind of key is accepted. */
 export async function openVaults(): Promise<void> {
   const keys = localKeys({ file: 'vault.key' })
   await createVault({ id: 'v1', schema, storage: memoryStorage(), keys })
@@ -75,13 +75,13 @@ export async function openVaults(): Promise<void> {
   holds<Same<(typeof storageCases)[number]['id'], string>>()
 }
 
-/** Left to inference: an application that emits declarations must be able to name what it hands on. */
+/** Inferred types: an application that emits declarations must be able to name them. */
 export async function openSession() {
   const vault = await createVault({ id: 'v1', schema, storage: memoryStorage(), keys: localKeys({ file: 'vault.key' }) })
   return vault.as({ actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] })
 }
 
-/** Fields go in as the schema says, and tokens come out where they were asked for. */
+/** Fields have the types of the schema, and tokens are returned if requested. */
 export async function insert(): Promise<void> {
   const session = await openSession()
   const plain = await session.insert('customers', [{ fields: { name: 'Ann', country: 'DE', visits: 3, active: null } }])
@@ -95,17 +95,17 @@ export async function insert(): Promise<void> {
   await session.insert('clients', [{ fields: { name: 'Ann' } }])
   // @ts-expect-error no such column
   await session.insert('customers', [{ fields: { name: 'Ann', phone: '1' } }])
-  // @ts-expect-error text in a number's place
+  // @ts-expect-error text in place of a number
   await session.insert('customers', [{ fields: { name: 'Ann', active: 'yes' } }])
   // @ts-expect-error not one of the values allowed
   await session.insert('customers', [{ fields: { name: 'Ann', country: 'XX' } }])
   // @ts-expect-error a required column left out
   await session.insert('customers', [{ fields: { visits: 1 } }])
-  // @ts-expect-error upsert goes by a unique column only
+  // @ts-expect-error upsert needs a unique column
   await session.insert('customers', [{ fields: { name: 'Ann' } }], { upsert: 'country' })
 }
 
-/** Reads answer typed fields, or text where a level hides the value. */
+/** Reads return typed fields, or text if a level hides the value. */
 export async function read(id: string): Promise<string> {
   const session = await openSession()
   const { records } = await session.get('customers', { ids: [id], redaction: 'PLAIN_TEXT', fields: ['name', 'visits'] })
@@ -134,7 +134,7 @@ export async function change(id: string, token: string): Promise<string[]> {
   return [...ids]
 }
 
-/** Tokens are brought for tokenized columns, asked for by deterministic ones and by group, and lead to fields. */
+/** Tokens are supplied for tokenized columns, requested for deterministic ones and by group, and resolve to fields. */
 export async function tokens(id: string): Promise<string | undefined> {
   const session = await openSession()
   const { records } = await session.insert(
@@ -235,7 +235,7 @@ export async function account(privateKey: string): Promise<boolean> {
   )
 }
 
-/** Inferred answers, handed on. */
+/** Inferred results, passed on. */
 export async function handOn(id: string) {
   const session = await openSession()
   return {

@@ -1,8 +1,8 @@
 /** Property: verification of an exported audit trail finds every kind of tampering, and accepts an unchanged export. */
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
-import { exportLines, marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../support/audit/sample-trails.ts'
+import { exportLines, SIGNING, START, signCheckpoint, treeHeadsOf, writeTrail } from '../support/audit/sample-trails.ts'
 import type { Tampering } from '../support/audit/tamper-export.ts'
 import { CAREFUL, CLUMSY, tamperedTrail } from '../support/audit/tamper-export.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
@@ -11,9 +11,9 @@ const TAMPERINGS = process.env.SOAK === '1' ? 100_000 : 2000
 
 const TRAIL = tamperedTrail()
 /** Signed while the trail was written, and included in the export. */
-const EARLY = await signCheckpoint(marksOf(writeTrail([3, 1, 2])), START + 10n)
+const EARLY = await signCheckpoint(treeHeadsOf(writeTrail([3, 1, 2])), START + 10n)
 /** Signed at the end, and stored outside the export. */
-const KEPT = await signCheckpoint(marksOf(TRAIL), START + 20n)
+const KEPT = await signCheckpoint(treeHeadsOf(TRAIL), START + 20n)
 const LINES = exportLines(TRAIL, [EARLY])
 const WAYS = Object.entries({ ...CLUMSY, ...CAREFUL })
 
@@ -36,7 +36,7 @@ async function missedBy(
 }
 
 describe('verification of a tampered export', () => {
-  test(`finds ${TAMPERINGS.toLocaleString('en')} tamperings of ${WAYS.length} kinds with a checkpoint`, {
+  it(`finds ${TAMPERINGS.toLocaleString('en')} tamperings of ${WAYS.length} kinds with a checkpoint`, {
     timeout: 3_600_000,
   }, async () => {
     const accepts = async (lines: readonly string[]) =>
@@ -44,14 +44,14 @@ describe('verification of a tampered export', () => {
     expect(await missedBy(accepts, WAYS, TAMPERINGS)).toEqual(new Map())
   })
 
-  test('finds careless tampering without a checkpoint', async () => {
+  it('finds careless tampering without a checkpoint', async () => {
     const accepts = async (lines: readonly string[]) => (await verifyExport(lines, { keys: SIGNING.keys })).ok
     expect(await missedBy(accepts, Object.entries(CLUMSY), 500)).toEqual(new Map())
   })
 })
 
 describe('controls of the property', () => {
-  test('an unchanged export verifies, with and without the checkpoint', async () => {
+  it('an unchanged export verifies, with and without the checkpoint', async () => {
     expect(await verifyExport(LINES)).toEqual({ ok: true, eventCount: 12, checkpoints: 1 })
     expect(await verifyExport(LINES, { checkpoints: [KEPT], keys: SIGNING.keys })).toEqual({
       ok: true,
@@ -60,13 +60,13 @@ describe('controls of the property', () => {
     })
   })
 
-  test('every careful way passes without a checkpoint', async () => {
+  it('every careful way passes without a checkpoint', async () => {
     const accepts = async (lines: readonly string[]) => (await verifyExport(lines)).ok
     const missed = await missedBy(accepts, Object.entries(CAREFUL), 100)
     expect([...missed.keys()].sort()).toEqual(Object.keys(CAREFUL).sort())
   })
 
-  test('a check of each event alone, without the event before, misses half of the careless ways', async () => {
+  it('a check of each event alone, without the event before, misses half of the careless ways', async () => {
     const missed = await missedBy(acceptsDigests, Object.entries(CLUMSY), 1000)
     expect([...missed.keys()]).toEqual(
       expect.arrayContaining(['removes a line', 'swaps two lines', 'edits an event and its digest']),

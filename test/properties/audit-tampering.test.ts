@@ -1,12 +1,12 @@
 /** Property: verifyAudit finds every kind of tampering with the stored audit trail, up to the documented limit. */
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { NewRow, Row, SignedCheckpoint, StorageHandle, Vault } from '../../src/index.ts'
 import type { Clients } from '../support/audit/audited-clients.ts'
 import { openClients } from '../support/audit/audited-clients.ts'
 import { createSigning } from '../support/audit/sample-trails.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
-import { OWNER, STRANGER } from '../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../support/vaults/test-vault.ts'
 
 const TAMPERINGS = process.env.SOAK === '1' ? 100_000 : 2000
 const EVENTS = 'audit_events'
@@ -49,12 +49,12 @@ async function work(on: Vault<Clients>, rounds: number): Promise<void> {
         Array.from({ length: 20 }, () => ({ fields: { name: `${n}` } })),
       ),
     )
-    await Promise.allSettled([...calls, session.get('clients'), on.as(STRANGER).get('clients')])
+    await Promise.allSettled([...calls, session.get('clients'), on.as(CLERK).get('clients')])
   }
 }
 
 /** A storage in memory with concurrent transactions, as in PostgreSQL. */
-function withLanes(): StorageHandle {
+function openWithChains(): StorageHandle {
   return { ...memoryStorage(), transactions: 'concurrent' }
 }
 
@@ -70,19 +70,19 @@ async function write({ events, heads }: Stored): Promise<void> {
 }
 
 beforeAll(async () => {
-  storage = withLanes()
+  storage = openWithChains()
   vault = await openClients(storage)
   await work(vault, 2)
   earlier = await read(storage)
   await work(vault, 3)
   checkpoint = await vault.checkpointAudit({ signer: createSigning('k').signer })
   trail = await read(storage)
-  const other = withLanes()
+  const other = openWithChains()
   await work(await openClients(other, { id: 'v2' }), 4)
   foreign = await read(other)
 })
 
-const laneOf = ({ id }: Pick<Row, 'id'>): number => Math.floor(id / CHAIN_SIZE)
+const chainOf = ({ id }: Pick<Row, 'id'>): number => Math.floor(id / CHAIN_SIZE)
 const bytesOf = (row: Row | undefined): Uint8Array => (row?.body instanceof Uint8Array ? row.body : new Uint8Array(0))
 
 function oneOf(rows: readonly Row[], { below }: Loot): Row {
@@ -92,9 +92,9 @@ function oneOf(rows: readonly Row[], { below }: Loot): Row {
 }
 
 /** A chain, its events, and its last event. */
-function laneIn({ events }: Stored, loot: Loot) {
-  const chain = laneOf(oneOf(events, loot))
-  const own = events.filter((row) => laneOf(row) === chain)
+function chainIn({ events }: Stored, loot: Loot) {
+  const chain = chainOf(oneOf(events, loot))
+  const own = events.filter((row) => chainOf(row) === chain)
   return { chain: chain, own, last: own.at(-1) ?? oneOf(own, loot) }
 }
 
@@ -140,14 +140,14 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     return { events: changed(swapped, other, { body: one.body ?? null, ...(times ? { at: one.at ?? null } : {}) }), heads }
   },
   'an event is moved to the end of a chain': (trail, loot) =>
-    moved(trail, oneOf(trail.events, loot), laneIn(trail, loot).last.id + 1),
+    moved(trail, oneOf(trail.events, loot), chainIn(trail, loot).last.id + 1),
   'an event is moved to a new chain': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), (100 + loot.below(100)) * CHAIN_SIZE + 1),
   'an event is moved to an invalid position': (trail, loot) =>
     moved(trail, oneOf(trail.events, loot), [1, CHAIN_SIZE - 1, 70_000 * CHAIN_SIZE, 3 * CHAIN_SIZE][loot.below(4)] ?? 1),
   'an event is deleted': ({ events, heads }, loot) => ({ events: without(events, oneOf(events, loot)), heads }),
   'the last event of a chain is deleted, and the head is not': (trail, loot) => ({
-    events: without(trail.events, laneIn(trail, loot).last),
+    events: without(trail.events, chainIn(trail, loot).last),
     heads: trail.heads,
   }),
   'a run of events is deleted': ({ events, heads }, loot) => {
@@ -155,14 +155,14 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     return { events: without(events, ...events.slice(start, start + 1 + loot.below(5))), heads }
   },
   'all events of a chain are deleted, and the head is not': ({ events, heads }, loot) => {
-    const { own } = laneIn({ events, heads }, loot)
+    const { own } = chainIn({ events, heads }, loot)
     return { events: without(events, ...own), heads }
   },
   'a head is deleted': ({ events, heads }, loot) => ({ events, heads: without(heads, oneOf(heads, loot)) }),
   'all heads are deleted': ({ events }) => ({ events, heads: [] }),
   'an event is stored a second time': (trail, loot) => {
     const row = oneOf(trail.events, loot)
-    return { events: byId([...trail.events, { ...row, id: laneIn(trail, loot).last.id + 1 }]), heads: trail.heads }
+    return { events: byId([...trail.events, { ...row, id: chainIn(trail, loot).last.id + 1 }]), heads: trail.heads }
   },
   'a head is stored a second time': ({ events, heads }, loot) => ({
     events,
@@ -174,7 +174,7 @@ const FOUND: Readonly<Record<string, Tampering>> = {
     return { events, heads: changed(changed(heads, one, { body: other.body ?? null }), other, { body: one.body ?? null }) }
   },
   'an event is forged': (trail, loot) => {
-    const { last } = laneIn(trail, loot)
+    const { last } = chainIn(trail, loot)
     const body = Uint8Array.from({ length: bytesOf(last).length }, () => loot.below(256))
     return { events: byId([...trail.events, { ...last, id: last.id + 1, body }]), heads: trail.heads }
   },
@@ -201,19 +201,19 @@ const FOUND: Readonly<Record<string, Tampering>> = {
 /** Tampering that only a checkpoint reveals: the trail equals an earlier state of itself. */
 const FOUND_BY_CHECKPOINT: Readonly<Record<string, Tampering>> = {
   'a chain is cut to an older head': ({ events, heads }, loot) => {
-    const { chain } = laneIn({ events, heads }, loot)
+    const { chain } = chainIn({ events, heads }, loot)
     const older = loot.earlier.heads.find(({ id }) => id === chain)
     if (older === undefined) return undefined
-    const kept = loot.earlier.events.filter((row) => laneOf(row) === chain)
+    const kept = loot.earlier.events.filter((row) => chainOf(row) === chain)
     const last = kept.at(-1)?.id ?? 0
     return {
-      events: events.filter((row) => laneOf(row) !== chain || row.id <= last),
+      events: events.filter((row) => chainOf(row) !== chain || row.id <= last),
       heads: heads.map((row) => (row.id === chain ? older : row)),
     }
   },
   'the whole trail is restored to an earlier state': (_, { earlier }) => earlier,
   'a chain is deleted with its head': ({ events, heads }, loot) => {
-    const { chain, own } = laneIn({ events, heads }, loot)
+    const { chain, own } = chainIn({ events, heads }, loot)
     return { events: without(events, ...own), heads: heads.filter(({ id }) => id !== chain) }
   },
   'everything is deleted': () => ({ events: [], heads: [] }),
@@ -241,7 +241,7 @@ async function missedBy(
   return missed
 }
 
-test('an unchanged trail verifies, with and without a checkpoint', async () => {
+it('an unchanged trail verifies, with and without a checkpoint', async () => {
   const verdict = { ok: true, eventCount: 25 }
   expect(trail.heads.length).toBeGreaterThanOrEqual(3)
   expect(await vault.verifyAudit()).toEqual(verdict)
@@ -249,22 +249,22 @@ test('an unchanged trail verifies, with and without a checkpoint', async () => {
   expect(await vault.verifyAudit({ checkpoints: [checkpoint] })).toEqual(verdict)
 })
 
-test(`${TAMPERINGS} tamperings are all found`, async () => {
+it(`${TAMPERINGS} tamperings are all found`, async () => {
   expect(await missedBy(FOUND, TAMPERINGS)).toEqual(new Map())
 }, 600_000)
 
-test('a checkpoint also reveals a trail that was restored to an earlier state', async () => {
+it('a checkpoint also reveals a trail that was restored to an earlier state', async () => {
   expect(await missedBy({ ...FOUND, ...FOUND_BY_CHECKPOINT }, TAMPERINGS / 10, [checkpoint])).toEqual(new Map())
 }, 600_000)
 
-test('without a checkpoint an earlier state verifies: this is the documented limit', async () => {
+it('without a checkpoint an earlier state verifies: this is the documented limit', async () => {
   const missed = await missedBy(FOUND_BY_CHECKPOINT, 40)
   expect([...missed.keys()].sort()).toEqual(Object.keys(FOUND_BY_CHECKPOINT).sort())
 })
 
-test('verification names the position of the first failure', async () => {
+it('verification names the position of the first failure', async () => {
   const { events, heads } = trail
-  const [row] = events.filter((one) => laneOf(one) === 1).slice(2)
+  const [row] = events.filter((one) => chainOf(one) === 1).slice(2)
   if (row === undefined) throw new Error('chain 1 is too short')
   await write({ events: without(events, row), heads })
   expect(await vault.verifyAudit()).toMatchObject({

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { StorageHandle } from '../../src/index.ts'
 import { eventsOf, openClients } from '../support/audit/audited-clients.ts'
 import { doOperations } from '../support/audit/audited-work.ts'
@@ -30,7 +30,7 @@ async function assertWhole(storage: StorageHandle, operations: number): Promise<
 }
 
 onEachStorage('64 concurrent callers', (engine) => {
-  test('leave one event per operation, through one handle or several', async () => {
+  it('leave one event per operation, through one handle or several', async () => {
     const place = engine.fresh()
     // Several handles on PostgreSQL equal several processes. Memory has one handle; processes on SQLite are tested below.
     const handles = engine.name === 'postgres' ? [1, 2, 3, 4] : [1]
@@ -44,7 +44,7 @@ onEachStorage('64 concurrent callers', (engine) => {
 
 describe('four processes of 16 callers each', () => {
   for (const { name, fresh } of [sqliteEngine(), postgresEngine()]) {
-    test(`write whole chains to one storage on ${name}`, async () => {
+    it(`write whole chains to one storage on ${name}`, async () => {
       const place = fresh()
       const counts = await Promise.all(['a', 'b', 'c', 'd'].map((caller) => process16(place.address(), caller)))
       expect(counts).toEqual([16, 16, 16, 16].map((callers) => callers * EACH))

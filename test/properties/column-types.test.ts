@@ -1,7 +1,7 @@
 /** The properties of every column type in the registry. For each property, a type that breaks it fails the test. */
 import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Cell } from '../../src/core/ports/storage.ts'
 import { ByteWriter } from '../../src/core/util/bytes.ts'
 import type { ColumnTypeName } from '../../src/core/values/column-type.ts'
@@ -127,20 +127,20 @@ const properties: Readonly<Record<string, Property>> = {
 }
 
 describe.each(names)('the column type %s', (name) => {
-  test.each(Object.entries(properties))('%s', (_name, holds) => {
+  it.each(Object.entries(properties))('%s', (_name, holds) => {
     holds(columnTypes[name], columnTypeSamples[name])
   })
 })
 
 describe('the registry', () => {
-  test('lists each type under its name, with a tag that never changes', () => {
+  it('lists each type under its name, with a tag that never changes', () => {
     expect(names.map((name) => columnTypes[name].name)).toEqual(names)
     const tags = { STRING: 1, INTEGER: 2, FLOAT: 3, BOOL: 4, DATE: 5, TIME: 6, DATETIME: 7, JSON: 8, ARRAY: 9 }
     expect(Object.fromEntries(names.map((name) => [name, columnTypes[name].tag]))).toMatchObject(tags)
     expect(new Set(names.map((name) => columnTypes[name].tag)).size).toBe(names.length)
   })
 
-  test('has samples for every type', () => {
+  it('has samples for every type', () => {
     expect(Object.keys(columnTypeSamples).sort()).toEqual([...names].sort())
   })
 })
@@ -178,13 +178,13 @@ const BROKEN: readonly (readonly [property: string, name: ColumnTypeName, fault:
 ]
 
 describe('a property', () => {
-  test.each(BROKEN)('"%s" fails for a broken %s', (property, name, fault) => {
+  it.each(BROKEN)('"%s" fails for a broken %s', (property, name, fault) => {
     const holds = properties[property]
     expect(holds).toBeDefined()
     expect(() => holds?.({ ...columnTypes[name], ...fault }, columnTypeSamples[name])).toThrow()
   })
 
-  test('has at least one type that breaks it', () => {
+  it('has at least one type that breaks it', () => {
     expect(BROKEN.map(([property]) => property)).toEqual(Object.keys(properties))
   })
 })

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { createVault } from '../../src/index.ts'
 import { startPostgres } from '../support/postgres/server.ts'
@@ -84,7 +84,7 @@ async function inDirectory(work: (directory: string) => Promise<void>): Promise<
   }
 }
 
-test(
+it(
   `SQLite, ${KILLS} kills`,
   () =>
     inDirectory(async (directory) => {
@@ -97,7 +97,7 @@ test(
   LIMIT,
 )
 
-test(
+it(
   `Postgres, ${KILLS} kills of the client, and with every fourth the server crashes too`,
   () =>
     inDirectory(async (directory) => {

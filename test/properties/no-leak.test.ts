@@ -123,7 +123,7 @@ describe('the leak check detects', () => {
       /the error holds a canary/,
     ],
     [
-      'a value that hides in the facts of an error, in base64',
+      'a value in the details of an error, in base64',
       {
         layer: (send) => (request) =>
           send(request).catch(() => {
@@ -138,12 +138,12 @@ describe('the leak check detects', () => {
       /the audit trail holds a canary/,
     ],
     [
-      'a host that puts a value into the id that lines of the log tell',
+      'a host that puts a value into the trace id of log lines',
       { host: (caller, secret) => ({ ...caller, request: { requestID: secret } }) },
       /lines of the log, spans or errors hold a canary/,
     ],
     [
-      'answers at the level asked instead of the lower of both',
+      'returns the requested level instead of the lower of both',
       {
         layer: (send, owner) => (request) =>
           request.method.startsWith('get') ? send(request).then(() => owner(request)) : send(request),
@@ -168,7 +168,7 @@ describe('the leak check detects', () => {
 })
 
 describe('the search for canaries', () => {
-  const DISGUISES: Readonly<Record<string, (text: string) => string>> = {
+  const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
     'as it is': (text) => text,
     'in upper case': (text) => text.toUpperCase(),
     backwards: (text) => [...text].reverse().join(''),
@@ -178,18 +178,18 @@ describe('the search for canaries', () => {
     'in upper hexadecimal': (text) => Buffer.from(text).toString('hex').toUpperCase(),
     'encoded for a URL': (text) => encodeURIComponent(text),
     'escaped in JSON': (text) => JSON.stringify(JSON.stringify(text)),
-    'cut to its beginning': (text) => text.slice(0, 13),
+    truncated: (text) => text.slice(0, 13),
     'in UTF-16': (text) => Buffer.from(text, 'utf16le').toString('latin1'),
     'in UTF-16 of the other order': (text) => Buffer.from(text, 'utf16le').swap16().toString('latin1'),
   }
 
-  for (const [disguise, wear] of Object.entries(DISGUISES)) {
-    it(`finds a canary ${disguise}`, () => {
-      const canaries = createCanaries(randomFor(disguise))
+  for (const [encoding, wear] of Object.entries(ENCODINGS)) {
+    it(`finds a canary ${encoding}`, () => {
+      const canaries = createCanaries(randomFor(encoding))
       for (const form of ['STRING', 'EMAIL', 'CARD', 'INTEGER', 'FLOAT', 'DATE', 'TIME', 'DATETIME'] as const) {
         const { value, id } = canaries.make(form)
         const text = `${form}: ${wear(String(value))}…`
-        if (form === 'DATETIME' && disguise === 'cut to its beginning') continue // A day alone is a value of another column.
+        if (form === 'DATETIME' && encoding === 'truncated') continue // A day alone is a value of another column.
         expect([...canaries.findIn(text)], text).toEqual([id])
       }
     })

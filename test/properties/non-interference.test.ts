@@ -27,7 +27,7 @@ interface Run {
   readonly pairs: number
   readonly differences: number
   /** The first request with different outcomes, and both outcomes. */
-  readonly told: string | undefined
+  readonly difference: string | undefined
 }
 
 /** Runs pairs that differ, up to the first pair with different transcripts. */
@@ -36,21 +36,22 @@ async function runPairs(count: number, name: string, options: PairedVaultOptions
   let pairs = 0
   for (let fixture = FIRST_FIXTURE; pairs < count; fixture++) {
     const seed = `${SEED} ${name} ${fixture}`
-    const told = await tellApart(seed, options)
-    if (told === undefined) continue
+    const difference = await findDifference(seed, options)
+    if (difference === undefined) continue
     pairs++
-    differences += told.differences
-    if (told.by !== undefined) return { pairs, differences, told: `seed '${SEED}', fixture ${fixture}, ${told.by}` }
+    differences += difference.differences
+    if (difference.by !== undefined)
+      return { pairs, differences, difference: `seed '${SEED}', fixture ${fixture}, ${difference.by}` }
   }
-  return { pairs, differences, told: undefined }
+  return { pairs, differences, difference: undefined }
 }
 
-interface Told {
+interface Difference {
   readonly differences: number
   readonly by: string | undefined
 }
 
-async function tellApart(seed: string, options: PairedVaultOptions): Promise<Told | undefined> {
+async function findDifference(seed: string, options: PairedVaultOptions): Promise<Difference | undefined> {
   const random = randomFor(seed)
   const vaults = await openPairedVaults(random, seed, options)
   if (vaults === undefined) return undefined
@@ -70,8 +71,8 @@ async function tellApart(seed: string, options: PairedVaultOptions): Promise<Tol
 describe('two vaults that differ only in what a caller may not see', () => {
   it('return equal bytes', { timeout: isSoak ? SOAK_HOURS : 60_000 }, async () => {
     const begun = performance.now()
-    const { pairs, differences, told } = await runPairs(PAIRS, 'pair')
-    expect(told).toBeUndefined()
+    const { pairs, differences, difference } = await runPairs(PAIRS, 'pair')
+    expect(difference).toBeUndefined()
     expect(differences).toBeGreaterThan(pairs)
     const seconds = ((performance.now() - begun) / 1000).toFixed(1)
     console.log(`${pairs} pairs with ${differences} differences answered alike, seed '${SEED}', ${seconds} s`)
@@ -84,14 +85,14 @@ describe('the comparison of paired vaults detects', () => {
     ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }],
     ['tokenize for values without a grant', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
     [
-      'answers at the level asked instead of the lower of both',
+      'returns the requested level instead of the lower of both',
       {
         layer: (send, owner) => (request) =>
           request.method.startsWith('get') ? send(request).then(() => owner(request)) : send(request),
       },
     ],
     [
-      'a page that tells how many records there are in all',
+      'a page that reveals the number of all records',
       {
         layer: (send, owner) => async (request) => {
           const answer = await send(request)
@@ -102,7 +103,7 @@ describe('the comparison of paired vaults detects', () => {
       },
     ],
     [
-      'a refusal that tells whether the value is there',
+      'a refusal that reveals whether the value exists',
       {
         layer: (send, owner) => (request) =>
           send(request).catch(async (error: unknown) => {
@@ -115,8 +116,8 @@ describe('the comparison of paired vaults detects', () => {
 
   for (const [fault, options] of BROKEN) {
     it(fault, async () => {
-      const { told } = await runPairs(400, fault, options)
-      expect(told).toBeDefined()
+      const { difference } = await runPairs(400, fault, options)
+      expect(difference).toBeDefined()
     })
   }
 })

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
@@ -91,7 +91,7 @@ function filesBelow(directory: string): Buffer {
 
 const sqlite = sqliteEngine()
 
-test('SQLite: file, write-ahead log and temporary files', async () => {
+it('SQLite: file, write-ahead log and temporary files', async () => {
   const place = sqlite.fresh()
   const directory = dirname(place.address().filename)
   const storage = place.open()
@@ -105,7 +105,7 @@ test('SQLite: file, write-ahead log and temporary files', async () => {
   }
 })
 
-test('Postgres: every table as text, every file of the server, and its log with parameters', async () => {
+it('Postgres: every table as text, every file of the server, and its log with parameters', async () => {
   const server = await startPostgres({ logStatements: true })
   try {
     const storage = openStorage({ engine: 'postgres', url: server.url })

@@ -143,8 +143,8 @@ async function refusalFault(session: Queryable, sql: string): Promise<string | u
     return `is answered: ${sql}`
   } catch (error) {
     if (!isRefusal(error)) return `fails: ${String(error)}: ${sql}`
-    const isTelling = sql.length > 5 && !/^\w*$/.test(sql)
-    return isTelling && String(error).includes(sql) ? `is repeated in the error: ${sql}` : undefined
+    const isSpecific = sql.length > 5 && !/^\w*$/.test(sql)
+    return isSpecific && String(error).includes(sql) ? `is repeated in the error: ${sql}` : undefined
   }
 }
 

@@ -83,7 +83,7 @@ describe('an alias without AS', () => {
 
 describe('any text', () => {
   it(
-    'parses as in PostgreSQL or is rejected with a TextFault, in time',
+    'parses as in PostgreSQL or is rejected with a LanguageError, in time',
     () => {
       const random = seededRandom(SEED)
       const queries = Array.from({ length: 2000 }, () => printSelect(randomSelect(random)))

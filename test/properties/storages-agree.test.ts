@@ -62,10 +62,10 @@ describe('the comparison of storages', () => {
     'bytes come out as Buffer',
     'patches forget to compare the version',
     'NUL is dropped from text',
-    'a transaction undoes nothing',
+    'a transaction rolls nothing back',
     'big integers pass through floating point',
     'not forgets the unknown',
-    'a page down forgets where it begins',
+    'a descending page ignores its start',
     'sums are cut to 64 bits',
   ]
 

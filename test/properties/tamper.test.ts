@@ -1,5 +1,5 @@
 /** Property: a stored body that was changed or moved fails authentication, and other records stay readable. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
@@ -39,7 +39,7 @@ async function putBody(storage: StorageHandle, table: string, id: number, body: 
 }
 
 onEachStorage('a tampered body', (engine) => {
-  test('is rejected after any flipped bit, and when it is cut or emptied', async () => {
+  it('is rejected after any flipped bit, and when it is cut or emptied', async () => {
     const storage = engine.fresh().open()
     const session = await openSession(storage, 'v1')
     const { records } = await session.insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'sibling' } }], {
@@ -70,7 +70,7 @@ onEachStorage('a tampered body', (engine) => {
     await expect(session.deleteOne('lefts', victim?.id ?? '')).resolves.toBeDefined()
   }, 600_000)
 
-  test('is rejected in another row, table or vault', async () => {
+  it('is rejected in another row, table or vault', async () => {
     const storage = engine.fresh().open()
     const elsewhere = engine.fresh().open()
     const session = await openSession(storage, 'v1')
@@ -92,7 +92,7 @@ onEachStorage('a tampered body', (engine) => {
   })
 })
 
-test('negative control: a moved body opens if the associated data is dropped', async () => {
+it('negative control: a moved body opens if the associated data is dropped', async () => {
   const storage = memoryStorage()
   const blind: KeyRingFactory = {
     createRing(vaultId, roots) {
@@ -114,7 +114,7 @@ test('negative control: a moved body opens if the associated data is dropped', a
   expect((await vault.as(OWNER).getOne('lefts', records[1]?.id ?? '')).fields.secret).toBe(SECRET)
 })
 
-/** One bit flipped, a tail cut off, a byte too many, or nothing left. */
+/** One flipped bit, a truncation, an extra byte, or no bytes. */
 function tampered(body: Uint8Array, round: number, random: SeededRandom): Uint8Array {
   if (round % 50 === 48) return body.slice(0, random.below(body.length))
   if (round % 50 === 49) return Uint8Array.of(...body, 0)

@@ -1,5 +1,5 @@
 /** The properties of every token format, for all presets and options. For each property, a format that breaks it fails the test. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { decryptDeranged, encryptDeranged, type Permutation } from '../../src/core/tokens/derangement.ts'
 import { drawRanks } from '../../src/core/tokens/draw-ranks.ts'
@@ -60,10 +60,10 @@ const properties: Readonly<Record<string, Property>> = {
     const tokens = ranked.map(({ tokenAt }, i) => tokenAt(images[i] ?? 0n))
     for (const [i, token] of tokens.entries()) assertToken(sample, values[i] ?? '', token)
     if (new Set(tokens).size !== values.length) throw new Error('two values have one token')
-    const back = tokens.map((token) => deterministic.rankOfToken(token) ?? fail('a token is not recognised'))
+    const back = tokens.map((token) => deterministic.rankOfToken(token) ?? fail('a token is not recognized'))
     const origins = decryptDeranged(permutation, back)
     for (const [i, { valueAt }] of back.entries())
-      if (valueAt(origins[i] ?? 0n) !== values[i]) fail('a token leads to another value')
+      if (valueAt(origins[i] ?? 0n) !== values[i]) fail('a token resolves to another value')
   },
 
   'has at least its capacity of tokens for every value, and at least a million': (format, sample) => {
@@ -96,13 +96,13 @@ const properties: Readonly<Record<string, Property>> = {
 }
 
 describe.each(Object.entries(tokenFormatSamples))('the token format %s', (_name, sample) => {
-  test.each(Object.entries(properties))('%s', (_name, holds) => {
+  it.each(Object.entries(properties))('%s', (_name, holds) => {
     holds(compileFormat(sample.definition), sample)
   })
 })
 
 describe('the registry', () => {
-  test('has samples for every preset, and its schema accepts their definitions', () => {
+  it('has samples for every preset, and its schema accepts their definitions', () => {
     const definitions = Object.values(tokenFormatSamples).map(({ definition }) => definition)
     const presets = definitions.map((one) => (typeof one === 'string' ? one : 'preset' in one ? one.preset : 'pattern'))
     expect([...new Set(presets)].sort()).toEqual([...TOKEN_PRESETS, 'pattern'].sort())
@@ -136,18 +136,18 @@ const BROKEN: readonly (readonly [property: number, name: string, fault: (format
 ]
 
 describe('a property', () => {
-  test.each(BROKEN)('number %i fails for a broken format, %s', (property, name, fault) => {
+  it.each(BROKEN)('number %i fails for a broken format, %s', (property, name, fault) => {
     const [holds, sample] = [Object.values(properties)[property], tokenFormatSamples[name]]
     if (holds === undefined || sample === undefined) throw new Error('no such property or sample')
     holds(compileFormat(sample.definition), sample)
     expect(() => holds(fault(compileFormat(sample.definition)), sample)).toThrow()
   })
 
-  test('has at least one format that breaks it', () => {
+  it('has at least one format that breaks it', () => {
     expect([...new Set(BROKEN.map(([property]) => property))]).toEqual(Object.keys(properties).map((_, i) => i))
   })
 
-  test('uses a card check that accepts valid and rejects invalid numbers', () => {
+  it('uses a card check that accepts valid and rejects invalid numbers', () => {
     expect(['4111 1111 1111 1111', '5500000000000004', '79927398713'].every(passesLuhn)).toBe(true)
     expect(['4111 1111 1111 1112', '5500000000000040', '79927398710'].some(passesLuhn)).toBe(false)
   })

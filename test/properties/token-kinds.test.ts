@@ -1,5 +1,5 @@
 /** The properties of every token kind in the registry, on every storage. For each property, a vault that breaks it fails the test. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { deriveTokens } from '../../src/core/barrier/mint-tokens.ts'
@@ -61,7 +61,7 @@ function tablesOf(kind: TokenKind, samples: readonly TokenSample[]): SchemaDefin
   return {
     lefts: { ...columns, shared, also_shared: shared, other },
     rights: { ...columns, shared },
-    doomed: columns,
+    removed: columns,
   }
 }
 
@@ -219,9 +219,9 @@ const properties: Readonly<Record<string, Property>> = {
 
   'expires when all records are deleted, a transient token later': async ({ session, samples, kind, fresh }) => {
     const i = fresh(1)
-    const one = await insertOne(session, 'doomed', cellsOf(samples, i))
+    const one = await insertOne(session, 'removed', cellsOf(samples, i))
     const kept = await insertOne(session, 'rights', cellsOf(samples, i))
-    await session.delete('doomed', '*')
+    await session.delete('removed', '*')
     const shown = samples.map(({ textAt }) => textAt(i))
     expect(await valuesOf(session, tokensOf(one, samples))).toEqual(kind.expires ? shown : samples.map(() => undefined))
     expect(await valuesOf(session, tokensOf(kept, samples))).toEqual(shown)
@@ -259,7 +259,7 @@ async function openFixture(
     },
     many() {
       // In a separate vault: a date has so few tokens that a guess would sometimes hit one of thousands.
-      minted ??= openLoose(open.other(), tables, { id: 'crowd' }).then((crowd) => mintMany(broken(crowd.session), manifold))
+      minted ??= openLoose(open.other(), tables, { id: 'many' }).then((vault) => mintMany(broken(vault.session), manifold))
       return minted
     },
   }
@@ -273,7 +273,7 @@ onEachStorage('token kinds', (engine) => {
       fixture ??= openFixture(name, { same: () => place.open(), other: () => engine.fresh().open() })
       return fixture
     }
-    test.each(Object.entries(properties))('%s', async (_name, holds) => {
+    it.each(Object.entries(properties))('%s', async (_name, holds) => {
       await holds(await open())
     })
   })
@@ -355,7 +355,7 @@ const BROKEN: readonly (readonly [property: string, kind: TokenKindName, broken:
 ]
 
 describe('a property of tokens', () => {
-  test.each(BROKEN)('"%s" fails for a broken vault of kind %s', async (property, name, broken) => {
+  it.each(BROKEN)('"%s" fails for a broken vault of kind %s', async (property, name, broken) => {
     const holds = properties[property]
     const [one, two] = [memoryStorage(), memoryStorage()]
     const sound = await openFixture(name, { same: () => one, other: memoryStorage })
@@ -364,13 +364,13 @@ describe('a property of tokens', () => {
     await expect(holds?.(fixture)).rejects.toThrow()
   })
 
-  test('has at least one vault that breaks it', () => {
+  it('has at least one vault that breaks it', () => {
     expect(BROKEN.map(([property]) => property)).toEqual(Object.keys(properties))
   })
 })
 
 describe('the registry of token kinds', () => {
-  test('lists each kind under its name, with samples for each', () => {
+  it('lists each kind under its name, with samples for each', () => {
     expect(names.map((name) => tokenKinds[name].name)).toEqual(names)
     expect(Object.keys(tokenSamples).sort()).toEqual([...names].sort())
     for (const name of names) expect(tokenSamples[name].length).toBeGreaterThan(0)
@@ -379,7 +379,7 @@ describe('the registry of token kinds', () => {
 
 describe('collisions', () => {
   /** Birthday bound: n² / 2 / 2^122 for n = 10^6 is 9.4 * 10^-26. */
-  test('do not occur among 1,000,000 deterministic tokens: the expected number is below 10^-25', () => {
+  it('do not occur among 1,000,000 deterministic tokens: the expected number is below 10^-25', () => {
     const tables: SchemaDefinition = { t: { a: { type: 'STRING', token: 'deterministic' } } }
     const column = layoutSchema(assignIds(tables, EMPTY_CATALOG_SCHEMA)).tables.get('t')?.columns[0]
     if (column === undefined) throw new Error('the table has no column')

@@ -23,14 +23,14 @@ export const KEYED: PhysicalTable = {
     { name: 'number', type: 'integer' },
     { name: 'realm', type: 'text' },
     { name: 'nick', type: 'text' },
-    { name: 'colour', type: 'text' },
+    { name: 'color', type: 'text' },
   ],
   indexes: [
     { columns: ['email'], unique: true },
     { columns: ['digest'], unique: true },
     { columns: ['number'], unique: true },
     { columns: ['realm', 'nick'], unique: true },
-    { columns: ['colour'], unique: false },
+    { columns: ['color'], unique: false },
   ],
 }
 
@@ -54,7 +54,7 @@ export async function idsFound(storage: Storage, table: string, filter: Filter):
   return (await storage.find(table, filter, ALL)).map((row) => row.id)
 }
 
-/** The one row of this id; rejects where there is none. */
+/** The one row of this id; rejects if it does not exist. */
 export async function rowOf(storage: Storage, table: string, id: number): Promise<Row> {
   const [row] = await storage.get(table, [id])
   if (row === undefined) throw new Error(`table "${table}" should have a row ${id} and has none`)

@@ -57,7 +57,7 @@ export function unknownColumnError(table: string, column: string): VaultError {
 }
 
 /** `internal`: an aggregate that is undefined for the type of its column. */
-export function measureError(table: string, column: string | undefined, kind: string): VaultError {
+export function aggregateError(table: string, column: string | undefined, kind: string): VaultError {
   const over = column === undefined ? 'without a column' : `over column ${quoted(column)}`
   return new VaultError('internal', `Cannot compute ${kind} ${over} of table ${quoted(table)}.`, { table })
 }

@@ -9,8 +9,8 @@ import { type StoredRow, smallest } from './stored-cell.ts'
 
 type Present = Exclude<Cell, null>
 
-/** One cell per measure. */
-export function measureRows(table: MemoryTable, rows: readonly StoredRow[], aggregates: readonly Aggregate[]): readonly Cell[] {
+/** One cell per aggregate. */
+export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], aggregates: readonly Aggregate[]): readonly Cell[] {
   return aggregates.map(({ kind, column }) => {
     if (column === undefined && kind === 'count') return rows.length
     const { name, type } = columnNamed(table, column ?? '')

@@ -1,4 +1,4 @@
-/** Finds one page of the rows a filter matches, by an index where one helps. */
+/** Finds one page of the rows a filter matches, by an index if one helps. */
 
 import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/at.ts'
@@ -27,7 +27,7 @@ export function findRows(view: TableView, filter: Filter, page: Page): StoredRow
   return found
 }
 
-/** Rising ids that include every match: from an index where one helps, else all. */
+/** Rising ids that include every match: from an index if one helps, else all. */
 function candidates(view: TableView, filter: Filter): readonly number[] {
   const indexed = indexedIds(view.table, filter)
   if (indexed === undefined) return idsInOrder(view.table)
@@ -49,7 +49,7 @@ function firstPosition(ids: readonly number[], { order, after }: Page): number {
   return order === 'asc' ? low : low - 1
 }
 
-/** The ids that `=` or `in` on the id or on indexed columns allow; `undefined` where no index helps. */
+/** The ids that `=` or `in` on the id or on indexed columns allow; `undefined` if no index helps. */
 function indexedIds(table: MemoryTable, filter: Filter): Set<number> | undefined {
   const wanted = wantedValues(filter)
   const ids = wanted.get('id')
@@ -80,7 +80,7 @@ function wantedValues(filter: Filter): Wanted {
   return wanted
 }
 
-/** The index keys of the wanted values. An index over several columns helps where each has one value. */
+/** The index keys of the wanted values. An index over several columns helps if each has one value. */
 function keysWanted(table: MemoryTable, columns: readonly string[], wanted: Wanted): readonly IndexKey[] | undefined {
   const [first] = columns
   if (columns.length === 1 && first !== undefined) {

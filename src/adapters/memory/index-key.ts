@@ -6,7 +6,7 @@ import type { StoredRow } from './stored-cell.ts'
 /** Cells of one column are of one type, so keys of two types never stand for equal cells. */
 export type IndexKey = string | number | bigint
 
-/** The key of a row, `undefined` where a column is null: such rows are in no index and conflict with none. */
+/** The key of a row, `undefined` if a column is null: such rows are in no index and conflict with none. */
 export function indexKey(columns: readonly string[], row: StoredRow): IndexKey | undefined {
   const [first] = columns
   if (columns.length === 1 && first !== undefined) return cellKey(row[first] ?? null)

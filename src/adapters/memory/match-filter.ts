@@ -46,9 +46,9 @@ function all(questions: readonly Question[]): Question {
   return (row) => {
     let truth: Truth = true
     for (const question of questions) {
-      const answer = question(row)
-      if (answer === false) return false
-      if (answer === undefined) truth = undefined
+      const truthOfPart = question(row)
+      if (truthOfPart === false) return false
+      if (truthOfPart === undefined) truth = undefined
     }
     return truth
   }
@@ -56,8 +56,8 @@ function all(questions: readonly Question[]): Question {
 
 function not(question: Question): Question {
   return (row) => {
-    const answer = question(row)
-    return answer === undefined ? undefined : !answer
+    const truthOfPart = question(row)
+    return truthOfPart === undefined ? undefined : !truthOfPart
   }
 }
 

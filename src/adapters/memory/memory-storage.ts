@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { DeleteTarget, Storage, StorageHandle } from '../../core/ports/storage.ts'
 import { endedError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
-import { measureRows } from './aggregate-rows.ts'
+import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
 import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
@@ -76,7 +76,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
-    delete: (name, target) => change(() => deleteRows(tableNamed(name), doomedIds(tableNamed(name), target), undoLog)),
+    delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
 
     transaction: (work) =>
       change(async () => {
@@ -115,7 +115,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 
     async aggregate(name, filter, aggregates) {
       const seen = view(name)
-      return measureRows(seen.table, findRows(seen, filter, ALL_ROWS), aggregates)
+      return aggregateRows(seen.table, findRows(seen, filter, ALL_ROWS), aggregates)
     },
   }
 }
@@ -131,7 +131,7 @@ function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly strin
   return shown
 }
 
-function doomedIds(table: MemoryTable, target: DeleteTarget): readonly number[] {
+function targetIds(table: MemoryTable, target: DeleteTarget): readonly number[] {
   if ('ids' in target) return target.ids
   return findRows(currentView(table), target.filter, ALL_ROWS).map((row) => row.id)
 }
@@ -145,7 +145,7 @@ interface Transaction {
   revokeNested: (() => void) | undefined
 }
 
-/** Used where no transaction runs. */
+/** Used if no transaction runs. */
 const ENDED: Transaction = { enclosing: undefined, mutex: createMutex(), ended: true, revokeNested: undefined }
 
 /** The result of work. Rejects with `internal` as soon as the transaction around it ends first. */

@@ -70,7 +70,7 @@ export function columnNamed(table: MemoryTable, name: string): StoredColumn {
 
 /**
  * Makes `after` the row of this id, or removes the row. Every change goes through here, also undoing one.
- * Throws `conflict` before anything is changed where a unique index has the same key for another row.
+ * Throws `conflict` before anything is changed if a unique index has the same key for another row.
  */
 export function putRow(table: MemoryTable, id: number, after: StoredRow | undefined): void {
   const before = table.rows.get(id)
@@ -89,7 +89,7 @@ export function putRow(table: MemoryTable, id: number, after: StoredRow | undefi
   if (id >= table.nextId) table.nextId = id + 1
 }
 
-/** The new key for each index, `undefined` where nothing is added. Throws `conflict` for a key of another row. */
+/** The new key for each index, `undefined` if nothing is added. Throws `conflict` for a key of another row. */
 function keysOf(table: MemoryTable, id: number, before: StoredRow | undefined, after: StoredRow): (IndexKey | undefined)[] {
   return table.indexes.map((index) => {
     if (before !== undefined && sameKey(index.columns, before, after)) return undefined
@@ -101,7 +101,7 @@ function keysOf(table: MemoryTable, id: number, before: StoredRow | undefined, a
   })
 }
 
-/** True where both rows share the same cells. Stored cells never change in place, so identity suffices. */
+/** True if both rows share the same cells. Stored cells never change in place, so identity suffices. */
 function sameKey(columns: readonly string[], before: StoredRow, after: StoredRow): boolean {
   return columns.every((column) => before[column] === after[column])
 }

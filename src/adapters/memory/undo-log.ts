@@ -32,7 +32,7 @@ export function createUndoLog(): UndoLog {
   const firstImages = new Map<string, Images>()
   let imagesTaken = 0
 
-  /** The first image of each changed row, brought up to date only when a reader outside asks. */
+  /** The first image of each changed row, updated only when an outside reader needs it. */
   function imagesOf(table: MemoryTable): Images {
     for (; imagesTaken < entries.length; imagesTaken++) {
       const entry = at(entries, imagesTaken)

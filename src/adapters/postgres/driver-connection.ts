@@ -11,14 +11,14 @@ export interface DriverQuery {
   readonly types: { getTypeParser(): (raw: string) => unknown }
 }
 
-export interface DriverAnswer {
+export interface DriverResult {
   /** The first word of the server's command tag: `COMMIT`, `ROLLBACK`, `SELECT` … */
   readonly command: string
   readonly rows: unknown[]
 }
 
 export interface DriverClient {
-  query(query: DriverQuery): Promise<DriverAnswer>
+  query(query: DriverQuery): Promise<DriverResult>
 }
 
 export interface PooledClient extends DriverClient {
@@ -41,7 +41,7 @@ export interface PreparedQuery {
 
 /** One connection. Queries run strictly in the order they were sent. */
 export interface Connection {
-  /** True where the application sends on the same connection: when a call ends, none of its queries may still wait. */
+  /** True if the application sends on the same connection: when a call ends, none of its queries may still wait. */
   readonly isShared?: boolean
   send(query: PreparedQuery): Promise<{ readonly command: string; readonly rows: readonly RawRow[] }>
 }

@@ -158,9 +158,9 @@ async function commitTransaction({ client, connection, begin }: Begun): Promise<
     const { command } = await connection.send({ text: 'commit', parameters: [] })
     if (command !== 'COMMIT') throw failedTransactionError()
   } catch (error) {
-    const answered = isVaultError(error)
-    giveBack(client, !answered)
-    if (answered || !isConnectionLost(error)) throw mapPostgresError(error, {})
+    const isMapped = isVaultError(error)
+    giveBack(client, !isMapped)
+    if (isMapped || !isConnectionLost(error)) throw mapPostgresError(error, {})
     throw outcomeUnknownError('The connection was lost', bareCause(error))
   }
   giveBack(client, false)

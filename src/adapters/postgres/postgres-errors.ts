@@ -21,7 +21,7 @@ export interface ErrorContext {
 /** Errors after which the same work may succeed if run again: it lost against another transaction and was rolled back. */
 const retryables = new WeakSet<Error>()
 
-/** True for a deadlock or serialization failure, also where core wrapped it. */
+/** True for a deadlock or serialization failure, even if core wrapped it. */
 export function isRetryable(thrown: unknown): boolean {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
     const state = sqlState(error)

@@ -20,7 +20,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
       // As text, no type parser of a host can round an integer to a double.
       return type === 'integer' ? sql`${column}::text` : sql`${column}`
     },
-    measureParts(kind, column, type) {
+    aggregateParts(kind, column, type) {
       if (column === undefined) return [sql`count(*)`]
       switch (kind) {
         case 'count':

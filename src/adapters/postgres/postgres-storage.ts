@@ -13,7 +13,7 @@ import { mapPostgresError } from './postgres-errors.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
-import { deleteRows, findRows, getRows, insertRows, measureRows, type QueryBuilders, updateRows } from './row-work.ts'
+import { aggregateRows, deleteRows, findRows, getRows, insertRows, type QueryBuilders, updateRows } from './row-work.ts'
 import type { Executor } from './transaction-executor.ts'
 
 /** Default size of a pool this handle opens. */
@@ -37,7 +37,7 @@ export interface PostgresOptions {
 
 /**
  * A storage in PostgreSQL 14 or newer. Throws `invalid_request` for wrong options. Inside `transaction` a statement that
- * fails rolls back the whole transaction, even where its error is caught; nest a `transaction` around what may fail.
+ * fails rolls back the whole transaction, even if its error is caught; nest a `transaction` around what may fail.
  *
  * `joinTransaction` takes a `pg` client on which BEGIN was run, or a Kysely transaction. The server confirms the client's
  * transaction on first use. A Kysely transaction must not be used after its end, which cannot be detected here.
@@ -86,7 +86,7 @@ function openPool(options: PostgresOptions): { readonly pool: DriverPool; end():
   return { pool: own, end: () => own.end() }
 }
 
-/** What all lanes of one handle share. */
+/** What all executors of one handle share. */
 interface HandleState {
   readonly context: SqlContext
   readonly builders: QueryBuilders
@@ -118,8 +118,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
     update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
     delete: async (table, target) => deleteRows(builders, executor, shapes.of(table), target),
-    aggregate: async (table, filter, aggregates) =>
-      measureRows(builders, executor, shapes.of(table), { filter, measures: aggregates }),
+    aggregate: async (table, filter, aggregates) => aggregateRows(builders, executor, shapes.of(table), { filter, aggregates }),
     transaction: (work) => executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner))),
   }
 }

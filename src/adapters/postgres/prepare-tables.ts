@@ -28,7 +28,7 @@ export interface Preparation {
 /** How long to wait for a lock that another process or a long transaction holds. */
 const LOCK_TIMEOUT = '30s'
 
-/** Reads what exists. Only where something is missing, it takes the lock, reads again and creates it. */
+/** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
   for (const table of preparation.tables) assertNamesFit(table)
   if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return

@@ -78,9 +78,9 @@ export async function getRows(
 ): Promise<readonly (Row | undefined)[]> {
   const possible = ids.every(Number.isSafeInteger) ? ids : ids.filter(Number.isSafeInteger)
   if (possible.length === 0) return ids.map(() => undefined)
-  const answer = await guarded(executor, builders.queries.get(shape, possible), { shape })
+  const rows = await guarded(executor, builders.queries.get(shape, possible), { shape })
   const found = new Map<number, Row>()
-  for (const raw of answer) {
+  for (const raw of rows) {
     const row = toRow(shape, raw)
     found.set(row.id, row)
   }
@@ -103,9 +103,9 @@ export async function findRows(
   asked: { readonly filter: Filter; readonly page: Page },
 ): Promise<readonly Row[]> {
   const { statement, parameters } = builders.statements.find(shape, asked.filter, asked.page)
-  const answer = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
+  const rows = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
   const shown = projectedShape(shape, asked.page.columns)
-  return answer.map((raw) => toRow(shown, raw))
+  return rows.map((raw) => toRow(shown, raw))
 }
 
 function toRow(shape: TableShape, raw: RawRow): Row {
@@ -130,15 +130,15 @@ export async function updateRows(
   const matched = patches.map(() => false)
   const update = async (executor: Executor, together: readonly (readonly number[])[]): Promise<void> => {
     const listed = together.map((positions) => positions.map((position) => at(patches, position)))
-    const answers = await Promise.allSettled(
+    const results = await Promise.allSettled(
       listed.map((group, index) => {
         const context = { shape, written: group.map(({ set }) => set) }
         return guarded(executor, builders.queries.update(shape, group), context, at(at(together, index), 0))
       }),
     )
-    for (const [index, answer] of answers.entries()) {
-      if (answer.status === 'rejected') throw answer.reason
-      const ids = new Set(answer.value.map(([id]) => Number(id)))
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'rejected') throw result.reason
+      const ids = new Set(result.value.map(([id]) => Number(id)))
       for (const position of at(together, index)) matched[position] = ids.has(at(patches, position).id)
     }
   }
@@ -154,7 +154,7 @@ export async function updateRows(
 }
 
 /**
- * False where one patch may take a unique value that another gives up: then they must run one after another.
+ * False if one patch may take a unique value that another gives up: then they must run one after another.
  * PostgreSQL checks a unique index row by row, in an order of its own.
  */
 function isOrderFree(shape: TableShape, patches: readonly Patch[]): boolean {
@@ -190,8 +190,8 @@ export async function deleteRows(
 ): Promise<readonly number[]> {
   const query = 'ids' in target ? deleteIdsQuery(builders, shape, target.ids) : deleteWhereQuery(builders, shape, target.filter)
   if (query === undefined) return []
-  const answer = await guarded(executor, query, { shape })
-  return answer.map(([id]) => Number(id)).sort((left, right) => left - right)
+  const rows = await guarded(executor, query, { shape })
+  return rows.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 
 function deleteIdsQuery(builders: QueryBuilders, shape: TableShape, ids: readonly number[]): PreparedQuery | undefined {
@@ -204,19 +204,19 @@ function deleteWhereQuery(builders: QueryBuilders, shape: TableShape, filter: Fi
   return builders.queries.bind(statement, parameters)
 }
 
-export async function measureRows(
+export async function aggregateRows(
   builders: QueryBuilders,
   executor: Executor,
   shape: TableShape,
-  asked: { readonly filter: Filter; readonly measures: readonly Aggregate[] },
+  asked: { readonly filter: Filter; readonly aggregates: readonly Aggregate[] },
 ): Promise<readonly Cell[]> {
-  if (asked.measures.length === 0) return []
-  const { statement, parameters } = builders.statements.aggregate(shape, asked.filter, asked.measures)
+  if (asked.aggregates.length === 0) return []
+  const { statement, parameters } = builders.statements.aggregate(shape, asked.filter, asked.aggregates)
   const [row = []] = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
-  return asked.measures.map((aggregate, index) => toMeasured(shape, aggregate, row[index]))
+  return asked.aggregates.map((aggregate, index) => toAggregate(shape, aggregate, row[index]))
 }
 
-function toMeasured(shape: TableShape, { kind, column }: Aggregate, raw: unknown): Cell {
+function toAggregate(shape: TableShape, { kind, column }: Aggregate, raw: unknown): Cell {
   if (raw === null || raw === undefined) return null
   const type = column === undefined ? 'integer' : columnType(shape, column)
   switch (kind) {

@@ -16,9 +16,9 @@ export interface Executor {
 /** One level of a transaction on one connection. */
 export interface TransactionExecutor extends Executor {
   readonly level: Level
-  /** The error to rethrow after work on this level failed: marked as retryable where a query here lost to another transaction. */
+  /** The error to rethrow after work on this level failed: marked as retryable if a query here lost to another transaction. */
   toError(error: unknown): unknown
-  /** Throws `internal` where a query of this level failed: PostgreSQL then undoes everything on it, even if the caller caught the error. */
+  /** Throws `internal` if a query of this level failed: PostgreSQL then undoes everything on it, even if the caller caught the error. */
   assertNoFailure(): void
 }
 
@@ -76,7 +76,7 @@ function createSavepoint(connection: Connection, name: string, assertNoFailure: 
   const post = (text: string): Promise<unknown> => connection.send({ text, parameters: [] }).catch(() => {})
   const close = async (...texts: readonly string[]): Promise<void> => {
     const posted = Promise.all(texts.map(post))
-    // The application's next query must not overtake them: it would be undone with what they undo.
+    // The application's next query must not overtake them: it would be rolled back with them.
     if (connection.isShared === true) await posted
   }
   return {
@@ -89,7 +89,7 @@ function createSavepoint(connection: Connection, name: string, assertNoFailure: 
   }
 }
 
-/** `internal`: PostgreSQL undoes a transaction in which a statement failed, even where the caller caught its error. */
+/** `internal`: PostgreSQL undoes a transaction in which a statement failed, even if the caller caught its error. */
 export function failedTransactionError(): VaultError {
   return new VaultError(
     'internal',

@@ -5,13 +5,13 @@ import { createRevocable, type Revocable } from './revocable.ts'
 
 /** What a level must know of the connection its transaction runs on. */
 export interface LevelConnection {
-  /** True where calls of one level may be on the way together; false where each must end before the next begins. */
+  /** True if calls of one level may be on the way together; false where each must end before the next begins. */
   readonly isPipelined: boolean
   /** Throws where the engine has ended the whole transaction by itself. */
   assertOpen(): void
 }
 
-/** The statements of one savepoint. Each returns a promise only where the caller must wait for it. */
+/** The statements of one savepoint. Each returns a promise only if the caller must wait for it. */
 export interface Savepoint {
   open(): void | Promise<void>
   /** Keeps the changes. Throws where they cannot be kept. Runs after every call inside has ended. */
@@ -37,7 +37,7 @@ export interface Level {
   below: Revocable | undefined
 }
 
-/** The innermost level the running code was called from. It tells a call that would wait for itself from one that may wait. */
+/** The innermost level that the running code was called from: a call to an outer level would wait for itself. */
 const currentLevel = new AsyncLocalStorage<Level>()
 
 export function createLevel(owner: object, connection: LevelConnection, parent?: Level): Level {
@@ -89,7 +89,7 @@ export function runCall<T>(level: Level, call: () => T | Promise<T>): T | Promis
 
 /**
  * Runs work in a savepoint, which keeps its changes where work succeeds and undoes them where it throws. Calls of this
- * level wait until the savepoint has ended: otherwise they could be undone with it. May throw instead of rejecting.
+ * level wait until the savepoint has ended: otherwise they could be rolled back with it. May throw instead of rejecting.
  */
 export function runNested<T>(level: Level, savepoint: Savepoint, work: (child: Level) => Promise<T>): Promise<T> {
   assertReady(level)

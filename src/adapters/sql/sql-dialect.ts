@@ -16,20 +16,20 @@ export type AnyTables = Record<string, Record<string, unknown>>
 export interface SqlDialect {
   /** Compiles and never runs. */
   readonly compiler: Kysely<AnyTables>
-  /** The quoted name of a table, with its schema where the engine has schemas: `sql.id(…)`. */
+  /** The quoted name of a table, with its schema if the engine has schemas: `sql.id(…)`. */
   tableName(name: string): RawBuilder<unknown>
   /** `column in list`, where `list` is one bound parameter holding any number of values. */
   inList(column: Expression<unknown>, type: PhysicalType, list: RawBuilder<unknown>): Expression<SqlBool>
   /** The one value to bind for such a list. */
   bindList(type: PhysicalType, values: readonly Exclude<Cell, null>[]): unknown
-  /** The bound value on the right of `column =`; absent where it needs no change. */
+  /** The bound value on the right of `column =`; absent if it needs no change. */
   equalTo?(value: RawBuilder<unknown>): Expression<unknown>
   /** The value to bind for one cell of a column. */
   bindCell(type: PhysicalType, cell: Cell): unknown
   /** The expression that reads a column so that nothing is lost on the way to JavaScript. */
   readColumn(column: Expression<unknown>, type: PhysicalType): Expression<unknown>
-  /** The expressions that compute one measure; several where the engine needs parts. `type` is undefined for a bare count. */
-  measureParts(
+  /** The expressions that compute one aggregate; several if the engine needs parts. `type` is undefined for a bare count. */
+  aggregateParts(
     kind: Aggregate['kind'],
     column: Expression<unknown> | undefined,
     type: PhysicalType | undefined,

@@ -1,7 +1,7 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Aggregate, Filter, Page } from '../../core/ports/storage.ts'
-import { measureError } from '../errors/storage-errors.ts'
+import { aggregateError } from '../errors/storage-errors.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { columnType, projectedShape, type TableShape } from './table-shapes.ts'
@@ -20,7 +20,7 @@ export interface BoundStatement {
 export interface SqlStatements {
   /** `select` the requested columns, in the order of `projectedShape(shape, page.columns).columns`. */
   find(shape: TableShape, filter: Filter, page: Page): BoundStatement
-  /** `select` all parts of all measures, in order: see `SqlDialect.measureParts`. */
+  /** `select` all parts of all aggregates, in order: see `SqlDialect.aggregateParts`. */
   aggregate(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): BoundStatement
   /** `delete … returning id`. */
   deleteWhere(shape: TableShape, filter: Filter): BoundStatement
@@ -49,8 +49,8 @@ export function createSqlStatements(dialect: SqlDialect): SqlStatements {
     },
     aggregate(shape, filter, aggregates) {
       const form = filterForm(dialect, shape, filter)
-      const key = `measure ${shape.key} ${aggregates.map(measureKey).join()} ${form.key}`
-      const statement = once(key, (slots) => buildMeasure(dialect, { shape, filter, measures: aggregates }, slots))
+      const key = `aggregate ${shape.key} ${aggregates.map(aggregateKey).join()} ${form.key}`
+      const statement = once(key, (slots) => buildAggregate(dialect, { shape, filter, aggregates }, slots))
       return { statement, parameters: form.values }
     },
     deleteWhere(shape, filter) {
@@ -86,7 +86,7 @@ function quoted(name: string): string {
   return `"${name}"`
 }
 
-function measureKey(aggregate: Aggregate): string {
+function aggregateKey(aggregate: Aggregate): string {
   return aggregate.column === undefined ? aggregate.kind : `${aggregate.kind}${quoted(aggregate.column)}`
 }
 
@@ -126,20 +126,20 @@ export function selectColumns(dialect: SqlDialect, shape: TableShape) {
   })
 }
 
-function buildMeasure(
+function buildAggregate(
   dialect: SqlDialect,
-  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Aggregate[] },
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly aggregates: readonly Aggregate[] },
   slots: Slots,
 ): Compilable {
-  const { shape, filter, measures: aggregates } = asked
+  const { shape, filter, aggregates } = asked
   const parts: Expression<unknown>[] = []
   for (const { kind, column } of aggregates) {
     const type = column === undefined ? undefined : columnType(shape, column)
     const numeric = type === 'integer' || type === 'real'
     if (kind !== 'count' && (type === undefined || (!numeric && (kind === 'sum' || kind === 'avg')))) {
-      throw measureError(shape.name, column, kind)
+      throw aggregateError(shape.name, column, kind)
     }
-    parts.push(...dialect.measureParts(kind, column === undefined ? undefined : sql.id(column), type))
+    parts.push(...dialect.aggregateParts(kind, column === undefined ? undefined : sql.id(column), type))
   }
   const query = dialect.compiler
     .selectFrom(aliased(dialect, shape))

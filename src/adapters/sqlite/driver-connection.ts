@@ -3,7 +3,7 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { mapSqliteError, rolledBackError } from './sqlite-errors.ts'
-import type { Answer, Connection, OnlyStep, RawRow, Step, Steps, TableWork } from './table-work.ts'
+import type { Connection, OnlyStep, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
 
 export interface DriverConnection extends Connection {
   run<T>(work: TableWork<T>): T
@@ -30,7 +30,7 @@ export function createDriverConnection(database: Database, purpose: 'reading' | 
     return row === undefined ? NO_ROWS : [row as RawRow]
   }
 
-  function perform(step: Step): Answer {
+  function perform(step: Step): StepOutcome {
     if (step.kind !== 'change') return { rows: read(step), changed: 0 }
     return { rows: NO_ROWS, changed: statementOf(step).run(step.parameters).changes }
   }
@@ -49,28 +49,28 @@ export function createDriverConnection(database: Database, purpose: 'reading' | 
 
 const NO_ROWS: readonly RawRow[] = []
 
-function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, perform: (step: Step) => Answer): T {
-  let answer: Answer
+function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, perform: (step: Step) => StepOutcome): T {
+  let outcome: StepOutcome
   try {
-    answer = perform(only.step)
+    outcome = perform(only.step)
   } catch (error) {
     throw mapSqliteError(error, shape)
   }
-  return only.result(answer)
+  return only.result(outcome)
 }
 
-function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Answer): T {
+function runSteps<T>(work: TableWork<T>, perform: (step: Step) => StepOutcome): T {
   const steps: Steps<T> = work.begin()
   let at = steps.next()
   while (at.done !== true) {
-    let answer: Answer
+    let outcome: StepOutcome
     try {
-      answer = perform(at.value)
+      outcome = perform(at.value)
     } catch (error) {
       at = steps.throw(mapSqliteError(error, work.shape))
       continue
     }
-    at = steps.next(answer)
+    at = steps.next(outcome)
   }
   return at.value
 }

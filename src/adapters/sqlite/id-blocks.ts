@@ -22,8 +22,8 @@ export interface IdBlock {
 }
 
 /**
- * Blocks by table. A block belongs to the savepoint, transaction or process whose counter change it came from: undone
- * with it, or moved to its owner once it is released or committed. Only a committed block reaches the process, so two processes never own one.
+ * Blocks by table. A block belongs to the savepoint, transaction or process whose counter change it came from: rolled
+ * back with it, or moved to its owner once it is released or committed. Only a committed block reaches the process, so two processes never own one.
  */
 export type BlocksByTable = Map<string, IdBlock>
 
@@ -120,7 +120,7 @@ function toBlock(row: RawRow, size: number): IdBlock {
 
 const beginStatements = new Map<string, SqlStatement>()
 
-/** Begins a counter beyond every id the table already has. Does nothing where the counter exists. */
+/** Begins a counter beyond every id the table already has. Does nothing if the counter exists. */
 function beginStatement(shape: TableShape): SqlStatement {
   const found = beginStatements.get(shape.name)
   if (found !== undefined) return found

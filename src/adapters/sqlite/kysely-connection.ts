@@ -3,13 +3,13 @@ import { CompiledQuery, type Transaction } from 'kysely'
 import type { AnyTables } from '../sql/sql-dialect.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
-import type { Answer, Connection, RawRow, Step, Steps, TableWork } from './table-work.ts'
+import type { Connection, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
 
 export function createKyselyConnection(transaction: Transaction<AnyTables>): Connection {
   // Bypasses plugins, which rename and rewrite: these statements and rows are not the application's.
   const plain = transaction.withoutPlugins()
 
-  async function perform(step: Step): Promise<Answer> {
+  async function perform(step: Step): Promise<StepOutcome> {
     const query = CompiledQuery.raw(step.statement.text, [...step.parameters])
     const { rows, numAffectedRows } = await plain.executeQuery(query)
     return { rows: rows.map((row) => toRawRow(row, step.columns)), changed: Number(numAffectedRows ?? 0n) }
@@ -34,18 +34,18 @@ function toRawRow(row: unknown, columns: readonly string[]): RawRow {
   })
 }
 
-async function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Promise<Answer>): Promise<T> {
+async function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Promise<StepOutcome>): Promise<T> {
   const steps: Steps<T> = work.begin()
   let at = steps.next()
   while (at.done !== true) {
-    let answer: Answer
+    let outcome: StepOutcome
     try {
-      answer = await perform(at.value)
+      outcome = await perform(at.value)
     } catch (error) {
       at = steps.throw(mapSqliteError(error, work.shape))
       continue
     }
-    at = steps.next(answer)
+    at = steps.next(outcome)
   }
   return at.value
 }

@@ -23,7 +23,7 @@ const packedStatements = new WeakMap<SqlStatement, SqlStatement>()
 /**
  * The statement that reads what `statement` reads as one row: `id`, `version` and the length of each cell of every row as
  * a list of numbers, and all cells end to end. SQLite joins bytes as text without looking at them where text is UTF-8;
- * the length of a letter tells whether it is.
+ * the length of a letter shows whether it is.
  */
 export function packedStatement(shape: TableShape, statement: SqlStatement): SqlStatement {
   const found = packedStatements.get(statement)
@@ -41,7 +41,7 @@ export function packedStatement(shape: TableShape, statement: SqlStatement): Sql
   return made
 }
 
-/** The rows of a packed result; undefined where they must be read unpacked: too long, or in a file whose text is not UTF-8. */
+/** The rows of a packed result; undefined if they must be read unpacked: too long, or in a file whose text is not UTF-8. */
 export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row | undefined)[] | undefined {
   const [letter, numbers, joined] = packed ?? []
   if (letter !== 1) return undefined

@@ -1,19 +1,19 @@
-/** Measures taken piece by piece: what to ask of each piece, how pieces add up, and what they come to. */
+/** Aggregates computed in slices: what to compute for each slice, how to merge slices, and the result. */
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 
-/** A measure whose pieces add up. */
-export interface PartialMeasure {
+/** An aggregate whose parts add up. */
+export interface PartialAggregate {
   readonly kind: 'count' | 'sum' | 'min' | 'max'
   readonly column?: string
   readonly type: PhysicalType
 }
 
-/** Every measure as it is, a mean as sum and count. */
-export function partialMeasures(aggregates: readonly Aggregate[], shape: TableShape): readonly PartialMeasure[] {
-  return aggregates.flatMap(({ kind, column }): PartialMeasure[] => {
+/** Every aggregate as it is, a mean as sum and count. */
+export function partialAggregates(aggregates: readonly Aggregate[], shape: TableShape): readonly PartialAggregate[] {
+  return aggregates.flatMap(({ kind, column }): PartialAggregate[] => {
     if (column === undefined) return [{ kind: kind === 'avg' ? 'sum' : kind, type: 'integer' }]
     const type = columnType(shape, column)
     if (kind !== 'avg') return [{ kind, column, type }]
@@ -25,11 +25,11 @@ export function partialMeasures(aggregates: readonly Aggregate[], shape: TableSh
 }
 
 /** The cells of two pieces as the cells of both. */
-export function mergeParts(parts: readonly PartialMeasure[], left: readonly Cell[], right: readonly Cell[]): readonly Cell[] {
+export function mergeParts(parts: readonly PartialAggregate[], left: readonly Cell[], right: readonly Cell[]): readonly Cell[] {
   return parts.map((part, at) => mergeCells(part, left[at] ?? null, right[at] ?? null))
 }
 
-function mergeCells({ kind, type }: PartialMeasure, left: Cell, right: Cell): Cell {
+function mergeCells({ kind, type }: PartialAggregate, left: Cell, right: Cell): Cell {
   if (left === null) return right
   if (right === null) return left
   switch (kind) {
@@ -61,8 +61,8 @@ function toBytes(cell: Exclude<Cell, null>): Uint8Array {
   return cell instanceof Uint8Array ? cell : Buffer.from(String(cell))
 }
 
-/** One cell per measure from the cells of its parts. */
-export function wholeMeasures(aggregates: readonly Aggregate[], cells: readonly Cell[]): readonly Cell[] {
+/** One cell per aggregate from the cells of its parts. */
+export function wholeAggregates(aggregates: readonly Aggregate[], cells: readonly Cell[]): readonly Cell[] {
   let at = 0
   return aggregates.map(({ kind, column }) => {
     const cell = cells[at++] ?? null

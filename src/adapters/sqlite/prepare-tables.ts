@@ -19,7 +19,7 @@ interface Ddl {
   readonly index?: PhysicalIndex
 }
 
-/** True when nothing is missing. Throws `failed_precondition` where a column has another type. Only reads. */
+/** True when nothing is missing. Throws `failed_precondition` if a column has another type. Only reads. */
 export function tablesExistWork(tables: readonly PhysicalTable[]): TableWork<boolean> {
   return {
     shape: undefined,

@@ -8,16 +8,16 @@ import { tablesExistWork } from './prepare-tables.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
 import {
+  aggregateInSlices,
   createYielder,
   EVERY,
   findInSlices,
   getInSlices,
   IDS_AT_ONCE,
   isCountedAtOnce,
+  isShortAggregate,
   isShortFind,
-  isShortMeasure,
   isWholeCount,
-  measureInSlices,
   type SlicedScan,
 } from './sliced-scans.ts'
 import { isBusyError } from './sqlite-errors.ts'
@@ -62,11 +62,11 @@ export function createRootStorage(resources: HandleResources): Storage {
       return scan(table, filter, (each) => findInSlices(each, page))
     },
     async aggregate(table, filter, aggregates) {
-      if (isShortMeasure(state.shapes.of(table), filter, aggregates))
+      if (isShortAggregate(state.shapes.of(table), filter, aggregates))
         return runner.read(state.rows.aggregate(table, filter, aggregates))
       if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
         return runner.read(state.rows.aggregate(table, filter, aggregates))
-      return scan(table, filter, (each) => measureInSlices(each, aggregates, state.shapes))
+      return scan(table, filter, (each) => aggregateInSlices(each, aggregates, state.shapes))
     },
   }
 }

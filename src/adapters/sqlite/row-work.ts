@@ -41,7 +41,7 @@ export function createRowWork(shapes: TableShapes): RowWork {
     find: (table, filter, page) => findRows(shapes.of(table), filter, page),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
     delete: (table, target) => on(table, (shape) => deleteRows(shape, target)),
-    aggregate: (table, filter, aggregates) => on(table, (shape) => measureRows(shape, expandLists(shape, filter), aggregates)),
+    aggregate: (table, filter, aggregates) => on(table, (shape) => aggregateRows(shape, expandLists(shape, filter), aggregates)),
   }
 }
 
@@ -174,41 +174,41 @@ function* deleteRows(shape: TableShape, target: DeleteTarget): Steps<readonly nu
   return gone.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 
-function* measureRows(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): Steps<readonly Cell[]> {
+function* aggregateRows(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): Steps<readonly Cell[]> {
   if (aggregates.length === 0) return []
   try {
-    return yield* measureWith(statements, 1, { shape, filter, measures: aggregates })
+    return yield* aggregateWith(statements, 1, { shape, filter, aggregates })
   } catch (error) {
     if (!isOverflowError(error)) throw error
-    return yield* measureWith(wideStatements, 2, { shape, filter, measures: aggregates })
+    return yield* aggregateWith(wideStatements, 2, { shape, filter, aggregates })
   }
 }
 
-function* measureWith(
+function* aggregateWith(
   by: typeof statements,
   sumParts: 1 | 2,
-  asked: { readonly shape: TableShape; readonly filter: Filter; readonly measures: readonly Aggregate[] },
+  asked: { readonly shape: TableShape; readonly filter: Filter; readonly aggregates: readonly Aggregate[] },
 ): Steps<readonly Cell[]> {
-  const { statement, parameters } = by.aggregate(asked.shape, asked.filter, asked.measures)
-  const types = asked.measures.map(({ column }) => (column === undefined ? undefined : asked.shape.types.get(column)))
-  const widths = asked.measures.map(({ kind }, index) => measureWidth(kind, types[index], sumParts))
+  const { statement, parameters } = by.aggregate(asked.shape, asked.filter, asked.aggregates)
+  const types = asked.aggregates.map(({ column }) => (column === undefined ? undefined : asked.shape.types.get(column)))
+  const widths = asked.aggregates.map(({ kind }, index) => aggregateWidth(kind, types[index], sumParts))
   const names = Array.from({ length: widths.reduce((sum, width) => sum + width, 0) }, (_, index) => `m${index}`)
   const [raw = []] = yield* rows(statement, parameters, names)
   let start = 0
-  return asked.measures.map(({ kind }, index) => {
+  return asked.aggregates.map(({ kind }, index) => {
     const width = at(widths, index)
     const parts = raw.slice(start, start + width)
     start += width
-    return toMeasure(kind, types[index], parts)
+    return toAggregate(kind, types[index], parts)
   })
 }
 
-function measureWidth(kind: Aggregate['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {
+function aggregateWidth(kind: Aggregate['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {
   if (type !== 'integer') return 1
   return kind === 'sum' ? sumParts : kind === 'avg' ? sumParts + 1 : 1
 }
 
-function toMeasure(kind: Aggregate['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {
+function toAggregate(kind: Aggregate['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {
   if (type !== 'integer' || (kind !== 'sum' && kind !== 'avg'))
     return toCell(kind === 'count' ? 'integer' : (type ?? 'integer'), parts[0])
   if (parts[0] === null) return null

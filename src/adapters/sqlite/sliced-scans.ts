@@ -1,7 +1,7 @@
 /** Long scans in slices of ids, so that a table of any size never blocks the event loop. */
 import type { Aggregate, Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
-import { mergeParts, partialMeasures, wholeMeasures } from './partial-aggregates.ts'
+import { mergeParts, partialAggregates, wholeAggregates } from './partial-aggregates.ts'
 import type { RowWork } from './row-work.ts'
 import type { TableWork } from './table-work.ts'
 
@@ -19,7 +19,7 @@ const MAX_BLOCK_MS = 8
 export const EVERY: Filter = { kind: 'all' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
-/** True where a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
+/** True if a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
 export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
   if (isNarrow(shape, filter)) return true
   if ((page.offset ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
@@ -32,8 +32,8 @@ function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind
   return filter.kind === 'in' ? filter.values.length < 2 : filter.kind === 'compare' && filter.operator === '='
 }
 
-/** True where a measure touches few rows: the minimum and maximum of a whole indexed column are at the ends of its index. */
-export function isShortMeasure(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): boolean {
+/** True if an aggregate touches few rows: the minimum and maximum of a whole indexed column are at the ends of its index. */
+export function isShortAggregate(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): boolean {
   if (isNarrow(shape, filter) || aggregates.length === 0) return true
   const [only] = aggregates
   if (filter.kind !== 'all' || aggregates.length > 1 || (only?.kind !== 'min' && only?.kind !== 'max')) return false
@@ -48,12 +48,12 @@ export function isWholeCount(filter: Filter, aggregates: readonly Aggregate[]): 
   return filter.kind === 'all' && aggregates.every(({ kind, column }) => kind === 'count' && column === undefined)
 }
 
-/** True where a table with this last row is counted at once. */
+/** True if a table with this last row is counted at once. */
 export function isCountedAtOnce(last: Row | undefined): boolean {
   return (last?.id ?? 0) <= MAX_COUNTED_AT_ONCE
 }
 
-/** True where the id or a unique index bounds the rows a filter can find by the values it names. */
+/** True if the id or a unique index bounds the rows a filter can find by the values it names. */
 export function isNarrow(shape: TableShape, filter: Filter): boolean {
   switch (filter.kind) {
     case 'and':
@@ -142,19 +142,19 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
 }
 
 /** `Storage.aggregate`, slice after slice; sums of reals may differ from one long sum in the last bit. */
-export async function measureInSlices(
+export async function aggregateInSlices(
   scan: SlicedScan,
   aggregates: readonly Aggregate[],
   shapes: TableShapes,
 ): Promise<readonly Cell[]> {
   const { rows, run, table } = scan
-  const parts = partialMeasures(aggregates, shapes.of(table))
+  const parts = partialAggregates(aggregates, shapes.of(table))
   let cells = run(rows.aggregate(table, NONE, parts))
   await eachSlice(scan, { order: 'asc' }, (within) => {
     cells = mergeParts(parts, cells, run(rows.aggregate(table, within, parts)))
     return false
   })
-  return wholeMeasures(aggregates, cells)
+  return wholeAggregates(aggregates, cells)
 }
 
 /** Visits slices in order until a visit returns true, and lets the event loop turn in between. Gaps in the ids are skipped. */

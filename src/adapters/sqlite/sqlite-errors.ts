@@ -10,17 +10,17 @@ const busyErrors = new WeakSet<Error>()
 const overflowErrors = new WeakSet<Error>()
 const syncErrors = new WeakSet<Error>()
 
-/** True where another connection held the file and trying again may help. */
+/** True if another connection held the file and trying again may help. */
 export function isBusyError(error: unknown): boolean {
   return error instanceof Error && busyErrors.has(error)
 }
 
-/** True where a plain integer sum did not fit 64 bits. */
+/** True if a plain integer sum did not fit 64 bits. */
 export function isOverflowError(error: unknown): boolean {
   return error instanceof Error && overflowErrors.has(error)
 }
 
-/** True where the disk did not confirm a write, so that it may or may not be stored. */
+/** True if the disk did not confirm a write, so that it may or may not be stored. */
 export function isSyncError(error: unknown): boolean {
   return error instanceof Error && syncErrors.has(error)
 }

@@ -20,7 +20,7 @@ export const sqliteSqlDialect: SqlDialect = {
   bindList: (type, values) => toJsonList(type, values),
   bindCell,
   readColumn: (column, type) => (type === 'integer' ? readInteger(column) : column),
-  measureParts: (kind, column, type) => measureParts(kind, column, type, (summed) => [readInteger(sql`sum(${summed})`)]),
+  aggregateParts: (kind, column, type) => aggregateParts(kind, column, type, (summed) => [readInteger(sql`sum(${summed})`)]),
 }
 
 /**
@@ -29,8 +29,8 @@ export const sqliteSqlDialect: SqlDialect = {
  */
 export const wideSqliteSqlDialect: SqlDialect = {
   ...sqliteSqlDialect,
-  measureParts: (kind, column, type) =>
-    measureParts(kind, column, type, (summed) => [
+  aggregateParts: (kind, column, type) =>
+    aggregateParts(kind, column, type, (summed) => [
       readInteger(sql`sum(${summed} >> 32)`),
       readInteger(sql`sum(${summed} & 4294967295)`),
     ]),
@@ -41,7 +41,7 @@ function readInteger(column: Expression<unknown>): Expression<unknown> {
   return sql`case when ${column} between -9007199254740991 and 9007199254740991 then ${column} else cast(${column} as text) end`
 }
 
-function measureParts(
+function aggregateParts(
   kind: Aggregate['kind'],
   column: Expression<unknown> | undefined,
   type: PhysicalType | undefined,

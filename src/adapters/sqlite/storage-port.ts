@@ -13,13 +13,13 @@ export interface HandleState {
   readonly ids: IdBlocks
 }
 
-/** Each member returns without a promise where its connection does, and may throw instead of rejecting. */
+/** Each member returns without a promise if its connection does, and may throw instead of rejecting. */
 export interface WorkRunner {
   read<T>(work: TableWork<T>): T | Promise<T>
   write<T>(work: TableWork<T>): T | Promise<T>
   reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
   transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
-  /** True when these tables need no change; absent where a query of its own is not worth it. */
+  /** True when these tables need no change; absent if a query of its own is not worth it. */
   tablesExist?(tables: readonly PhysicalTable[]): Promise<boolean>
 }
 

@@ -8,19 +8,19 @@ export interface Step {
   readonly kind: 'rows' | 'row' | 'change'
   readonly statement: SqlStatement
   readonly parameters: readonly unknown[]
-  /** Names of the cells of a row, in order, for resources that answer rows as objects. */
+  /** Names of the cells of a row, in order, for connections that return rows as objects. */
   readonly columns: readonly string[]
 }
 
 export type RawRow = readonly unknown[]
 
-export interface Answer {
+export interface StepOutcome {
   readonly rows: readonly RawRow[]
   readonly changed: number
 }
 
 /** The steps of some work; a step that fails is thrown back in as a `VaultError`. */
-export type Steps<T> = Generator<Step, T, Answer>
+export type Steps<T> = Generator<Step, T, StepOutcome>
 
 /** Work that can be begun any number of times, and the table to name when it fails. */
 export interface TableWork<T> {
@@ -30,22 +30,22 @@ export interface TableWork<T> {
   readonly only?: OnlyStep<T>
 }
 
-/** One step, and the function that turns its answer into the result. */
+/** One step, and the function that turns its outcome into the result. */
 export interface OnlyStep<T> {
   readonly step: Step
-  result(answer: Answer): T
+  result(outcome: StepOutcome): T
 }
 
 /** A connection inside a transaction, or one that reads. */
 export interface Connection extends LevelConnection {
-  /** Runs all steps with nothing in between. Returns a promise only where the connection is asynchronous. */
+  /** Runs all steps with nothing in between. Returns a promise only if the connection is asynchronous. */
   run<T>(work: TableWork<T>): T | Promise<T>
   /** False once the transaction on this connection has ended, as far as that can be known. */
   isOpen(): boolean
 }
 
 /** Work of one step. */
-export function onlyStep<T>(shape: TableShape | undefined, step: Step, result: (answer: Answer) => T): TableWork<T> {
+export function onlyStep<T>(shape: TableShape | undefined, step: Step, result: (outcome: StepOutcome) => T): TableWork<T> {
   return {
     shape,
     *begin() {
@@ -63,8 +63,8 @@ export function command(text: string): TableWork<void> {
 const NO_COLUMNS: readonly string[] = []
 
 export function* change(statement: SqlStatement, parameters: readonly unknown[]): Steps<number> {
-  const answer = yield { kind: 'change', statement, parameters, columns: NO_COLUMNS }
-  return answer.changed
+  const outcome = yield { kind: 'change', statement, parameters, columns: NO_COLUMNS }
+  return outcome.changed
 }
 
 export function* rows(
@@ -72,8 +72,8 @@ export function* rows(
   parameters: readonly unknown[],
   columns: readonly string[],
 ): Steps<readonly RawRow[]> {
-  const answer = yield { kind: 'rows', statement, parameters, columns }
-  return answer.rows
+  const outcome = yield { kind: 'rows', statement, parameters, columns }
+  return outcome.rows
 }
 
 export const OPEN_SAVEPOINT = command('savepoint strongroom')

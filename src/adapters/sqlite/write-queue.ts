@@ -22,7 +22,7 @@ export interface WriterBlocks {
 }
 
 export interface WriteQueue {
-  /** Resolves after the commit. Rejects with the writer's own error, undone alone, or with the commit's. */
+  /** Resolves after the commit. Rejects with the writer's own error, rolled back alone, or with the commit's. */
   push<T>(writer: Writer<T>): Promise<T>
   /** Resolves when nothing waits and nothing runs. */
   idle(): Promise<void>
@@ -105,7 +105,7 @@ interface Group {
   readonly blocks: BlocksByTable
 }
 
-/** Runs writers one after the other until none waits or the group is full. Returns an error where the engine rolled all of them back. */
+/** Runs writers one after the other until none waits or the group is full. Returns an error if the engine rolled all of them back. */
 async function gather(connection: DriverConnection, waiting: Waiting[], group: Group): Promise<unknown> {
   const until = performance.now() + MAX_GROUP_MS
   let ran = 0
@@ -132,9 +132,9 @@ async function runWriter(connection: DriverConnection, waiter: Waiting, { kept, 
     kept.push({ waiter, value })
     return undefined
   } catch (error) {
-    const undone = connection.isOpen() ? undo(connection, writer, inSavepoint) : undefined
+    const failure = connection.isOpen() ? undo(connection, writer, inSavepoint) : undefined
     waiter.reject(error)
-    return undone ?? (isVaultError(error, 'unavailable') ? error : undefined)
+    return failure ?? (isVaultError(error, 'unavailable') ? error : undefined)
   }
 }
 
@@ -168,7 +168,7 @@ function finish(connection: DriverConnection, { kept, blocks }: Group, { committ
   for (const { waiter, value } of kept) waiter.resolve(value)
 }
 
-/** Throws `outcome_unknown` where the disk did not confirm the commit: it may have been written. */
+/** Throws `outcome_unknown` if the disk did not confirm the commit: it may have been written. */
 function commit(connection: DriverConnection): void {
   try {
     connection.run(COMMIT)

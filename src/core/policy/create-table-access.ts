@@ -44,12 +44,12 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
   const { always, sometimes, conditions } = bound
   const worst = createRowAccess(table, [...always, ...rulesOf(sometimes, 'DENY')])
   const best = sometimes.length === 0 ? worst : createRowAccess(table, [...always, ...rulesOf(sometimes, 'ALLOW')])
-  const judgedBy = conditions.flatMap((condition) => columnsOf(condition)).flatMap(({ column }) => column ?? [])
+  const evaluated = conditions.flatMap((condition) => columnsOf(condition)).flatMap(({ column }) => column ?? [])
   return {
     table,
     hasAnyGrant: ACTIONS.some((action) => action !== 'AUDIT' && best.meets({ action, columns: [] })),
     conditions,
-    conditionColumns: [...new Set(judgedBy)],
+    conditionColumns: [...new Set(evaluated)],
     possiblyAllows: best.allows,
     possiblyVisible: (column) => best.level(column) !== undefined,
     highestLevel: best.level,

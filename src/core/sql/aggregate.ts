@@ -39,14 +39,14 @@ export function createAccumulator(output: AggregateOutput): Accumulator {
 export function storageAggregates({
   aggregates,
 }: Extract<Outputs, { readonly kind: 'totals' }>): readonly Aggregate[] | undefined {
-  const measures = aggregates.flatMap(({ name, ref }): readonly Aggregate[] => {
+  const inStorage = aggregates.flatMap(({ name, ref }): readonly Aggregate[] => {
     const column = ref?.column
     if (name === 'count' && column === undefined) return [{ kind: 'count' }]
     // A column has a digest exactly when it has a value, so counting digests counts values.
     const storageColumn = column?.plain ?? (name === 'count' ? column?.digest : undefined)
     return storageColumn === undefined ? [] : [{ kind: name, column: storageColumn }]
   })
-  return measures.length === aggregates.length ? measures : undefined
+  return inStorage.length === aggregates.length ? inStorage : undefined
 }
 
 /** Converts a cell that storage computed to the aggregate's result. */

@@ -1,13 +1,13 @@
-/** AES-256-CMAC side by side and one by one: published vectors, and equality with an independent implementation. */
+/** AES-256-CMAC of lists and of single inputs: published vectors, and equality with an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createCmac } from '../../../src/adapters/keys/cmac.ts'
 import { toSlab } from '../../../src/core/util/slab.ts'
 import { hex, readVectors, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
 const vectors = readVectors<{ source: string; key: string; cases: readonly { message: string; mac: string }[] }>('aes-256-cmac')
-const SEED = 'cmac law 1'
+const SEED = 'cmac property 1'
 
 function digests(key: Uint8Array, inputs: readonly Uint8Array[]): string[] {
   const out = createCmac(key).digest(toSlab(inputs))
@@ -15,78 +15,78 @@ function digests(key: Uint8Array, inputs: readonly Uint8Array[]): string[] {
 }
 
 /** The independent implementation. */
-function judge(key: Uint8Array, input: Uint8Array): string {
+function reference(key: Uint8Array, input: Uint8Array): string {
   return toHex(cmac(input, key))
 }
 
-test('the published AES-256 examples come out, together and one by one', () => {
+it('gives the published AES-256 results, in a list and one by one', () => {
   const messages = vectors.cases.map((one) => hex(one.message))
   const macs = vectors.cases.map((one) => one.mac)
   expect(digests(hex(vectors.key), messages)).toEqual(macs)
   expect(messages.map((message) => digests(hex(vectors.key), [message])[0])).toEqual(macs)
 })
 
-test('a list of all lengths from 0 to 300 equals the independent implementation, forwards and backwards', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
-  const inputs = Array.from({ length: 301 }, (_, length) => luck.bytes(length))
-  const expected = inputs.map((input) => judge(key, input))
+it('equals the independent implementation for lengths 0 to 300, rising and falling', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
+  const inputs = Array.from({ length: 301 }, (_, length) => random.bytes(length))
+  const expected = inputs.map((input) => reference(key, input))
   expect(digests(key, inputs)).toEqual(expected)
   expect(digests(key, inputs.toReversed())).toEqual(expected.toReversed())
 })
 
-test('each length from 0 to 300 alone, and beside a shorter neighbour, equals the independent implementation', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
+it('equals the independent implementation for each length from 0 to 300, alone and beside a shorter input', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
   for (let length = 0; length <= 300; length++) {
-    const inputs = [luck.bytes(length), luck.bytes(luck.below(length + 1))]
-    const expected = inputs.map((input) => judge(key, input))
+    const inputs = [random.bytes(length), random.bytes(random.below(length + 1))]
+    const expected = inputs.map((input) => reference(key, input))
     expect(digests(key, inputs.slice(0, 1)), `${length} bytes`).toEqual(expected.slice(0, 1))
     expect(digests(key, inputs), `${length} bytes`).toEqual(expected)
   }
 })
 
-test('random lists of random lengths equal the independent implementation, and one key serves them all', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
+it('equals the independent implementation for random lists under one key', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
   const mac = createCmac(key)
   for (let round = 0; round < 60; round++) {
     const longest = [20, 100, 600][round % 3] ?? 20
-    const inputs = Array.from({ length: luck.below(30) }, () => luck.bytes(luck.below(longest)))
-    const expected = inputs.map((input) => judge(key, input)).join('')
+    const inputs = Array.from({ length: random.below(30) }, () => random.bytes(random.below(longest)))
+    const expected = inputs.map((input) => reference(key, input)).join('')
     expect(toHex(mac.digest(toSlab(inputs))), `seed ${SEED}, round ${round}`).toBe(expected)
   }
 })
 
-test('inputs around the size of a chain piece, and of a megabyte, equal the independent implementation', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
-  const inputs = [32_752, 32_767, 32_768, 32_769, 65_536, 65_537, 1 << 20].map((length) => luck.bytes(length))
-  const mixed = inputs.flatMap((input) => [luck.bytes(5), input])
-  expect(digests(key, mixed)).toEqual(mixed.map((input) => judge(key, input)))
+it('equals the independent implementation for inputs near the size of one run, and of a megabyte', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
+  const inputs = [32_752, 32_767, 32_768, 32_769, 65_536, 65_537, 1 << 20].map((length) => random.bytes(length))
+  const mixed = inputs.flatMap((input) => [random.bytes(5), input])
+  expect(digests(key, mixed)).toEqual(mixed.map((input) => reference(key, input)))
 })
 
-test('a list longer than the items of one run is cut and keeps its order', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
-  const inputs = Array.from({ length: 5000 }, (_, i) => luck.bytes(i % 37))
+it('keeps the order of a list that needs several runs', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
+  const inputs = Array.from({ length: 5000 }, (_, i) => random.bytes(i % 37))
   const all = digests(key, inputs)
-  for (const at of [0, 2047, 2048, 4095, 4096, 4999]) expect(all[at]).toBe(judge(key, inputs[at] ?? new Uint8Array()))
+  for (const at of [0, 2047, 2048, 4095, 4096, 4999]) expect(all[at]).toBe(reference(key, inputs[at] ?? new Uint8Array()))
   expect(digests(key, [])).toEqual([])
 })
 
-test('bytes of a slab behind its last item are not read', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
-  const input = luck.bytes(20)
-  const slab = { bytes: Uint8Array.from([...input, ...luck.bytes(100)]), ends: Uint32Array.of(20), count: 1 }
-  expect(toHex(createCmac(key).digest(slab))).toBe(judge(key, input))
+it('does not read bytes of a slab after its last item', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
+  const input = random.bytes(20)
+  const slab = { bytes: Uint8Array.from([...input, ...random.bytes(100)]), ends: Uint32Array.of(20), count: 1 }
+  expect(toHex(createCmac(key).digest(slab))).toBe(reference(key, input))
 })
 
-test('a slab whose items do not begin at zero in its buffer is read from the right place', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
-  const long = luck.bytes(1000)
-  const short = [luck.bytes(16), luck.bytes(3), luck.bytes(0), luck.bytes(33)]
-  expect(digests(key, [long, ...short])).toEqual([long, ...short].map((input) => judge(key, input)))
+it('reads a slab that starts inside its buffer', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
+  const long = random.bytes(1000)
+  const short = [random.bytes(16), random.bytes(3), random.bytes(0), random.bytes(33)]
+  expect(digests(key, [long, ...short])).toEqual([long, ...short].map((input) => reference(key, input)))
 })

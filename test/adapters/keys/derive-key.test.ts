@@ -1,6 +1,6 @@
-/** Derivation of keys: HKDF as RFC 5869 defines it, with the labels that are written down. */
+/** Key derivation: HKDF as RFC 5869 defines it, with the documented labels. */
 import { createHmac } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { hex, readVectors, toHex } from './read-vectors.ts'
 
@@ -28,21 +28,21 @@ function hkdf(ikm: Uint8Array, salt: Uint8Array, info: Uint8Array, length: numbe
   return out.subarray(0, length)
 }
 
-test('the HKDF that judges here gives the published vectors', () => {
+it('the reference HKDF gives the published vectors', () => {
   for (const { ikm, salt, info, length, okm } of vectors) expect(toHex(hkdf(hex(ikm), hex(salt), hex(info), length))).toBe(okm)
 })
 
-test('each use has its written label, under the vault id as salt', () => {
+it('each use has its documented label, with the vault id as salt', () => {
   const root = new Uint8Array(32).fill(9)
-  const judged = (label: string): string => toHex(hkdf(root, Buffer.from('vault ü'), Buffer.from(label), 32))
+  const expected = (label: string): string => toHex(hkdf(root, Buffer.from('vault ü'), Buffer.from(label), 32))
   expect(toHex(deriveKey(root, 'vault ü', { kind: 'seal', version: 3, purpose: 'records' }))).toBe(
-    judged('strongroom/v1/seal/3/records'),
+    expected('strongroom/v1/seal/3/records'),
   )
   expect(toHex(deriveKey(root, 'vault ü', { kind: 'digest', scope: 'cards.number' }))).toBe(
-    judged('strongroom/v1/digest/cards.number'),
+    expected('strongroom/v1/digest/cards.number'),
   )
   expect(toHex(deriveKey(root, 'vault ü', { kind: 'rank', scope: 'cards.number' }))).toBe(
-    judged('strongroom/v1/rank/cards.number'),
+    expected('strongroom/v1/rank/cards.number'),
   )
-  expect(toHex(deriveKey(root, 'vault ü', { kind: 'pointer' }))).toBe(judged('strongroom/v1/pointer'))
+  expect(toHex(deriveKey(root, 'vault ü', { kind: 'pointer' }))).toBe(expected('strongroom/v1/pointer'))
 })

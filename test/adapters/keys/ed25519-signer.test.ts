@@ -1,6 +1,6 @@
-/** The signer of checkpoints: RFC 8032 signatures, and keys that are refused without being quoted. */
+/** The signer of checkpoints: RFC 8032 signatures, and invalid keys, which are rejected without being quoted. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'
 
 /** PEM of an RFC 8032 secret key: the fixed head of PKCS #8, then the 32 bytes. */
@@ -9,7 +9,7 @@ function pemOf(secret: string): string {
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-test('signs as RFC 8032, section 7.1, tests 1 and 2', async () => {
+it('signs as RFC 8032, section 7.1, tests 1 and 2', async () => {
   const one = ed25519Signer({ keyId: 'k', privateKey: pemOf('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60') })
   const two = ed25519Signer({ keyId: 'k', privateKey: pemOf('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb') })
   expect(Buffer.from(await one.sign(Uint8Array.of())).toString('hex')).toBe(
@@ -20,7 +20,7 @@ test('signs as RFC 8032, section 7.1, tests 1 and 2', async () => {
   )
 })
 
-test('refuses what is no Ed25519 private key, and a key without a name', () => {
+it('rejects a key that is not an Ed25519 private key, and a key without an id', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const { privateKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pems = [

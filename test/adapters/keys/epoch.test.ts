@@ -1,5 +1,5 @@
 /** Epochs of nonces: one first half for an hour or 2^32 seals, whichever ends first. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createEpochs } from '../../../src/adapters/keys/epoch.ts'
 import { createRandomPool } from '../../../src/adapters/keys/random-pool.ts'
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
@@ -11,7 +11,7 @@ function epochsAt(moments: { now: number }): (count: number) => string {
   return (count) => Buffer.from(epochs(count).half).toString('hex')
 }
 
-test('an epoch lasts an hour', () => {
+it('an epoch lasts an hour', () => {
   const moments = { now: 5 }
   const half = epochsAt(moments)
   const first = half(1)
@@ -21,7 +21,7 @@ test('an epoch lasts an hour', () => {
   expect(half(1)).not.toBe(first)
 })
 
-test('an epoch never covers more than 2^32 seals, and a call is never split over two', () => {
+it('an epoch covers at most 2^32 seals, and each call lies in one epoch', () => {
   const half = epochsAt({ now: 0 })
   const first = half(2 ** 32 - 10)
   expect(half(10)).toBe(first)
@@ -31,7 +31,7 @@ test('an epoch never covers more than 2^32 seals, and a call is never split over
   expect(half(1)).not.toBe(second)
 })
 
-test('the random pool never gives the same bytes twice, within a fill and across fills', () => {
+it('the random pool returns no bytes twice, within a fill and over several', () => {
   const pool = createRandomPool()
   const seen = new Set<string>()
   const sizes = [12, 12, 24, 3072, 3073, 12, 6144, 7000]

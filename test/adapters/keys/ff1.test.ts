@@ -1,22 +1,14 @@
 /** FF1 of any radix and length against published vectors and an independent implementation. */
 import { createCipheriv } from 'node:crypto'
 import { FF1 } from '@noble/ciphers/ff1.js'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { BlockCipher } from '../../../src/adapters/keys/block-cipher.ts'
 import { createFf1 } from '../../../src/adapters/keys/ff1.ts'
-import { hex, readVectors } from './read-vectors.ts'
+import { hex, readFf1Vectors } from './read-vectors.ts'
 import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
 
-interface Ff1Vector {
-  readonly key: string
-  readonly radix: number
-  readonly tweak: string
-  readonly plaintext: string
-  readonly ciphertext: string
-}
-
-const SEED = 'ff1 law 1'
-const published = ['ff1', 'ff1-wycheproof'].map((name) => readVectors<{ source: string; cases: readonly Ff1Vector[] }>(name))
+const SEED = 'ff1 property 1'
+const published = ['ff1', 'ff1-wycheproof'].map((name) => readFf1Vectors(name))
 
 /** AES of any key size, as the vectors need. */
 function blockCipher(key: Uint8Array): BlockCipher {
@@ -35,11 +27,11 @@ function toDigits(number: bigint, radix: number, length: number): number[] {
   return digits
 }
 
-function randomDigits(luck: SeededBytes, radix: number, length: number): number[] {
-  return Array.from({ length }, () => luck.below(radix))
+function randomDigits(random: SeededBytes, radix: number, length: number): number[] {
+  return Array.from({ length }, () => random.below(radix))
 }
 
-test.each(published)('the vectors of $source hold both ways', ({ cases }) => {
+it.each(published)('the vectors of $source match in both directions', ({ cases }) => {
   expect(cases.length).toBeGreaterThan(8)
   for (const { key, radix, tweak, plaintext, ciphertext } of cases) {
     const [value, image] = [plaintext, ciphertext].map((text) =>
@@ -54,36 +46,36 @@ test.each(published)('the vectors of $source hold both ways', ({ cases }) => {
   }
 })
 
-test('every length from 6 to 40 digits, and long ones, equal the independent implementation, each item under its own tweak', () => {
-  const luck = seededBytes(SEED)
+it('equals the independent implementation for lengths 6 to 40 and longer, each item under its own tweak', () => {
+  const random = seededBytes(SEED)
   for (const length of [...Array.from({ length: 35 }, (_, i) => i + 6), 57, 58, 100, 360]) {
-    const key = luck.bytes(32)
+    const key = random.bytes(32)
     const items = Array.from({ length: length > 40 ? 3 : 20 }, () => ({
-      digits: randomDigits(luck, 10, length),
-      tweak: luck.bytes(8),
+      digits: randomDigits(random, 10, length),
+      tweak: random.bytes(8),
     }))
     items.push(
-      { digits: new Array(length).fill(0), tweak: luck.bytes(8) },
-      { digits: new Array(length).fill(9), tweak: luck.bytes(8) },
+      { digits: new Array(length).fill(0), tweak: random.bytes(8) },
+      { digits: new Array(length).fill(9), tweak: random.bytes(8) },
     )
     const values = items.map(({ digits }) => toNumber(digits, 10))
     const tweaks = Uint8Array.from(items.flatMap(({ tweak }) => [...tweak]))
     const ff1 = createFf1(blockCipher(key), { radix: 10, length, tweakBytes: 8 })
     const images = ff1.encrypt(values, tweaks)
-    const judged = items.map(({ digits, tweak }) => toNumber(FF1(10, key, tweak).encrypt(digits), 10))
-    expect(images, `seed ${SEED}, length ${length}`).toEqual(judged)
+    const expected = items.map(({ digits, tweak }) => toNumber(FF1(10, key, tweak).encrypt(digits), 10))
+    expect(images, `seed ${SEED}, length ${length}`).toEqual(expected)
     expect(ff1.decrypt(images, tweaks), `seed ${SEED}, length ${length}`).toEqual(values)
   }
 })
 
-test('every radix, tweak length and key size equal the independent implementation', () => {
-  const luck = seededBytes(SEED)
+it('equals the independent implementation for every radix, tweak length and key size', () => {
+  const random = seededBytes(SEED)
   for (let round = 0; round < 150; round++) {
-    const radix = [2, 3, 7, 16, 26, 36, 62, 255, 256, 1000, 65_535][luck.below(11)] ?? 2
-    const length = Math.ceil(20 / Math.log2(radix)) + luck.below(40)
-    const tweak = luck.bytes(luck.below(40))
-    const key = luck.bytes([16, 24, 32][luck.below(3)] ?? 32)
-    const digits = randomDigits(luck, radix, length)
+    const radix = [2, 3, 7, 16, 26, 36, 62, 255, 256, 1000, 65_535][random.below(11)] ?? 2
+    const length = Math.ceil(20 / Math.log2(radix)) + random.below(40)
+    const tweak = random.bytes(random.below(40))
+    const key = random.bytes([16, 24, 32][random.below(3)] ?? 32)
+    const digits = randomDigits(random, radix, length)
     const ff1 = createFf1(blockCipher(key), { radix, length, tweakBytes: tweak.length })
     const [image = 0n] = ff1.encrypt([toNumber(digits, radix)], tweak)
     const where = `seed ${SEED}, round ${round}, radix ${radix}, length ${length}`
@@ -92,11 +84,11 @@ test('every radix, tweak length and key size equal the independent implementatio
   }
 })
 
-test('a list longer than one run gives what its values give one by one', () => {
-  const luck = seededBytes(SEED)
-  const ff1 = createFf1(blockCipher(luck.bytes(32)), { radix: 10, length: 16, tweakBytes: 8 })
-  const values = Array.from({ length: 2500 }, () => toNumber(randomDigits(luck, 10, 16), 10))
-  const tweaks = luck.bytes(8 * values.length)
+it('a list that needs several runs equals its values one by one', () => {
+  const random = seededBytes(SEED)
+  const ff1 = createFf1(blockCipher(random.bytes(32)), { radix: 10, length: 16, tweakBytes: 8 })
+  const values = Array.from({ length: 2500 }, () => toNumber(randomDigits(random, 10, 16), 10))
+  const tweaks = random.bytes(8 * values.length)
   const images = ff1.encrypt(values, tweaks)
   for (const at of [0, 1, 1023, 1024, 2047, 2048, 2499]) {
     expect(ff1.encrypt(values.slice(at, at + 1), tweaks.subarray(at * 8, at * 8 + 8))).toEqual([images[at]])
@@ -105,9 +97,9 @@ test('a list longer than one run gives what its values give one by one', () => {
   expect(ff1.encrypt([], new Uint8Array())).toEqual([])
 })
 
-test('negative control: a tweak that changes by one bit, or lies beside another item, changes the result', () => {
-  const luck = seededBytes(SEED)
-  const ff1 = createFf1(blockCipher(luck.bytes(32)), { radix: 10, length: 12, tweakBytes: 8 })
+it('negative control: a changed bit in the tweak, or the tweak of another item, changes the result', () => {
+  const random = seededBytes(SEED)
+  const ff1 = createFf1(blockCipher(random.bytes(32)), { radix: 10, length: 12, tweakBytes: 8 })
   const tweak = new Uint8Array(8)
   const [image] = ff1.encrypt([7n], tweak)
   for (let byte = 0; byte < 8; byte++) {

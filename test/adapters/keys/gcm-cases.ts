@@ -1,17 +1,17 @@
-/** The batched AES-GCM as a test calls it: whole lists under one key with IVs and contexts the test chose. */
+/** Calls the batched AES-GCM: whole lists under one key, with IVs and associated data of the test. */
 
 import { openBatch, sealBatch } from '../../../src/adapters/keys/gcm-batch.ts'
 import { createGcmKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { toSlab } from '../../../src/core/util/slab.ts'
 
-/** One message with all that goes into sealing it. All messages of a list have contexts of one length. */
+/** One message with all inputs of its sealing. All messages of a list have associated data of one length. */
 export interface GcmCase {
   readonly iv: Uint8Array
   readonly context: Uint8Array
   readonly message: Uint8Array
 }
 
-/** What stands before each IV in the bodies of these tests. */
+/** The bytes before each IV in the bodies of these tests. */
 const PREFIX = Uint8Array.from([7, 7, 7])
 const OVERHEAD = PREFIX.length + 12 + 16
 
@@ -40,7 +40,7 @@ export function sealCases(secret: Uint8Array, cases: readonly GcmCase[]): Uint8A
   })
 }
 
-/** The messages behind `ciphertext | tag` of each; undefined where the module refused. */
+/** The messages of each `ciphertext | tag`; undefined if authentication failed. */
 export function openCases(
   secret: Uint8Array,
   cases: readonly GcmCase[],

@@ -1,6 +1,6 @@
 /** AES-256-GCM, batched and plain: published vectors, and equality with the platform's own cipher. */
 import { createCipheriv } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { openPlain, sealPlain } from '../../../src/adapters/keys/gcm-plain.ts'
 import { createGcmKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { type GcmCase, openCases, sealCases } from './gcm-cases.ts'
@@ -19,13 +19,13 @@ interface GcmVector {
 
 const published = readVectors<{ source: string; cases: readonly GcmVector[] }>('aes-256-gcm').cases
 const forged = readVectors<Omit<GcmVector, 'name'> & { source: string; forgedTags: readonly string[] }>('aes-256-gcm-forged-tags')
-const SEED = 'gcm law 1'
+const SEED = 'gcm property 1'
 
 function toCase(vector: Omit<GcmVector, 'name'>): GcmCase {
   return { iv: hex(vector.iv), context: hex(vector.aad), message: hex(vector.message) }
 }
 
-/** What the platform makes of a case: `ciphertext | tag`. */
+/** Returns `ciphertext | tag` of a case, computed by the platform. */
 function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Buffer {
   const cipher = createCipheriv('aes-256-gcm', secret, iv)
   cipher.setAAD(context)
@@ -33,14 +33,14 @@ function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Bu
 }
 
 for (const vector of published) {
-  test(`the module seals and opens the published case ${vector.name}`, () => {
+  it(`the module seals and opens the published case ${vector.name}`, () => {
     const [sealed] = sealCases(hex(vector.key), [toCase(vector)])
     expect(toHex(sealed ?? new Uint8Array())).toBe(vector.ciphertext + vector.tag)
     const [opened] = openCases(hex(vector.key), [toCase(vector)], [hex(vector.ciphertext + vector.tag)])
     expect(toHex(opened ?? new Uint8Array(1))).toBe(vector.message)
   })
 
-  test(`the plain path seals and opens the published case ${vector.name}`, () => {
+  it(`the plain path seals and opens the published case ${vector.name}`, () => {
     const key = createGcmKey(hex(vector.key))
     const out = new Uint8Array(hex(vector.message).length + 16)
     sealPlain(key, hex(vector.iv), hex(vector.message), hex(vector.aad), out, 0)
@@ -50,7 +50,7 @@ for (const vector of published) {
   })
 }
 
-test('both ways of opening refuse every published forged tag and accept the true one', () => {
+it('both paths of opening reject every published forged tag and accept the valid one', () => {
   const { key, iv, ciphertext, message } = forged
   const tags = [...forged.forgedTags, forged.tag]
   const cases = tags.map(() => toCase(forged))
@@ -66,15 +66,15 @@ test('both ways of opening refuse every published forged tag and accept the true
   }
 })
 
-test('the module gives the bytes of the platform for every length from 0 to 1,000, 20,000 cases', () => {
-  const luck = seededBytes(SEED)
+it('the module equals the platform for lengths 0 to 1,000 in 20,000 cases', () => {
+  const random = seededBytes(SEED)
   for (let round = 0; round < 20; round++) {
-    const secret = luck.bytes(32)
+    const secret = random.bytes(32)
     const cases: GcmCase[] = []
     for (let length = 0; length <= 1000; length++) {
-      cases.push({ iv: luck.bytes(12), context: luck.bytes(32), message: luck.bytes(length) })
+      cases.push({ iv: random.bytes(12), context: random.bytes(32), message: random.bytes(length) })
     }
-    // Lengths in another order each round, so that every length meets other neighbours.
+    // Lengths in another order each round, so that every length has other neighbors.
     cases.sort((left, right) => (left.iv[round % 12] ?? 0) - (right.iv[round % 12] ?? 0))
     const sealed = sealCases(secret, cases)
     const wrong = cases.findIndex((one, i) => !platformSeal(secret, one).equals(sealed[i] ?? new Uint8Array()))
@@ -85,26 +85,26 @@ test('the module gives the bytes of the platform for every length from 0 to 1,00
   }
 })
 
-test('associated data of every length from 0 to 100 is hashed as the platform hashes it', () => {
-  const luck = seededBytes(SEED)
-  const secret = luck.bytes(32)
+it('associated data of lengths 0 to 100 gives the tag of the platform', () => {
+  const random = seededBytes(SEED)
+  const secret = random.bytes(32)
   for (let length = 0; length <= 100; length++) {
     const cases = Array.from({ length: 3 }, () => ({
-      iv: luck.bytes(12),
-      context: luck.bytes(length),
-      message: luck.bytes(luck.below(60)),
+      iv: random.bytes(12),
+      context: random.bytes(length),
+      message: random.bytes(random.below(60)),
     }))
     expect(sealCases(secret, cases).map(toHex)).toEqual(cases.map((one) => toHex(platformSeal(secret, one))))
   }
 })
 
-test('any flipped bit of IV, ciphertext, tag or context is refused and the neighbours still open', () => {
-  const luck = seededBytes(SEED)
-  const secret = luck.bytes(32)
+it('any flipped bit of IV, ciphertext, tag or associated data fails, and other items still open', () => {
+  const random = seededBytes(SEED)
+  const secret = random.bytes(32)
   const cases: GcmCase[] = Array.from({ length: 3 }, () => ({
-    iv: luck.bytes(12),
-    context: luck.bytes(32),
-    message: luck.bytes(37),
+    iv: random.bytes(12),
+    context: random.bytes(32),
+    message: random.bytes(37),
   }))
   const sealed = sealCases(secret, cases)
   const flip = (bytes: Uint8Array, bit: number): Uint8Array =>
@@ -135,15 +135,19 @@ test('any flipped bit of IV, ciphertext, tag or context is refused and the neigh
     )
 })
 
-test('lists longer than the module takes at once are cut and come back whole', () => {
-  const luck = seededBytes(SEED)
-  const secret = luck.bytes(32)
+it('lists that need several runs are returned complete', () => {
+  const random = seededBytes(SEED)
+  const secret = random.bytes(32)
   const many = Array.from({ length: 9000 }, () => ({
-    iv: luck.bytes(12),
-    context: luck.bytes(32),
-    message: luck.bytes(luck.below(40)),
+    iv: random.bytes(12),
+    context: random.bytes(32),
+    message: random.bytes(random.below(40)),
   }))
-  const large = Array.from({ length: 40 }, () => ({ iv: luck.bytes(12), context: luck.bytes(32), message: luck.bytes(100_000) }))
+  const large = Array.from({ length: 40 }, () => ({
+    iv: random.bytes(12),
+    context: random.bytes(32),
+    message: random.bytes(100_000),
+  }))
   for (const cases of [many, large]) {
     const sealed = sealCases(secret, cases)
     for (const at of [0, 4095, 4096, cases.length - 1].filter((index) => index < cases.length)) {

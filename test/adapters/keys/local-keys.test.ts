@@ -1,10 +1,10 @@
-/** Local key-encryption keys: the file, its rights, races for it, and wrapping. */
+/** Local key-encryption keys: the file, its permissions, concurrent creation, and wrapping. */
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 
@@ -19,14 +19,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The VaultError a promise ends in. */
+/** The VaultError of a rejected promise. */
 async function failureOf(work: Promise<unknown>): Promise<{ code: string; message: string }> {
   const error = await work.then(() => undefined).catch((caught: unknown) => caught)
   if (!isVaultError(error)) throw new Error('expected a VaultError')
   return error
 }
 
-test('the file is made on the first wrap with mode 0600 and opens what it wrapped, also through another provider', async () => {
+it('the first wrap creates the file with mode 0600, and another provider unwraps with it', async () => {
   const file = join(folder, 'deep', 'er', 'first.key')
   const wrapped = await localKeys({ file }).wrap(SECRET, CONTEXT)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -37,14 +37,14 @@ test('the file is made on the first wrap with mode 0600 and opens what it wrappe
   expect(Buffer.from(await localKeys({ file }).unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
 })
 
-test('wrapping twice gives different bytes under the same key id', async () => {
+it('wrapping twice gives different bytes under the same key id', async () => {
   const keys = localKeys({ key: SECRET.toString('base64') })
   const [one, two] = await Promise.all([keys.wrap(SECRET, CONTEXT), keys.wrap(SECRET, CONTEXT)])
   expect(one.keyId).toBe(two.keyId)
   expect(Buffer.from(one.bytes).equals(two.bytes)).toBe(false)
 })
 
-test('making a provider or failing to unwrap makes no file', async () => {
+it('creating a provider or failing to unwrap creates no file', async () => {
   const file = join(folder, 'never.key')
   const failure = await failureOf(localKeys({ file }).unwrap({ keyId: '0'.repeat(16), bytes: new Uint8Array(72) }, CONTEXT))
   expect(failure.code).toBe('failed_precondition')
@@ -53,7 +53,7 @@ test('making a provider or failing to unwrap makes no file', async () => {
   await expect(stat(file)).rejects.toThrow()
 })
 
-test('providers that make the file at once agree on one key and leave no draft behind', async () => {
+it('providers that create the file at once use one key and leave no draft', async () => {
   const file = join(folder, 'race', 'shared.key')
   const wrapped = await Promise.all(Array.from({ length: 20 }, () => localKeys({ file }).wrap(SECRET, CONTEXT)))
   expect(new Set(wrapped.map(({ keyId }) => keyId)).size).toBe(1)
@@ -61,10 +61,10 @@ test('providers that make the file at once agree on one key and leave no draft b
   expect(await readdir(join(folder, 'race'))).toEqual(['shared.key'])
 })
 
-test('processes that make the file at once agree on one key', async () => {
+it('processes that create the file at once use one key', async () => {
   const file = join(folder, 'processes.key')
-  const door = new URL('../../../src/adapters/keys/index.ts', import.meta.url).href
-  const script = `import { localKeys } from ${JSON.stringify(door)}
+  const module = new URL('../../../src/adapters/keys/index.ts', import.meta.url).href
+  const script = `import { localKeys } from ${JSON.stringify(module)}
     const { keyId } = await localKeys({ file: process.argv[1] }).wrap(new Uint8Array(32), new Uint8Array(1))
     console.log(keyId)`
   const runs = await Promise.all(
@@ -75,20 +75,23 @@ test('processes that make the file at once agree on one key', async () => {
   expect(new Set(ids).size).toBe(1)
 })
 
-test.skipIf(process.platform === 'win32')('a file that others may read is refused, with the command that mends it', async () => {
-  const file = join(folder, 'open.key')
-  await localKeys({ file }).wrap(SECRET, CONTEXT)
-  for (const mode of [0o640, 0o604, 0o620, 0o601]) {
-    await chmod(file, mode)
-    const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
-    expect(failure.code).toBe('failed_precondition')
-    expect(failure.message).toContain('chmod 600')
-  }
-  await chmod(file, 0o400)
-  expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).keyId).toMatch(/^[0-9a-f]{16}$/)
-})
+it.skipIf(process.platform === 'win32')(
+  'a file that other users can read is rejected, with the command that fixes it',
+  async () => {
+    const file = join(folder, 'open.key')
+    await localKeys({ file }).wrap(SECRET, CONTEXT)
+    for (const mode of [0o640, 0o604, 0o620, 0o601]) {
+      await chmod(file, mode)
+      const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+      expect(failure.code).toBe('failed_precondition')
+      expect(failure.message).toContain('chmod 600')
+    }
+    await chmod(file, 0o400)
+    expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).keyId).toMatch(/^[0-9a-f]{16}$/)
+  },
+)
 
-test('a file that is no key file, or was cut short, is refused and never replaced', async () => {
+it('a truncated or invalid key file is rejected and never replaced', async () => {
   const file = join(folder, 'damaged.key')
   const good = `strongroom key, version 1\n${SECRET.toString('base64')}\n`
   for (const text of ['', 'hello\n', good.slice(0, 40), good.replace('1\n', '2\n'), `${good.slice(0, 60)}!`, 'x'.repeat(5000)]) {
@@ -102,7 +105,7 @@ test('a file that is no key file, or was cut short, is refused and never replace
   expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).bytes.length).toBe(72)
 })
 
-test('a place where no file can be made is an error that names it', async () => {
+it('a path where no file can be created gives an error that names it', async () => {
   const blocker = join(folder, 'blocker')
   await writeFile(blocker, '')
   const failure = await failureOf(localKeys({ file: join(blocker, 'x.key') }).wrap(SECRET, CONTEXT))
@@ -110,7 +113,7 @@ test('a place where no file can be made is an error that names it', async () => 
   expect(failure.message).toContain(blocker)
 })
 
-test('another key, a changed byte or another context does not unlock', async () => {
+it('another key, a changed byte or other associated data does not unwrap', async () => {
   const mine = localKeys({ key: SECRET.toString('base64') })
   const other = localKeys({ key: Buffer.alloc(32, 8).toString('base64') })
   const wrapped = await mine.wrap(SECRET, CONTEXT)
@@ -131,7 +134,7 @@ test('another key, a changed byte or another context does not unlock', async () 
   expect(Buffer.from(await mine.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
 })
 
-test('a secret that is not 32 bytes in base64 is refused at once and not quoted', () => {
+it('a key that is not 32 bytes in base64 is rejected at once and not quoted', () => {
   const wrong = [
     '',
     'hunter2',
@@ -151,7 +154,7 @@ test('a secret that is not 32 bytes in base64 is refused at once and not quoted'
   expect(() => localKeys({ file: '' })).toThrow(/file/)
 })
 
-test('white space around the secret, as environment files leave it, does not matter', async () => {
+it('white space around the key, as in environment files, is ignored', async () => {
   const wrapped = await localKeys({ key: ` ${SECRET.toString('base64')}\n` }).wrap(SECRET, CONTEXT)
   const opened = await localKeys({ key: SECRET.toString('base64') }).unwrap(wrapped, CONTEXT)
   expect(Buffer.from(opened).equals(SECRET)).toBe(true)

@@ -1,24 +1,16 @@
-/** Pointers in disguise: FF1 against an independent implementation, the UUID form, and the way back. */
+/** Pointer encryption: FF1 against an independent implementation, the UUID form, and decryption. */
 import { FF1 } from '@noble/ciphers/ff1.js'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createPointerCipher, pointerTweak } from '../../../src/adapters/keys/pointer-cipher.ts'
-import { hex, readVectors } from './read-vectors.ts'
+import { hex, readFf1Vectors } from './read-vectors.ts'
 import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
 
-interface Ff1Vector {
-  readonly key: string
-  readonly radix: number
-  readonly tweak: string
-  readonly plaintext: string
-  readonly ciphertext: string
-}
-
-const vectors = readVectors<{ source: string; cases: readonly Ff1Vector[] }>('ff1').cases
-const SEED = 'pointer law 1'
+const vectors = readFf1Vectors('ff1').cases
+const SEED = 'pointer property 1'
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-function randomWords(luck: SeededBytes, count: number): Uint32Array {
-  const bytes = luck.bytes(count * 16)
+function randomWords(random: SeededBytes, count: number): Uint32Array {
+  const bytes = random.bytes(count * 16)
   const words = new Uint32Array(bytes.buffer)
   return words.map((word, i) => (i % 4 === 2 ? word & 0x3ffffff : word))
 }
@@ -38,7 +30,7 @@ function toUuid(bits: readonly number[]): string {
   return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join('-')
 }
 
-test('the independent FF1 gives the nine samples of NIST, so that it may judge ours', () => {
+it('the independent FF1 gives the nine samples of NIST, so it can serve as the reference', () => {
   for (const { key, radix, tweak, plaintext, ciphertext } of vectors) {
     const cipher = FF1(radix, hex(key), hex(tweak))
     const digits = [...plaintext].map((digit) => Number.parseInt(digit, 36))
@@ -51,30 +43,32 @@ test('the independent FF1 gives the nine samples of NIST, so that it may judge o
   }
 })
 
-test('2,000 random pointers equal FF1 of radix 2 and length 122 of the independent implementation', () => {
-  const luck = seededBytes(SEED)
+it('2,000 random pointers equal FF1 of radix 2 and length 122 of the independent implementation', () => {
+  const random = seededBytes(SEED)
   for (let round = 0; round < 4; round++) {
-    const key = luck.bytes(32)
-    const tweak = luck.bytes(7)
-    const words = randomWords(luck, 500)
-    const judge = FF1(2, key, tweak)
-    const expected = Array.from({ length: 500 }, (_, i) => toUuid(judge.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))))
+    const key = random.bytes(32)
+    const tweak = random.bytes(7)
+    const words = randomWords(random, 500)
+    const reference = FF1(2, key, tweak)
+    const expected = Array.from({ length: 500 }, (_, i) => toUuid(reference.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))))
     const texts = createPointerCipher(key, tweak).encrypt(words)
     expect(texts, `seed ${SEED}, round ${round}`).toEqual(expected)
   }
 })
 
-test('pointers one by one and in lists of 2 to 24 equal the independent implementation both ways, under many keys in turn', () => {
-  const luck = seededBytes(SEED)
+it('pointers alone and in lists of 2 to 24 equal the independent implementation in both directions, under many keys', () => {
+  const random = seededBytes(SEED)
   const rings = Array.from({ length: 5 }, () => {
-    const key = luck.bytes(32)
-    const tweak = luck.bytes(7)
-    return { cipher: createPointerCipher(key, tweak), judge: FF1(2, key, tweak) }
+    const key = random.bytes(32)
+    const tweak = random.bytes(7)
+    return { cipher: createPointerCipher(key, tweak), reference: FF1(2, key, tweak) }
   })
   for (let count = 1; count <= 24; count++) {
-    for (const { cipher, judge } of rings) {
-      const words = randomWords(luck, count)
-      const expected = Array.from({ length: count }, (_, i) => toUuid(judge.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))))
+    for (const { cipher, reference } of rings) {
+      const words = randomWords(random, count)
+      const expected = Array.from({ length: count }, (_, i) =>
+        toUuid(reference.encrypt(toBits(words.subarray(i * 4, i * 4 + 4)))),
+      )
       expect(cipher.encrypt(words), `seed ${SEED}, ${count} together`).toEqual(expected)
       expect(cipher.decrypt(expected), `seed ${SEED}, ${count} together`).toEqual({
         words,
@@ -84,10 +78,10 @@ test('pointers one by one and in lists of 2 to 24 equal the independent implemen
   }
 })
 
-test('the short way and the batched way give the same texts and the same words for 5,000 pointers', () => {
-  const luck = seededBytes(SEED)
-  const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
-  const words = randomWords(luck, 5000)
+it('the paths for few and for many pointers give the same results for 5,000 pointers', () => {
+  const random = seededBytes(SEED)
+  const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
+  const words = randomWords(random, 5000)
   const texts = cipher.encrypt(words)
   for (const [i, text] of texts.entries()) {
     const own = words.subarray(i * 4, i * 4 + 4)
@@ -99,11 +93,11 @@ test('the short way and the batched way give the same texts and the same words f
   }
 })
 
-test('every pointer is a lower-case UUID of version 4, no two are equal, and each leads back, in lists of any length', () => {
-  const luck = seededBytes(SEED)
-  const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
+it('every pointer is a distinct lower-case UUID of version 4 and decrypts, in lists of any length', () => {
+  const random = seededBytes(SEED)
+  const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
   for (const count of [0, 1, 2, 4095, 4096, 4097, 9000]) {
-    const words = randomWords(luck, count)
+    const words = randomWords(random, count)
     const texts = cipher.encrypt(words)
     expect(texts.length).toBe(count)
     expect(texts.every((text) => UUID_V4.test(text))).toBe(true)
@@ -114,14 +108,14 @@ test('every pointer is a lower-case UUID of version 4, no two are equal, and eac
   }
 })
 
-test('every UUID of version 4 is the disguise of exactly one position: undisguising any and disguising again gives it back', () => {
-  const luck = seededBytes(SEED)
-  const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
-  const texts = Array.from({ length: 3000 }, () => toUuid(toBits(randomWords(luck, 1))))
+it('every UUID of version 4 is the pointer of exactly one position: decrypting and encrypting returns it', () => {
+  const random = seededBytes(SEED)
+  const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
+  const texts = Array.from({ length: 3000 }, () => toUuid(toBits(randomWords(random, 1))))
   expect(cipher.encrypt(cipher.decrypt(texts).words)).toEqual(texts)
 })
 
-test('neighbouring rows and extreme words are kept exactly', () => {
+it('neighboring rows and extreme words decrypt exactly', () => {
   const cipher = createPointerCipher(new Uint8Array(32).fill(3), new Uint8Array(7))
   const words = Uint32Array.from([
     0, 0, 0, 0, 0, 1, 0, 0, 0xffffffff, 0xffffffff, 0x3ffffff, 0xffffffff, 0x10000, 0, 0, 1, 7, 0x80000000, 0, 0x80000000,
@@ -129,10 +123,10 @@ test('neighbouring rows and extreme words are kept exactly', () => {
   expect(cipher.decrypt(cipher.encrypt(words)).words).toEqual(words)
 })
 
-test('what is no UUID of version 4 in lower case is marked, has zero words and does not disturb its neighbours', () => {
-  const luck = seededBytes(SEED)
-  const cipher = createPointerCipher(luck.bytes(32), luck.bytes(7))
-  const words = randomWords(luck, 1)
+it('a text that is not a lower-case UUID of version 4 is flagged, gives zero words and changes no other item', () => {
+  const random = seededBytes(SEED)
+  const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
+  const words = randomWords(random, 1)
   const [good = ''] = cipher.encrypt(words)
   const letter = good.search(/[a-f]/)
   const replaced = (at: number, by: string): string => good.slice(0, at) + by + good.slice(at + 1)
@@ -155,7 +149,7 @@ test('what is no UUID of version 4 in lower case is marked, has zero words and d
     replaced(3, '\0'),
     good.replaceAll('-', ''),
     `{${good.slice(1, 35)}}`,
-    // A letter beyond Latin-1 whose low byte is a digit must not pass for it; nor one within Latin-1.
+    // A character beyond Latin-1 whose low byte is a digit must not be read as that digit.
     replaced(0, String.fromCharCode(0x100 + good.charCodeAt(0))),
     replaced(8, String.fromCharCode(0x100 + 45)),
     replaced(5, 'é'),
@@ -177,7 +171,7 @@ test('what is no UUID of version 4 in lower case is marked, has zero words and d
   }
 })
 
-test('another key or another vault gives other pointers for the same position', () => {
+it('another key or vault gives other pointers for the same position', () => {
   const words = Uint32Array.from([1 << 16, 5, 0, 0])
   const texts = [
     createPointerCipher(new Uint8Array(32), pointerTweak('a')).encrypt(words)[0],
@@ -188,7 +182,7 @@ test('another key or another vault gives other pointers for the same position', 
   expect(pointerTweak('a').length).toBe(7)
 })
 
-test('words that are a view into a larger buffer are read from the right place', () => {
+it('words that are a view into a larger buffer are read from their offset', () => {
   const cipher = createPointerCipher(new Uint8Array(32), new Uint8Array(7))
   const buffer = Uint32Array.from([9, 9, 9, 9, 1, 2, 3, 4, 9])
   expect(cipher.encrypt(buffer.subarray(4, 8))).toEqual(cipher.encrypt(Uint32Array.from([1, 2, 3, 4])))

@@ -1,6 +1,6 @@
-/** Permutations of any domain: FF1 walked along its cycles, bound to scope, vault, domain and context. */
+/** Permutations of any domain: FF1 with cycle walking, bound to scope, vault, domain and tweak text. */
 import { FF1 } from '@noble/ciphers/ff1.js'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { createRankCipher, rankTweak } from '../../../src/adapters/keys/rank-cipher.ts'
@@ -8,10 +8,10 @@ import { isVaultError } from '../../../src/core/errors.ts'
 import type { Rank } from '../../../src/core/ports/keys.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
-const SEED = 'rank law 1'
+const SEED = 'rank property 1'
 
-/** FF1 of the independent implementation, walked as the port describes. */
-function judge(key: Uint8Array, vaultId: string, rank: Rank): bigint {
+/** FF1 of the independent implementation, with cycle walking as the port describes. */
+function reference(key: Uint8Array, vaultId: string, rank: Rank): bigint {
   const length = (rank.domain - 1n).toString().length
   const cipher = FF1(10, key, rankTweak(rank, vaultId))
   let value = rank.value
@@ -20,13 +20,13 @@ function judge(key: Uint8Array, vaultId: string, rank: Rank): bigint {
   return value
 }
 
-function below(luck: ReturnType<typeof seededBytes>, domain: bigint): bigint {
-  return BigInt(`0x${Buffer.from(luck.bytes(64)).toString('hex')}`) % domain
+function below(random: ReturnType<typeof seededBytes>, domain: bigint): bigint {
+  return BigInt(`0x${Buffer.from(random.bytes(64)).toString('hex')}`) % domain
 }
 
-test('domains of every size, mixed in one list, equal the independent FF1 walked along its cycle, and lead back', () => {
-  const luck = seededBytes(SEED)
-  const key = luck.bytes(32)
+it('domains of every size in one list equal the independent FF1 with cycle walking, and decrypt', () => {
+  const random = seededBytes(SEED)
+  const key = random.bytes(32)
   const cipher = createRankCipher(key, 'vault')
   const domains = [
     10n ** 6n,
@@ -42,16 +42,16 @@ test('domains of every size, mixed in one list, equal the independent FF1 walked
   ]
   const ranks = Array.from({ length: 200 }, (_, i): Rank => {
     const domain = domains[i % domains.length] ?? 10n ** 6n
-    const value = i < 10 ? 0n : i < 20 ? domain - 1n : below(luck, domain)
+    const value = i < 10 ? 0n : i < 20 ? domain - 1n : below(random, domain)
     return i % 3 === 0 ? { value, domain } : { value, domain, tweakText: `context ${i % 7}` }
   })
   const images = cipher.encrypt(ranks)
-  expect(images).toEqual(ranks.map((rank) => judge(key, 'vault', rank)))
+  expect(images).toEqual(ranks.map((rank) => reference(key, 'vault', rank)))
   for (const [i, image] of images.entries()) expect(image < (ranks[i]?.domain ?? 0n)).toBe(true)
   expect(cipher.decrypt(ranks.map((rank, i) => ({ ...rank, value: images[i] ?? 0n })))).toEqual(ranks.map(({ value }) => value))
 })
 
-test('20,000 neighbours of one domain keep apart, fill it evenly, and come back', () => {
+it('20,000 neighbors in one domain encrypt to distinct, evenly spread numbers and decrypt', () => {
   const domain = 1_300_000n
   const cipher = createRankCipher(new Uint8Array(32).fill(5), 'vault')
   const ranks = Array.from({ length: 20_000 }, (_, i) => ({ value: BigInt(i), domain }))
@@ -64,7 +64,7 @@ test('20,000 neighbours of one domain keep apart, fill it evenly, and come back'
   expect(cipher.decrypt(images.map((value) => ({ value, domain })))).toEqual(ranks.map(({ value }) => value))
 })
 
-test('the whole of the smallest domain is a permutation of itself', () => {
+it('the smallest domain encrypts to a permutation of itself', () => {
   const domain = 1_000_000n
   const cipher = createRankCipher(new Uint8Array(32).fill(6), 'vault')
   const seen = new Uint8Array(Number(domain))
@@ -74,7 +74,7 @@ test('the whole of the smallest domain is a permutation of itself', () => {
   expect(seen.every((count) => count === 1)).toBe(true)
 })
 
-test('another scope, vault, root key, domain or context moves the same number elsewhere; another root version beside it does not', () => {
+it('another scope, vault, root key, domain or tweak text changes the result, and another root version does not', () => {
   const key = new Uint8Array(32).fill(9)
   const rank: Rank = { value: 12_345n, domain: 10n ** 12n }
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
@@ -99,7 +99,7 @@ test('another scope, vault, root key, domain or context moves the same number el
   expect(new Set([image, ...others]).size).toBe(7)
 })
 
-test('the tweak keeps domain, vault and context apart, also where one ends like the next begins', () => {
+it('the tweak separates domain, vault and tweak text, even if one ends as the next begins', () => {
   const tweaks = [
     rankTweak({ value: 0n, domain: 10n, tweakText: 'c' }, 'v'),
     rankTweak({ value: 0n, domain: 101n, tweakText: 'c' }, 'v'),
@@ -113,7 +113,7 @@ test('the tweak keeps domain, vault and context apart, also where one ends like 
   expect(rankTweak({ value: 5n, domain: 10n, tweakText: '' }, 'v')).toEqual(rankTweak({ value: 0n, domain: 10n }, 'v'))
 })
 
-test('a domain below a million, or a number outside its domain, is refused as a fault of the inside that quotes nothing', () => {
+it('a domain below a million or a number outside its domain throws internal without quoting it', () => {
   const cipher = createRankCipher(new Uint8Array(32), 'vault')
   const refused: readonly Rank[] = [
     { value: 0n, domain: 999_999n },

@@ -17,3 +17,17 @@ export function hex(text: string): Uint8Array {
 export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
+
+/** A published vector of FF1, with key and tweak in hexadecimal and numeral strings as text. */
+interface Ff1Vector {
+  readonly key: string
+  readonly radix: number
+  readonly tweak: string
+  readonly plaintext: string
+  readonly ciphertext: string
+}
+
+/** A file of FF1 vectors and its source. */
+export function readFf1Vectors(name: string): { readonly source: string; readonly cases: readonly Ff1Vector[] } {
+  return readVectors<{ source: string; cases: readonly Ff1Vector[] }>(name)
+}

@@ -1,6 +1,6 @@
-/** XAES-256-GCM: the published vectors, singly and accumulated over 10,000 random messages, by both ways of computing it. */
+/** XAES-256-GCM: the published vectors, single and accumulated over 10,000 random messages, in both implementations. */
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { openPlain, sealPlain } from '../../../src/adapters/keys/gcm-plain.ts'
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { openCases, sealCases } from './gcm-cases.ts'
@@ -26,14 +26,14 @@ function seal(key: Uint8Array, nonce: Uint8Array, message: Uint8Array, context: 
 }
 
 for (const [i, { key, nonce, aad, message, sealed }] of vectors.cases.entries()) {
-  test(`the published vector ${i + 1} seals and opens`, () => {
+  it(`the published vector ${i + 1} seals and opens`, () => {
     expect(toHex(seal(hex(key), hex(nonce), hex(message), hex(aad)))).toBe(sealed)
     const derived = createXaesKey(hex(key)).derive(hex(nonce), 0)
     const opened = openPlain(derived, hex(nonce.slice(24) + sealed), hex(aad))
     expect(toHex(opened ?? new Uint8Array())).toBe(message)
   })
 
-  test(`the published vector ${i + 1} seals and opens in the module`, () => {
+  it(`the published vector ${i + 1} seals and opens in the module`, () => {
     const derived = createXaesKey(hex(key)).derive(hex(nonce), 0).secret.export()
     const one = { iv: hex(nonce.slice(24)), context: hex(aad), message: hex(message) }
     expect(sealCases(derived, [one]).map(toHex)).toEqual([sealed])
@@ -41,7 +41,7 @@ for (const [i, { key, nonce, aad, message, sealed }] of vectors.cases.entries())
   })
 }
 
-test('10,000 random messages accumulate to the published digest', () => {
+it('10,000 random messages give the published digest', () => {
   const stream = createHash('shake128', { outputLength: 4_000_000 }).digest()
   let at = 0
   const read = (count: number): Uint8Array => {
@@ -59,14 +59,14 @@ test('10,000 random messages accumulate to the published digest', () => {
   expect(all.digest('hex')).toBe(vectors.accumulated.digest)
 })
 
-test('a derived key is remembered, and after many others it is derived anew and equal', () => {
-  const luck = seededBytes('xaes 1')
-  const key = createXaesKey(luck.bytes(32))
-  const half = luck.bytes(12)
+it('a derived key is cached, and derived again with an equal result after many others', () => {
+  const random = seededBytes('xaes 1')
+  const key = createXaesKey(random.bytes(32))
+  const half = random.bytes(12)
   const first = key.derive(half, 0)
-  key.derive(luck.bytes(12), 0)
+  key.derive(random.bytes(12), 0)
   expect(key.derive(half, 0)).toBe(first)
-  for (let i = 0; i < 300; i++) key.derive(luck.bytes(12), 0)
+  for (let i = 0; i < 300; i++) key.derive(random.bytes(12), 0)
   const again = key.derive(half, 0)
   expect(again).not.toBe(first)
   expect(again.secret.equals(first.secret)).toBe(true)

@@ -4,7 +4,7 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
 import type { Cell, Filter, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** Gives the methods that go wrong, over a storage that is right. */
+/** Returns the faulty methods over a correct storage. */
 type Fault = (storage: Storage) => Partial<Storage>
 
 const mapRow = (row: Row | undefined, change: (cell: Cell) => Cell): Row | undefined =>
@@ -56,13 +56,13 @@ export const FAULTS = {
         ),
       ),
   }),
-  'a conflict does not say where': (storage) => ({
+  'a conflict does not name its columns': (storage) => ({
     insert: (table, rows) =>
       storage.insert(table, rows).catch((error: unknown) => {
         throw isVaultError(error, 'conflict') ? new VaultError('conflict', 'duplicate') : error
       }),
   }),
-  'a transaction undoes nothing': (storage) => ({ transaction: (work) => work(storage) }),
+  'a transaction rolls nothing back': (storage) => ({ transaction: (work) => work(storage) }),
   'an error is wrapped on its way out of a transaction': (storage) => ({
     transaction: (work) =>
       storage.transaction(work).catch((error: unknown) => {
@@ -80,13 +80,13 @@ export const FAULTS = {
   'not forgets the unknown': (storage) => ({
     find: (table, filter, page) => storage.find(table, twoValued(filter), page),
   }),
-  'a page down forgets where it begins': (storage) => ({
+  'a descending page ignores its start': (storage) => ({
     find: (table, filter, { after, ...page }) =>
       storage.find(table, filter, page.order === 'asc' && after !== undefined ? { ...page, after } : page),
   }),
   'sums are cut to 64 bits': (storage) => ({
-    aggregate: async (table, filter, measures) =>
-      (await storage.aggregate(table, filter, measures)).map((cell) =>
+    aggregate: async (table, filter, aggregates) =>
+      (await storage.aggregate(table, filter, aggregates)).map((cell) =>
         typeof cell === 'bigint' ? BigInt.asIntN(64, cell) : cell,
       ),
   }),
@@ -94,7 +94,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS
 
-/** Mutex `not (a = 1)` into `a <> 1 or a is null`. */
+/** Turns `not (a = 1)` into `a <> 1 or a is null`. */
 function twoValued(filter: Filter): Filter {
   if (filter.kind === 'and' || filter.kind === 'or') return { ...filter, filters: filter.filters.map(twoValued) }
   if (filter.kind !== 'not') return filter

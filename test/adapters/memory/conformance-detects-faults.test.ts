@@ -4,19 +4,19 @@ import { describe, expect, it } from 'vitest'
 import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { brokenStorage, type FaultName } from './broken-storages.ts'
 
-/** One case at least that must notice each fault. */
+/** At least one case that must detect each fault. */
 const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'get loses the order asked': ['O1', 'O2'],
   'an insert that fails keeps its first rows': ['C16', 'C17'],
   'bytes come out as Buffer': ['B1', 'B3'],
   'patches forget to compare the version': ['P2', 'P9', 'P10'],
   'NUL is dropped from text': ['N1', 'N5'],
-  'a conflict does not say where': ['C1', 'C4', 'T5', 'S4'],
-  'a transaction undoes nothing': ['T2', 'T10', 'T13', 'T16', 'T19'],
+  'a conflict does not name its columns': ['C1', 'C4', 'T5', 'S4'],
+  'a transaction rolls nothing back': ['T2', 'T10', 'T13', 'T16', 'T19'],
   'an error is wrapped on its way out of a transaction': ['T2', 'T3', 'T5'],
   'big integers pass through floating point': ['I2', 'I10'],
   'not forgets the unknown': ['F9', 'F10'],
-  'a page down forgets where it begins': ['O6', 'O9'],
+  'a descending page ignores its start': ['O6', 'O9'],
   'sums are cut to 64 bits': ['M8', 'M9'],
 }
 
@@ -30,7 +30,7 @@ async function redCases(fault: FaultName): Promise<string[]> {
 }
 
 describe('the conformance suite', () => {
-  it('has at least 60 cases, each with an id of its own that begins its name', () => {
+  it('has at least 60 cases, each with a unique id at the start of its name', () => {
     expect(storageCases.length).toBeGreaterThanOrEqual(60)
     expect(new Set(storageCases.map(({ id }) => id)).size).toBe(storageCases.length)
     for (const { id, name } of storageCases) {
@@ -41,7 +41,7 @@ describe('the conformance suite', () => {
 
   // Object.entries forgets that its keys are the record's.
   for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
-    it(`notices that ${fault}`, async () => {
+    it(`detects that ${fault}`, async () => {
       expect(await redCases(fault)).toEqual(expect.arrayContaining([...cases]))
     })
   }

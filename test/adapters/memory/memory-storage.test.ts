@@ -27,7 +27,7 @@ async function prepared(): Promise<ReturnType<typeof memoryStorage>> {
 }
 
 describe('the memory storage', () => {
-  it('refuses a write on the outer storage from inside a transaction, which would wait for itself, and takes it afterwards', async () => {
+  it('rejects a write on the outer storage inside a transaction, which would deadlock, and accepts it afterwards', async () => {
     const storage = await prepared()
     const later = storage.transaction(async (inner) => {
       await expect(storage.insert('notes', [{ id: 7, tag: 'outer' }])).rejects.toMatchObject({ code: 'internal' })
@@ -43,7 +43,7 @@ describe('the memory storage', () => {
     expect(() => memoryStorage().joinTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
   })
 
-  it('lets outer readers read the past while a transaction is open, without waiting', async () => {
+  it('returns the committed rows to outer readers while a transaction is open, without waiting', async () => {
     const storage = await prepared()
     await storage.insert('notes', [
       { id: 1, tag: 'old' },
@@ -79,7 +79,7 @@ describe('the memory storage', () => {
     expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['second', 'second'])
   })
 
-  it('keeps a nested transaction that is not awaited from undoing later changes', async () => {
+  it('does not roll back later changes with a nested transaction that was not awaited', async () => {
     const storage = await prepared()
     let wake = (): void => {}
     const asleep = new Promise<void>((resolve) => {
@@ -102,19 +102,19 @@ describe('the memory storage', () => {
 
   it('removes tables prepared in a transaction that rolls back', async () => {
     const storage = await prepared()
-    const undone = storage.transaction(async (inner) => {
+    const rolledBack = storage.transaction(async (inner) => {
       await inner.insert('notes', [{ id: 1, tag: 'x' }])
       await inner.prepare([{ name: 'more', columns: [], indexes: [] }, wider()])
       await inner.insert('notes', [{ id: 2, extra: 'y' }])
       throw new Error('undo')
     })
-    await expect(undone).rejects.toThrow('undo')
+    await expect(rolledBack).rejects.toThrow('undo')
     await expect(storage.get('more', [1])).rejects.toMatchObject({ code: 'internal' })
     await expect(storage.insert('notes', [{ id: 3, extra: 'y' }])).rejects.toMatchObject({ code: 'internal' })
     expect(await storage.find('notes', EVERY, ALL)).toEqual([])
   })
 
-  it('refuses a cell that is not of its column’s type', async () => {
+  it('rejects a cell that is not of the type of its column', async () => {
     const storage = await prepared()
     for (const cell of [2 ** 53, 0.5, Number.NaN, 2n ** 63n, 'text', new Uint8Array(1)]) {
       await expect(storage.insert('notes', [{ id: 1, size: cell }])).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe('the memory storage', () => {
     expect(await timeOf(storage, 'size')).toBeLessThan(byScan / 10)
   })
 
-  it('forgets deleted ids in time, and finds what is left in order', async () => {
+  it('releases deleted ids, and finds the remaining rows in order', async () => {
     const storage = await prepared()
     for (let round = 0; round < 50; round++) {
       const ids = await storage.reserveIds('notes', 20)
@@ -151,7 +151,7 @@ function wider(): PhysicalTable {
   return { ...NOTES, columns: [...NOTES.columns, { name: 'extra', type: 'text' }] }
 }
 
-/** Milliseconds for 20 look-ups of one value. */
+/** Milliseconds for 20 lookups of one value. */
 async function timeOf(storage: Storage, column: string): Promise<number> {
   const begun = performance.now()
   for (let value = 0; value < 20; value++) {

@@ -1,12 +1,12 @@
-/** A log is what applications already have: pino and the console fit as they are, and the facts arrive where they belong. */
+/** Logs: pino and the console are valid logs, and receive fields and message. */
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { Log } from '../../../src/core/ports/log.ts'
 
-/** What the vault says when it says something. */
+/** A call of the log as the vault makes it. */
 function speak(log: Log): void {
-  log.info({ records: 2 }, 'told')
+  log.info({ records: 2 }, 'read')
   log.warn({ operation: 'GET', code: 'forbidden' }, 'operation refused')
   log.error({ operation: 'INSERT', code: 'unavailable' }, 'operation failed')
 }
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a pino logger and its children are logs, and keep facts apart from the sentence', () => {
+it('a pino logger and its children are valid logs, with fields beside the message', () => {
   const lines: unknown[] = []
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -29,32 +29,32 @@ test('a pino logger and its children are logs, and keep facts apart from the sen
   speak(log)
   child.warn({ code: 'forbidden' }, 'operation refused')
   expect(lines).toEqual([
-    { level: 30, records: 2, msg: 'told' },
+    { level: 30, records: 2, msg: 'read' },
     { level: 40, operation: 'GET', code: 'forbidden', msg: 'operation refused' },
     { level: 50, operation: 'INSERT', code: 'unavailable', msg: 'operation failed' },
     { level: 40, part: 'vault', code: 'forbidden', msg: 'operation refused' },
   ])
 })
 
-test('the console is a log', () => {
+it('the console is a valid log', () => {
   const said: unknown[][] = []
   for (const level of ['info', 'warn', 'error'] as const) {
-    vi.spyOn(console, level).mockImplementation((...told) => {
-      said.push([level, ...told])
+    vi.spyOn(console, level).mockImplementation((...line) => {
+      said.push([level, ...line])
     })
   }
   const log: Log = console
   speak(log)
   expect(said).toEqual([
-    ['info', { records: 2 }, 'told'],
+    ['info', { records: 2 }, 'read'],
     ['warn', { operation: 'GET', code: 'forbidden' }, 'operation refused'],
     ['error', { operation: 'INSERT', code: 'unavailable' }, 'operation failed'],
   ])
 })
 
-test('what takes the sentence first is no log, and the compiler says so', () => {
+it('a logger that takes the message first does not compile as a log', () => {
   const backwards = { info(_message: string): void {}, warn(_message: string): void {}, error(_message: string): void {} }
-  // @ts-expect-error facts come first: such a logger would print them as its sentence
+  // @ts-expect-error fields come first: such a logger would print them as its message
   const log: Log = backwards
   expect(log).toBe(backwards)
 })

@@ -1,4 +1,4 @@
-/** Operations as spans: named, counted and nested as they ran, and never saying more than names, codes and counts. */
+/** Operations as spans: named and nested as they ran, with only names, codes and counts as attributes. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -6,11 +6,11 @@ import type { Context, ContextManager } from '@opentelemetry/api'
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { ReadableSpan, Sampler } from '@opentelemetry/sdk-trace-base'
 import { AlwaysOffSampler, BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openTelemetry } from '../../../src/adapters/opentelemetry/index.ts'
 import type { Span } from '../../../src/core/ports/tracing.ts'
 
-/** What an SDK for Node registers: the active context follows promises. */
+/** Registers what an SDK for Node does: an active context that follows promises. */
 function followPromises(): ContextManager {
   const active = new AsyncLocalStorage<Context>()
   const manager: ContextManager = {
@@ -23,7 +23,7 @@ function followPromises(): ContextManager {
   return manager
 }
 
-/** A provider whose ended spans can be looked at. */
+/** A provider that exposes its ended spans. */
 function recorder(sampler?: Sampler): { readonly provider: BasicTracerProvider; readonly ended: () => ReadableSpan[] } {
   const exporter = new InMemorySpanExporter()
   const processors = { spanProcessors: [new SimpleSpanProcessor(exporter)] }
@@ -31,7 +31,7 @@ function recorder(sampler?: Sampler): { readonly provider: BasicTracerProvider; 
   return { provider, ended: () => exporter.getFinishedSpans() }
 }
 
-/** Work that does nothing and ends well. */
+/** Work that does nothing and succeeds. */
 async function endWell(span: Span): Promise<void> {
   span.end({}, undefined)
 }
@@ -45,7 +45,7 @@ afterEach(() => {
   context.disable()
 })
 
-test('a span has the name it is given and every fact of its beginning and its end', async () => {
+it('a span has its name and all attributes of its start and end', async () => {
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
   const answer = await openTelemetry().startActiveSpan('strongroom.insert', { table: 'cards', records: 2 }, async (span) => {
@@ -63,7 +63,7 @@ test('a span has the name it is given and every fact of its beginning and its en
   })
 })
 
-test('a failure leaves its code and nothing of the error, which goes on as it is', async () => {
+it('a failed span records the code only, and the error is rethrown unchanged', async () => {
   const { provider, ended } = recorder()
   const error = new Error('duplicate key value: ann@acme.example')
   const failing = openTelemetry({ tracer: provider.getTracer('host') }).startActiveSpan('strongroom.insert', {}, async (span) => {
@@ -80,7 +80,7 @@ test('a failure leaves its code and nothing of the error, which goes on as it is
   })
 })
 
-test('a span ends when its work says so, not before', async () => {
+it('a span ends when its work ends it, not before', async () => {
   const { provider, ended } = recorder()
   await openTelemetry({ tracer: provider.getTracer('host') }).startActiveSpan('strongroom.get', {}, async (span) => {
     await turn()
@@ -91,7 +91,7 @@ test('a span ends when its work says so, not before', async () => {
   expect(ended()).toHaveLength(1)
 })
 
-test('what runs inside is a child, across promises, and neighbours are not', async () => {
+it('a span inside the work is a child, also after a promise, and a sibling is not', async () => {
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)
   const tracing = openTelemetry()
@@ -122,31 +122,31 @@ test('what runs inside is a child, across promises, and neighbours are not', asy
   })
 })
 
-test('the trace id is that of the trace around it, also where the trace is not recorded', async () => {
+it('the trace id is that of the outer trace, even if it is not sampled', async () => {
   for (const sampler of [undefined, new AlwaysOffSampler()]) {
     const { provider, ended } = recorder(sampler)
     const host = provider.getTracer('host')
-    const told = await host.startActiveSpan('request', (request) =>
+    const traced = await host.startActiveSpan('request', (request) =>
       openTelemetry({ tracer: host }).startActiveSpan('strongroom.get', {}, async (span) => {
         span.end({}, undefined)
         return [span.traceId, request.spanContext().traceId]
       }),
     )
-    expect(told[0]).toMatch(/^[0-9a-f]{32}$/)
-    expect(told[0]).toBe(told[1])
+    expect(traced[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(traced[0]).toBe(traced[1])
     expect(ended()).toHaveLength(sampler === undefined ? 1 : 0)
   }
 })
 
-test('where no SDK is registered work runs all the same, and no trace is named', async () => {
-  const told = await openTelemetry().startActiveSpan('strongroom.get', { records: 1 }, async (span) => {
+it('without an SDK the work runs and there is no trace id', async () => {
+  const traced = await openTelemetry().startActiveSpan('strongroom.get', { records: 1 }, async (span) => {
     span.end({ records: 1 }, 'internal')
     return { traceId: span.traceId }
   })
-  expect(told).toEqual({ traceId: undefined })
+  expect(traced).toEqual({ traceId: undefined })
 })
 
-test('an SDK may be registered after the vault was opened', async () => {
+it('an SDK can be registered after the vault was opened', async () => {
   const tracing = openTelemetry()
   await tracing.startActiveSpan('strongroom.early', {}, endWell)
   const { provider, ended } = recorder()
@@ -155,7 +155,7 @@ test('an SDK may be registered after the vault was opened', async () => {
   expect(ended().map(({ name }) => name)).toEqual(['strongroom.late'])
 })
 
-test('a tracer that is handed over is used in place of the registered one', async () => {
+it('a given tracer is used instead of the registered one', async () => {
   const [registered, given] = [recorder(), recorder()]
   trace.setGlobalTracerProvider(registered.provider)
   await openTelemetry({ tracer: given.provider.getTracer('host') }).startActiveSpan('strongroom.get', {}, endWell)
@@ -163,7 +163,7 @@ test('a tracer that is handed over is used in place of the registered one', asyn
   expect(given.ended().map(({ instrumentationScope }) => instrumentationScope.name)).toEqual(['host'])
 })
 
-test('spans name the package and its version', async () => {
+it('spans contain the name and version of the package', async () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   const { provider, ended } = recorder()
   trace.setGlobalTracerProvider(provider)

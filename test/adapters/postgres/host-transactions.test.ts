@@ -25,7 +25,7 @@ const kysely = new Kysely<Record<string, Record<string, unknown>>>({
   plugins: [new CamelCasePlugin()],
 })
 
-/** As many applications have it: 64-bit integers cut to doubles. */
+/** As in many applications: 64-bit integers are parsed as doubles. */
 function hastyParsers() {
   const cut = (text: string) => Number.parseInt(text, 10)
   return { getTypeParser: (oid: number) => (oid === 20 ? cut : pg.types.getTypeParser(oid)) }
@@ -45,8 +45,8 @@ const ROW = { id: 7, body_bytes: Uint8Array.of(0, 128, 255), title: 'nul \u0000 
 async function writeAndRead(joined: Storage): Promise<void> {
   await joined.insert('notes', [ROW])
   expect(await joined.get('notes', [7])).toEqual([{ ...ROW, version: 1 }])
-  const measures = [{ kind: 'sum', column: 'amount' }, { kind: 'max', column: 'body_bytes' }, { kind: 'count' }] as const
-  expect(await joined.aggregate('notes', { kind: 'all' }, measures)).toEqual([ROW.amount, ROW.body_bytes, 1])
+  const aggregates = [{ kind: 'sum', column: 'amount' }, { kind: 'max', column: 'body_bytes' }, { kind: 'count' }] as const
+  expect(await joined.aggregate('notes', { kind: 'all' }, aggregates)).toEqual([ROW.amount, ROW.body_bytes, 1])
   expect(await joined.update('notes', [{ id: 7, version: 1, set: { rate: 2 } }])).toEqual([true])
   expect(await joined.reserveIds('notes', 1500)).toHaveLength(1500)
   await expect(joined.transaction((joined) => joined.insert('notes', [{ id: 8, title: ROW.title }]))).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe('a pg client with an open transaction', () => {
     client.release()
   })
 
-  it('is refused when it has no open transaction, before or after', async () => {
+  it('is rejected without an open transaction, before and after one', async () => {
     const client = await pool.connect()
     await expect(storage.joinTransaction(client).insert('notes', [ROW])).rejects.toMatchObject({ code: 'invalid_request' })
     await client.query('begin')
@@ -108,7 +108,7 @@ describe('a pg client with an open transaction', () => {
 })
 
 describe('a Kysely transaction', () => {
-  it('shares its commit with the vault, whatever its plugins and type parsers do', async () => {
+  it('shares its commit with the vault, with any plugins and type parsers', async () => {
     await kysely.transaction().execute((transaction) => writeAndRead(storage.joinTransaction(transaction)))
     expect(await standing()).toEqual([2])
   })
@@ -122,7 +122,7 @@ describe('a Kysely transaction', () => {
     expect(await standing()).toEqual([undefined])
   })
 
-  it('can make the tables itself and take the making back', async () => {
+  it('can create the tables and roll that back', async () => {
     const own = postgresStorage({ connectionString: database.url, schema: 'taken_back' })
     const work = kysely.transaction().execute(async (transaction) => {
       const joined = own.joinTransaction(transaction)
@@ -139,7 +139,7 @@ describe('a Kysely transaction', () => {
   })
 })
 
-it('refuses to join anything else', () => {
+it('rejects anything else', () => {
   for (const host of [undefined, null, 'begin', {}, pool, kysely]) {
     expect(() => storage.joinTransaction(host)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
   }

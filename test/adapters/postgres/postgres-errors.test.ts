@@ -1,4 +1,4 @@
-/** Broken connections and broken servers: what the caller is told, and that the next call works again. */
+/** Broken connections and servers: the error of the call, and that the next call works. */
 import net from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, expect, inject, it } from 'vitest'
@@ -62,7 +62,7 @@ async function cuttingProxy(word: string): Promise<{ readonly url: string; stop(
   return { url: url.href, stop: () => new Promise((done) => proxy.close(() => done())) }
 }
 
-it('a transaction whose backend is ended is unavailable, stores nothing, and the next one works', async () => {
+it('a transaction whose backend is terminated throws unavailable, stores nothing, and the next one works', async () => {
   const storage = await prepared()
   const work = storage.transaction(async (storage) => {
     await storage.insert('notes', [{ id: 1, title: 'lost' }])
@@ -74,14 +74,14 @@ it('a transaction whose backend is ended is unavailable, stores nothing, and the
   expect((await storage.get('notes', [1, 2, 3])).map((row) => row?.title)).toEqual([undefined, undefined, 'kept'])
 })
 
-it('connections that are ended while idle are replaced without a word', async () => {
+it('connections that end while idle are replaced without an error', async () => {
   const storage = await prepared()
   await Promise.all([storage.get('notes', [1]), storage.get('notes', [2]), storage.get('notes', [3])])
   await endOthers()
   await expect.poll(() => storage.get('notes', [9]).catch(() => 'broken')).toEqual([undefined])
 })
 
-it('a connection that breaks during COMMIT rejects with outcome_unknown', async () => {
+it('a connection that breaks during COMMIT throws outcome_unknown', async () => {
   const proxy = await cuttingProxy('commit')
   const storage = await prepared()
   const cut = postgresStorage({ connectionString: proxy.url })
@@ -94,18 +94,18 @@ it('a connection that breaks during COMMIT rejects with outcome_unknown', async 
   await proxy.stop()
 })
 
-it('a server that cannot be reached or refuses us is unavailable', async () => {
+it('a server that cannot be reached or rejects the login throws unavailable', async () => {
   const elsewhere = new URL(database.url)
   elsewhere.port = '1'
-  const nobody = new URL(database.url)
-  nobody.username = 'nobody'
-  for (const url of [elsewhere, nobody]) {
+  const unknownUser = new URL(database.url)
+  unknownUser.username = 'unknown_user'
+  for (const url of [elsewhere, unknownUser]) {
     const failing = prepared({ connectionString: url.href })
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' })
   }
 })
 
-it('a server that crashes and comes back keeps what was acknowledged', async () => {
+it('a server keeps acknowledged writes after a crash and restart', async () => {
   const server = await startPostgres({ durable: true })
   const storage = await prepared({ connectionString: server.url })
   await storage.insert('notes', [{ id: 1, title: 'acknowledged' }])
@@ -117,7 +117,7 @@ it('a server that crashes and comes back keeps what was acknowledged', async () 
   await server.stop()
 })
 
-it('no error repeats a value the engine quoted', async () => {
+it('no error repeats a value that the engine quoted', async () => {
   const storage = await prepared()
   const canary = 'canary-4929'
   await storage.insert('notes', [{ id: 30, title: canary }])

@@ -1,4 +1,4 @@
-/** What only PostgreSQL makes difficult: racing set-ups, text with NUL, swallowed errors, deadlocks, savepoints, brought pools. */
+/** Cases specific to PostgreSQL: concurrent preparation, text with NUL, caught errors, deadlocks, savepoints, pools of the application. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
@@ -61,7 +61,7 @@ function signal(): { readonly given: Promise<void>; give(): void } {
 }
 
 describe('preparing', () => {
-  it('makes twenty tables once when eight processes prepare them at the same moment', async () => {
+  it('creates twenty tables once when eight processes prepare them at once', async () => {
     const tables = Array.from({ length: 20 }, (_, i) => ({ ...CARDS, name: `t${i}` }))
     const handles = Array.from({ length: 8 }, () => open('raced'))
     await Promise.all(handles.map((handle) => handle.prepare(tables)))
@@ -84,7 +84,7 @@ describe('preparing', () => {
     await expect(missing).rejects.toMatchObject({ name: 'VaultError' })
   })
 
-  it('keeps indexes apart whose names would be cut or joined alike', async () => {
+  it('gives indexes distinct names if truncation or joining would make them equal', async () => {
     const long = 'c'.repeat(60)
     const columns = ['a_b', 'a', 'b', `${long}1`, `${long}2`].map((name) => ({ name, type: 'integer' }) as const)
     const indexes = [['a_b'], ['a', 'b'], [`${long}1`], [`${long}2`]].map((names) => ({ columns: names, unique: true }))
@@ -96,18 +96,18 @@ describe('preparing', () => {
     await expect(conflict).rejects.toMatchObject({ code: 'conflict', details: [{ columns: [`${long}2`], index: 0 }] })
   })
 
-  it('refuses a name that PostgreSQL would cut', async () => {
+  it('rejects a name that PostgreSQL would truncate', async () => {
     await expect(open('cut').prepare([{ ...CARDS, name: 'é'.repeat(32) }])).rejects.toMatchObject({ code: 'failed_precondition' })
   })
 
-  it('refuses a schema name that would need quoting', () => {
+  it('rejects a schema name that needs quoting', () => {
     for (const schema of ['', 'A', 'a"b', 'a.b', '1a', 'a'.repeat(64)]) {
       expect(() => postgresStorage({ connectionString: database.url, schema })).toThrow(/schema name of a PostgreSQL storage/)
     }
   })
 
   it('gives no id twice after the transaction that created the table rolled back', async () => {
-    const storage = open('undone')
+    const storage = open('rolled_back')
     const work = storage.transaction(async (storage) => {
       await storage.prepare([CARDS])
       await storage.reserveIds('cards', 10)
@@ -122,7 +122,7 @@ describe('preparing', () => {
 })
 
 describe('text', () => {
-  it('keeps NUL and its neighbour exactly, and their query and equality in filters', async () => {
+  it('keeps NUL and U+0001 exactly, also in filters', async () => {
     const storage = await prepared()
     const owners = [
       '',
@@ -168,7 +168,7 @@ describe('transactions', () => {
     expect(await storage.get('cards', [1, 2])).toEqual([undefined, undefined])
   })
 
-  it('reject a nested one alike, and the outer one continues', async () => {
+  it('reject a nested one likewise, and the outer one continues', async () => {
     const storage = await prepared()
     await storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 1, owner: 'a' }])
@@ -183,7 +183,7 @@ describe('transactions', () => {
     expect(rows.map((row) => row?.owner)).toEqual(['a', undefined, undefined, 'b'])
   })
 
-  it('keep nested ones apart that run at once, and statements beside them', async () => {
+  it('separate concurrent nested ones, and statements beside them', async () => {
     const storage = await prepared()
     await storage.transaction(async (storage) => {
       const nested = (id: number) =>
@@ -205,7 +205,7 @@ describe('transactions', () => {
     expect(rows.map((row) => row.id)).toEqual([1, 3, 9, 11, 13])
   })
 
-  it('run again after a deadlock until both have happened, however work words its error', async () => {
+  it('run again after a deadlock until both commit, whatever error the work throws', async () => {
     const storage = await prepared()
     await storage.insert('cards', [
       { id: 1, amount: 0 },
@@ -227,13 +227,13 @@ describe('transactions', () => {
         }
       })
     const outcomes = await Promise.allSettled([raise(0, [1, 2]), raise(1, [2, 1])])
-    // the one that was undone runs again, and finds each row as the other left it
+    // the one that was rolled back runs again, and finds each row as the other left it
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(runs).toBeGreaterThan(2)
     expect((await storage.get('cards', [1, 2])).map((row) => row?.amount)).toEqual([2, 2])
   })
 
-  it('return what patching row by row returns when one patch takes a unique value of another', async () => {
+  it('return the same as row-by-row updates if one patch takes a unique value of another', async () => {
     const storage = await prepared()
     await storage.insert('cards', [
       { id: 1, owner: 'a' },
@@ -289,10 +289,10 @@ describe('a nested transaction that is not awaited', () => {
 })
 
 describe('texts', () => {
-  it('too long for the index of their column break a rule that names the table, and the next call works', async () => {
+  it('too long for the index of their column give an error that names the table, and the next call works', async () => {
     const storage = await prepared()
     for (const length of [4_000, 20_000]) {
-      // hexadecimal luck, which the engine cannot compress below what an index entry holds
+      // random hexadecimal text, which the engine cannot compress to the size of an index entry
       const owner = randomBytes(length).toString('hex')
       const message = expect.stringMatching(/^A text of table "cards" is too long for its index/)
       const insert = storage.insert('cards', [{ id: 1, owner }])
@@ -308,7 +308,7 @@ describe('texts', () => {
 })
 
 describe('pools', () => {
-  it('need no session: without named statements nothing is prepared on the server', async () => {
+  it('need no session: without prepared statements nothing is prepared on the server', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 })
     const storage = await prepared({ pool, preparedStatements: false })
     await storage.insert('cards', [{ id: 1 }])
@@ -322,7 +322,7 @@ describe('pools', () => {
     await pool.end()
   })
 
-  it('may bring type parsers of any kind, which are neither used nor changed', async () => {
+  it('can have any type parsers, which are neither used nor changed', async () => {
     const odd = { getTypeParser: () => () => 'odd' }
     const pool = new pg.Pool({ connectionString: database.url, types: odd })
     const storage = await prepared({ pool })
@@ -335,7 +335,7 @@ describe('pools', () => {
     await pool.end()
   })
 
-  it('are left open when they were brought, and refuse work after close either way', async () => {
+  it('are left open if the application made them, and reject work after close', async () => {
     const pool = new pg.Pool({ connectionString: database.url })
     for (const options of [{ pool }, { connectionString: database.url }]) {
       const storage = await prepared(options)
@@ -350,7 +350,7 @@ describe('pools', () => {
     await pool.end()
   })
 
-  it('keep their connections when a statement only broke a rule', async () => {
+  it('keep their connections after a statement that failed by its data', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 })
     const storage = await prepared({ pool })
     const backend = async () => (await pool.query('select pg_backend_pid() as id')).rows

@@ -16,7 +16,7 @@ const dialect: SqlDialect = {
   bindList: (_, values) => values.join(),
   bindCell: (_, cell) => cell,
   readColumn: (column, type) => (type === 'integer' ? sql`wide(${column})` : column),
-  measureParts: (kind, column) => [column === undefined ? sql`count(*)` : sql`${sql.raw(kind)}(${column})`],
+  aggregateParts: (kind, column) => [column === undefined ? sql`count(*)` : sql`${sql.raw(kind)}(${column})`],
 }
 
 const shape = toTableShape({
@@ -84,7 +84,7 @@ describe('shared statements', () => {
     expect(new Set(made.map((statement) => statement.text)).size).toBe(made.length)
   })
 
-  it('delete, update and measure through bound values only', () => {
+  it('delete, update and aggregate through bound values only', () => {
     const statements = createSqlStatements(dialect)
     const target = statements.deleteWhere(shape, { kind: 'compare', column: 'n', operator: '>', value: 4 })
     expect(target).toMatchObject({ parameters: [4] })
@@ -113,7 +113,7 @@ describe('shared statements', () => {
     expect(deepest).toBeLessThan(20)
   })
 
-  it('forget the oldest shapes when callers bring ever new ones', () => {
+  it('drop the oldest shapes from the cache when there are many', () => {
     const statements = createSqlStatements(dialect)
     const nth = (n: number) => statements.once(`n${n}`, () => ({ compile: () => sql`select 1`.compile(dialect.compiler) }))
     const first = nth(0)
@@ -123,7 +123,7 @@ describe('shared statements', () => {
     expect(nth(0)).not.toBe(first)
   })
 
-  it('refuse tables, columns and measures that do not exist', () => {
+  it('reject tables, columns and aggregates that do not exist', () => {
     const statements = createSqlStatements(dialect)
     const page = { order: 'asc', limit: 1 } as const
     expect(() => createTableShapes().of('nowhere')).toThrow(/"nowhere" was not prepared/)

@@ -1,4 +1,4 @@
-/** Lists spelled out as comparisons find what the lists found, and only lists that gain by it are spelled out. */
+/** Lists expanded to comparisons find the same rows, and only lists that become faster are expanded. */
 import { describe, expect, it } from 'vitest'
 import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
 import { expandLists } from '../../../src/adapters/sqlite/expand-lists.ts'
@@ -24,7 +24,7 @@ const among = (column: string, ...values: Exclude<Cell, null>[]): Filter => ({ k
 const equal = (column: string, value: Exclude<Cell, null>): Filter => ({ kind: 'compare', column, operator: '=', value })
 
 describe('lists', () => {
-  it('of one value and lists over real columns become comparisons, however deep they stand', () => {
+  it('of one value and lists over real columns become comparisons, at any depth', () => {
     expect(expandLists(shape, among('t', 'x'))).toEqual(equal('t', 'x'))
     expect(expandLists(shape, { kind: 'not', filter: { kind: 'and', filters: [among('b', new Uint8Array([1]))] } })).toEqual({
       kind: 'not',
@@ -36,7 +36,7 @@ describe('lists', () => {
     }
   })
 
-  it('of one value find the same as longer lists and comparisons, for every type of column', async () => {
+  it('of one value find the same rows as longer lists and comparisons, for every column type', async () => {
     const storage = sqliteStorage({ filename: nextFile() })
     await storage.prepare([MIXED])
     const cells: Record<string, readonly Exclude<Cell, null>[]> = {

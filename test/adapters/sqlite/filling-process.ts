@@ -1,4 +1,4 @@
-/** A process whose files may not grow past a limit set from outside: fills the storage until it is full and prints what happened. */
+/** A process with a file size limit set from outside: fills the storage until it is full and prints the outcome. */
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { ALL, EVERY, NOTES } from './notes-table.ts'

@@ -1,4 +1,4 @@
-/** The one table the SQLite tests work on. */
+/** The table of the SQLite tests. */
 import type { PhysicalTable } from '../../../src/core/ports/storage.ts'
 
 export const NOTES: PhysicalTable = {

@@ -1,4 +1,4 @@
-/** Rows of bytes come back the same whether they are read packed, one by one, or from a file that cannot pack them. */
+/** Rows of bytes are equal whether they are read packed, one by one, or from a file that cannot pack them. */
 import Database from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ const ROWS = 300
 /** Longer than any cell that is packed. */
 const LONG = 5000
 
-/** Bytes that are no text in any encoding, empty cells and missing ones. */
+/** Bytes that are not text in any encoding, empty cells and missing ones. */
 function rowOf(id: number): NewRow {
   const body = id % 7 === 0 ? null : Uint8Array.from({ length: id % 11 === 0 ? 0 : id }, (_, at) => (at * 37 + id * 101) & 0xff)
   return { id, body, digest: id % 5 === 0 ? null : new Uint8Array([0xff, 0, id & 0xff, 0xc3, 0x28]) }
@@ -61,16 +61,16 @@ async function expectAllReads(storage: Storage): Promise<void> {
   expect(await storage.find('sealed', { kind: 'or', filters: [] }, { order: 'asc', limit: 1000 })).toEqual([])
 }
 
-describe('rows read packed', () => {
-  it('are the rows that were written, with every byte and every missing cell', async () => {
+describe('rows read in packed form', () => {
+  it('equal the written rows, including every byte and every missing cell', async () => {
     await withRows(expectAllReads)
   })
 
-  it('are the same in a file whose text is UTF-16', async () => {
+  it('are equal in a database with UTF-16 text', async () => {
     await withRows(expectAllReads, 'UTF-16')
   })
 
-  it('are the same inside transactions, also those a Kysely application opened', async () => {
+  it('are equal inside transactions, also of a Kysely application', async () => {
     await withRows(async (storage, filename) => {
       await storage.transaction(expectAllReads)
       const kysely = new Kysely<Record<string, never>>({ dialect: new SqliteDialect({ database: new Database(filename) }) })
@@ -79,7 +79,7 @@ describe('rows read packed', () => {
     })
   })
 
-  it('hold plain arrays, and writing into one changes no other', async () => {
+  it('contain separate arrays, so that writing into one changes no other', async () => {
     await withRows(async (storage) => {
       const read = await storage.get('sealed', [1, 2, 3, 4, 6])
       for (const row of read) {
@@ -90,7 +90,7 @@ describe('rows read packed', () => {
     })
   })
 
-  it('may hold cells too long to be packed, before and after', async () => {
+  it('can contain cells too long to be packed', async () => {
     await withRows(async (storage) => {
       const long = { id: 1000, body: new Uint8Array(LONG).fill(0x80), digest: null }
       await storage.insert('sealed', [long])
@@ -106,20 +106,20 @@ describe('rows read packed', () => {
 })
 
 describe('packing', () => {
-  it('is for tables of bytes alone', () => {
+  it('is used only for tables whose cells are all bytes', () => {
     const withColumns = (columns: PhysicalTable['columns']) => canPack(toTableShape({ ...SEALED, columns }))
     expect(withColumns(SEALED.columns)).toBe(true)
     expect(withColumns([])).toBe(false)
     expect(withColumns([...SEALED.columns, { name: 'n', type: 'integer' }])).toBe(false)
   })
 
-  it('is given up where a cell is too long or text is not UTF-8, and nowhere else', () => {
+  it('is not used if a cell is too long or text is not UTF-8, and else is', () => {
     const shape = toTableShape(SEALED)
     const packed = (encoding: string, length: number) => {
       const database = new Database(':memory:')
       database.pragma(`encoding = '${encoding}'`)
       const text = `select 1 as "id", 1 as "version", zeroblob(${length}) as "body", null as "digest"`
-      // In raw mode the driver answers an array of cells.
+      // In raw mode the driver returns an array of cells.
       const row = database.prepare(packedStatement(shape, { text }).text).raw().get() as RawRow
       database.close()
       return unpackRows(shape, row)

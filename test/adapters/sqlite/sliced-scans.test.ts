@@ -1,4 +1,4 @@
-/** Scans in slices answer what one statement answers, on one snapshot, and let the event loop turn. */
+/** Scans in slices return what one statement returns, on one snapshot, and yield to the event loop. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { Aggregate, Filter, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
@@ -14,9 +14,9 @@ const READINGS: PhysicalTable = {
     { name: 'ratio', type: 'real' },
     { name: 'word', type: 'text' },
     { name: 'mark', type: 'bytes' },
-    { name: 'colour', type: 'text' },
+    { name: 'color', type: 'text' },
   ],
-  indexes: [{ columns: ['colour'], unique: false }],
+  indexes: [{ columns: ['color'], unique: false }],
 }
 
 /** Ids with holes: one of a few rows and one of billions. */
@@ -31,7 +31,7 @@ function readingOf(n: number) {
     ratio: n % 3 === 0 ? null : (n % 64) / 4,
     word: n % 11 === 0 ? '\u{1f600}' : `\uffee${n % 50}`,
     mark: n % 2 === 0 ? null : new Uint8Array([n & 255, n >> 8]),
-    colour: n % 4 === 0 ? 'red' : 'blue',
+    color: n % 4 === 0 ? 'red' : 'blue',
   }
 }
 
@@ -54,19 +54,19 @@ describe('scans in slices', () => {
     { kind: 'all' },
     { kind: 'compare', column: 'amount', operator: '=', value: 13 },
     { kind: 'compare', column: 'amount', operator: '=', value: -1 },
-    { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
+    { kind: 'compare', column: 'color', operator: '=', value: 'red' },
     { kind: 'not', filter: { kind: 'isNull', column: 'mark' } },
     {
       kind: 'and',
       filters: [
-        { kind: 'compare', column: 'colour', operator: '=', value: 'red' },
+        { kind: 'compare', column: 'color', operator: '=', value: 'red' },
         { kind: 'compare', column: 'ratio', operator: '>', value: 15 },
       ],
     },
     { kind: 'in', column: 'id', values: Array.from({ length: 5000 }, (_, n) => idOf(n * 11)) },
   ]
 
-  it('find the rows one statement finds, from both ends, after ids and beyond skipped rows', async () => {
+  it('find the rows of one statement, in both orders, after ids and with an offset', async () => {
     const pages = [
       { order: 'asc', limit: 25 },
       { order: 'desc', limit: 25 },
@@ -88,20 +88,20 @@ describe('scans in slices', () => {
     expect(rows).toBeGreaterThan(10_000)
   })
 
-  it('measure what one statement measures', async () => {
-    const columns = ['amount', 'ratio', 'word', 'mark', 'colour', 'id']
-    const measures = [
+  it('aggregate like one statement', async () => {
+    const columns = ['amount', 'ratio', 'word', 'mark', 'color', 'id']
+    const aggregates = [
       { kind: 'count' } as const,
       ...columns.flatMap((column) => (['count', 'min', 'max'] as const).map((kind) => ({ kind, column }))),
       ...['amount', 'ratio'].flatMap((column) => (['sum', 'avg'] as const).map((kind) => ({ kind, column }))),
     ] satisfies Aggregate[]
     for (const filter of filters) {
-      const whole = await storage.transaction((inner) => inner.aggregate('readings', filter, measures))
-      expect(await storage.aggregate('readings', filter, measures)).toEqual(whole)
+      const whole = await storage.transaction((inner) => inner.aggregate('readings', filter, aggregates))
+      expect(await storage.aggregate('readings', filter, aggregates)).toEqual(whole)
     }
   })
 
-  it('read one snapshot and let the event loop turn meanwhile', async () => {
+  it('read one snapshot and yield to the event loop', async () => {
     let turns = 0
     let scanning = true
     const transfers = (async () => {
@@ -129,7 +129,7 @@ describe('scans in slices', () => {
     expect((await storage.get('readings', [idOf(1)]))[0]?.version).toBeGreaterThan(2)
   })
 
-  it('run side by side in any number, and end before the storage closes', async () => {
+  it('run concurrently in any number, and end before the storage closes', async () => {
     const other = sqliteStorage({ filename: nextFile() })
     await other.prepare([READINGS])
     await other.insert('readings', [readingOf(1)])

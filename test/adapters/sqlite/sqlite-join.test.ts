@@ -1,4 +1,4 @@
-/** The storage inside transactions the application opened itself, through the driver and through Kysely. */
+/** The storage inside transactions of the application, through the driver and through Kysely. */
 import Database from 'better-sqlite3'
 import { CamelCasePlugin, Kysely, SqliteDialect, type Transaction } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const OWN_ROW = 'insert into orders values (1)'
 function driverHost(filename: string): Host {
   const database = new Database(filename)
   database.exec(OWN_TABLE)
-  // A host may read its own integers as bigint; ours must not become so.
+  // A host may read its integers as bigint; those of the storage must not change.
   database.defaultSafeIntegers(true)
   return {
     name: 'better-sqlite3',
@@ -80,7 +80,7 @@ for (const createHost of [driverHost, kyselyHost]) {
 
     const row = (id: number, label: string): NewRow => ({ id, label, amount: 2n ** 62n + 1n, body: new Uint8Array([1, 0, 255]) })
 
-    it('commits with the host, and every cell comes back as it does outside', async () => {
+    it('commits with the host and returns every cell as outside', async () => {
       await joined(async (storage, host) => {
         let inside: unknown
         await host.transaction(async (transaction) => {
@@ -102,7 +102,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       await joined(async (storage, host) => {
         const undo = new Error('undo')
         const ending = host.transaction(async (transaction) => {
-          await storage.joinTransaction(transaction).insert('notes', [row(1, 'undone')])
+          await storage.joinTransaction(transaction).insert('notes', [row(1, 'rolled back')])
           throw undo
         })
         await expect(ending).rejects.toBe(undo)
@@ -111,7 +111,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('knows every method of the port', async () => {
+    it('supports every method of the port', async () => {
       await joined(async (storage, host) => {
         await host.transaction(async (transaction) => {
           const inner = storage.joinTransaction(transaction)
@@ -127,8 +127,8 @@ for (const createHost of [driverHost, kyselyHost]) {
             ]),
           ).toEqual([true, false])
           expect(await inner.delete('more_notes', { ids: [60, 59, 700] })).toEqual([59, 60])
-          const measures = [{ kind: 'count' }, { kind: 'sum', column: 'amount' }, { kind: 'avg', column: 'amount' }] as const
-          expect(await inner.aggregate('more_notes', EVERY, measures)).toEqual([58, 1662, 1662 / 58])
+          const aggregates = [{ kind: 'count' }, { kind: 'sum', column: 'amount' }, { kind: 'avg', column: 'amount' }] as const
+          expect(await inner.aggregate('more_notes', EVERY, aggregates)).toEqual([58, 1662, 1662 / 58])
           expect(await inner.find('more_notes', { kind: 'in', column: 'label', values: ['l3', 'l4'] }, ALL)).toHaveLength(2)
           const clash = Array.from({ length: 30 }, (_, n) => ({ id: 100 + n, label: n === 27 ? 'l5' : `m${n}` }))
           await expect(inner.insert('more_notes', clash)).rejects.toMatchObject({
@@ -141,7 +141,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('nests by savepoints, whose failure leaves the host untouched', async () => {
+    it('nests by savepoints, whose failure does not affect the host', async () => {
       await joined(async (storage, host) => {
         await host.transaction(async (transaction) => {
           const inner = storage.joinTransaction(transaction)
@@ -158,7 +158,7 @@ for (const createHost of [driverHost, kyselyHost]) {
       })
     })
 
-    it('gives no id twice, whether the host commits or not', async () => {
+    it('gives no id twice, whether or not the host commits', async () => {
       await joined(async (storage, host) => {
         const given: number[] = [...(await storage.reserveIds('notes', 995))]
         for (const fails of [true, false, true]) {
@@ -175,8 +175,8 @@ for (const createHost of [driverHost, kyselyHost]) {
   })
 }
 
-describe('what cannot be joined', () => {
-  it('rejects with an error that names what can be joined', async () => {
+describe('a host that cannot be joined', () => {
+  it('is rejected with an error that names what can be joined', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     const idle = new Database(filename)
@@ -192,7 +192,7 @@ describe('what cannot be joined', () => {
     await storage.close()
   })
 
-  it('is noticed when the host ended its transaction before us', async () => {
+  it('is rejected if the host ended its transaction first', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     await storage.prepare([NOTES])

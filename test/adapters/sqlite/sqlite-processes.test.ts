@@ -1,4 +1,4 @@
-/** Several processes on one SQLite file, a foreign lock on it, and a disk without room. */
+/** Several processes on one SQLite file, a lock of another connection, and a full disk. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ const run = promisify(execFile)
 const script = (name: string): string => join(import.meta.dirname, name)
 
 describe('two processes on one file', () => {
-  it('lose nothing and never share an id, also when both make the tables', async () => {
+  it('lose no row and share no id, even if both create the tables', async () => {
     const filename = nextFile()
     const written = await Promise.all(
       ['left', 'right'].map(async (name) => {
@@ -34,16 +34,16 @@ describe('two processes on one file', () => {
   })
 })
 
-describe('a lock held by a foreign connection', () => {
-  it('lets the event loop turn while writers wait, and lets them through when it goes', async () => {
+describe('a lock held by another connection', () => {
+  it('leaves the event loop free while writers wait, which proceed when it is released', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     await storage.prepare([NOTES])
     const foreign = new Database(filename)
     foreign.exec('begin immediate')
-    let settled = false
+    let isDone = false
     const writing = storage.insert('notes', [{ id: 1, label: 'patient' }]).then(() => {
-      settled = true
+      isDone = true
     })
     let longest = 0
     let ticks = 0
@@ -53,7 +53,7 @@ describe('a lock held by a foreign connection', () => {
       last = performance.now()
       expect(await storage.get('notes', [1])).toEqual([undefined])
     }
-    expect(settled).toBe(false)
+    expect(isDone).toBe(false)
     expect(longest).toBeLessThan(250)
     foreign.exec('rollback')
     foreign.close()
@@ -63,8 +63,8 @@ describe('a lock held by a foreign connection', () => {
   })
 })
 
-describe.skipIf(process.platform === 'win32')('a disk without room', () => {
-  it('rejects writers with unavailable, keeps what was acknowledged, and still reads', async () => {
+describe.skipIf(process.platform === 'win32')('a full disk', () => {
+  it('rejects writers, keeps acknowledged writes, and can still be read', async () => {
     const filename = nextFile()
     const limited = `ulimit -f 4000; exec "${process.execPath}" "${script('filling-process.ts')}" "${filename}"`
     const { stdout } = await run('/bin/sh', ['-c', limited])

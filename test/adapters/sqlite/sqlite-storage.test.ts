@@ -1,4 +1,4 @@
-/** What the SQLite storage promises beyond the conformance suite: shared commits, durability, ids that never repeat, clear ends. */
+/** What the SQLite storage promises beyond the conformance suite: group commits, durability, unique ids, and closing. */
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
@@ -60,7 +60,7 @@ describe('group commit', () => {
     })
   })
 
-  it('hides a group from readers, and acknowledges none of it, until all of it is committed', async () => {
+  it('hides a group from readers, and acknowledges no writer, until the group is committed', async () => {
     await withStorage(async (storage, filename) => {
       const counter = commitCounter(filename)
       let acknowledged = 0
@@ -68,7 +68,7 @@ describe('group commit', () => {
       const writers = Array.from({ length: 5 }, (_, n) => {
         const writer = storage.transaction(async (inner) => {
           await inner.insert('notes', [{ id: n + 1, label: `note ${n}` }])
-          // On a busy machine a group may be cut in two: what is to be seen then is what was acknowledged, and no more.
+          // On a busy machine a group may be split: then only the acknowledged part is visible.
           expect(await labels(storage)).toHaveLength(acknowledged)
         })
         last = writer
@@ -84,7 +84,7 @@ describe('group commit', () => {
     })
   })
 
-  it('rejects single inserts that conflict inside a group and keeps their neighbours', async () => {
+  it('rejects single inserts that conflict inside a group and keeps their neighbors', async () => {
     await withStorage(async (storage) => {
       const endings = await Promise.allSettled(
         ['a', 'b', 'a', 'c'].map((label, n) => storage.insert('notes', [{ id: n + 1, label }])),
@@ -97,7 +97,7 @@ describe('group commit', () => {
     })
   })
 
-  it('takes back all rows of a long insert when the last one conflicts, and names its position only', async () => {
+  it('rolls back a long insert when its last row conflicts, and names only its position', async () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [{ id: 5000, label: 'secret-label' }])
       const rows = Array.from({ length: 90 }, (_, n) => ({ id: n + 1, label: n === 88 ? 'secret-label' : `note ${n}` }))
@@ -113,7 +113,7 @@ describe('group commit', () => {
 })
 
 describe('durability', () => {
-  it('commits with synchronous = FULL in WAL mode unless NORMAL is asked for', async () => {
+  it('commits with synchronous = FULL in WAL mode by default, or with NORMAL', async () => {
     const database = openDatabase(nextFile(), 'full')
     database.writer.exec('create table t (x); insert into t values (1)')
     expect(database.writer.pragma('synchronous', { simple: true })).toBe(2)
@@ -127,7 +127,7 @@ describe('durability', () => {
     relaxed.close()
   })
 
-  it('finds everything again in a file that was closed', async () => {
+  it('returns the stored rows from a reopened file', async () => {
     const filename = nextFile()
     const first = sqliteStorage({ filename })
     await first.prepare([NOTES])
@@ -143,7 +143,7 @@ describe('durability', () => {
     await second.close()
   })
 
-  it('refuses names that stand for a database in memory', () => {
+  it('rejects names of a database in memory', () => {
     for (const filename of [':memory:', '', ' ']) {
       expect(() => sqliteStorage({ filename })).toThrow(/strongroom\/memory/)
     }
@@ -176,7 +176,7 @@ describe('reserved ids', () => {
     })
   })
 
-  it('taken in a rolled-back savepoint do not leave their block to a second handle as well', async () => {
+  it('taken in a rolled-back savepoint do not give their block to two handles', async () => {
     await withStorage(async (storage, filename) => {
       const other = sqliteStorage({ filename })
       await other.prepare([NOTES])
@@ -197,7 +197,7 @@ describe('reserved ids', () => {
     })
   })
 
-  it('begin beyond rows that were inserted with ids of their own', async () => {
+  it('start after rows that were inserted with explicit ids', async () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [{ id: 777 }])
       expect(await storage.reserveIds('notes', 2)).toEqual([778, 779])
@@ -214,7 +214,7 @@ describe('reserved ids', () => {
 })
 
 describe('the storage inside a transaction', () => {
-  it('is refused once its transaction has ended', async () => {
+  it('is rejected once its transaction has ended', async () => {
     await withStorage(async (storage) => {
       let escaped: Storage | undefined
       await storage.transaction(async (inner) => {
@@ -226,7 +226,7 @@ describe('the storage inside a transaction', () => {
     })
   })
 
-  it('lets the outer one read what is committed and rejects its writes, which would deadlock', async () => {
+  it('allows reads of committed rows through the outer one, and rejects its writes, which would deadlock', async () => {
     await withStorage(async (storage) => {
       await storage.transaction(async (inner) => {
         await inner.insert('notes', [{ id: 1, label: 'inner' }])
@@ -241,7 +241,7 @@ describe('the storage inside a transaction', () => {
     })
   })
 
-  it('keeps savepoints apart that are begun at the same time', async () => {
+  it('separates savepoints that begin at the same time', async () => {
     await withStorage(async (storage) => {
       await storage.transaction(async (inner) => {
         const nested = (label: string, id: number, fails: boolean) =>
@@ -272,7 +272,7 @@ describe('the storage inside a transaction', () => {
     })
   })
 
-  it('keeps calls that are not awaited, and rolls back a nested transaction that still waits for something else', async () => {
+  it('keeps calls that are not awaited, and rolls back a nested transaction that is still pending', async () => {
     await withStorage(async (storage) => {
       let wake = (): void => {}
       const asleep = new Promise<void>((resolve) => {
@@ -281,7 +281,7 @@ describe('the storage inside a transaction', () => {
       const [late] = await storage.transaction(async (inner) => {
         void inner.insert('notes', [{ id: 1, label: 'kept' }])
         const nested = inner.transaction(async (nested) => {
-          await nested.insert('notes', [{ id: 2, label: 'undone' }])
+          await nested.insert('notes', [{ id: 2, label: 'rolled back' }])
           await asleep
         })
         const late = expect(nested).rejects.toMatchObject({ code: 'internal' })
@@ -296,7 +296,7 @@ describe('the storage inside a transaction', () => {
 })
 
 describe('closing', () => {
-  it('lets waiting writers finish and refuses what comes later', async () => {
+  it('lets waiting writers finish and rejects later calls', async () => {
     const filename = nextFile()
     const storage = sqliteStorage({ filename })
     await storage.prepare([NOTES])
@@ -332,7 +332,7 @@ describe('preparing', () => {
     })
   })
 
-  it('adds columns to rows that stand, and every handle in the process may go on', async () => {
+  it('adds columns to existing rows, and every handle in the process continues to work', async () => {
     await withStorage(async (storage, filename) => {
       const older = sqliteStorage({ filename })
       await older.prepare([NOTES])
@@ -345,7 +345,7 @@ describe('preparing', () => {
     })
   })
 
-  it('names the column whose values repeat when it shall become unique', async () => {
+  it('names the column with duplicate values when it becomes unique', async () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [
         { id: 1, amount: 7 },

@@ -1,4 +1,4 @@
-/** A process of its own that writes notes to a shared file and prints the ids it was given: `node writing-process.ts <file> <name> <count>`. */
+/** A separate process that writes notes to a shared file and prints their ids: `node writing-process.ts <file> <name> <count>`. */
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { NOTES } from './notes-table.ts'
 

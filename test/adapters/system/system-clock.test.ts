@@ -1,25 +1,25 @@
-/** The system's clock: nanoseconds, strictly rising, whatever the wall clock does. */
-import { expect, test } from 'vitest'
+/** The system clock: nanoseconds, strictly rising, for any steps of the wall clock. */
+import { expect, it } from 'vitest'
 import { createClock, systemClock } from '../../../src/adapters/system/system-clock.ts'
 
-test('it tells nanoseconds since 1970, close to the wall clock', () => {
+it('returns nanoseconds since 1970, close to the wall clock', () => {
   const before = BigInt(Date.now()) * 1_000_000n
-  const told = systemClock.now()
+  const now = systemClock.now()
   const after = BigInt(Date.now() + 1) * 1_000_000n
-  expect(told >= before && told <= after).toBe(true)
+  expect(now >= before && now <= after).toBe(true)
 })
 
-test('no moment is returned twice, however fast it is read', () => {
+it('returns no time twice', () => {
   let last = systemClock.now()
   for (let i = 0; i < 20_000; i++) {
-    const told = systemClock.now()
-    if (told <= last) expect.unreachable(`moment ${i} did not rise`)
-    last = told
+    const now = systemClock.now()
+    if (now <= last) expect.unreachable(`moment ${i} did not rise`)
+    last = now
   }
   expect(last > 0n).toBe(true)
 })
 
-test('it follows the wall clock forwards and never steps back with it', () => {
+it('follows the wall clock forward and never goes back', () => {
   const wall = { now: 1000 }
   const clock = createClock(() => wall.now)
   expect(clock.now()).toBe(1_000_000_000n)

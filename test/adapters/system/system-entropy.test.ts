@@ -1,18 +1,18 @@
-/** The system's luck: fresh bytes of every size in buffers of the caller's own. */
-import { expect, test } from 'vitest'
+/** The system entropy: fresh bytes of every size, each in a separate buffer. */
+import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 
-test('it gives as many bytes as asked, of any size', () => {
+it('returns the requested number of bytes', () => {
   for (const count of [0, 1, 16, 1023, 1024, 1025, 16_384, 100_000]) expect(systemEntropy.bytes(count).length).toBe(count)
 })
 
-test('no 16 bytes ever come twice, across several fills of the pool', () => {
+it('returns no 16 bytes twice over several fills of the pool', () => {
   const seen = new Set<string>()
   for (let i = 0; i < 5000; i++) seen.add(Buffer.from(systemEntropy.bytes(16)).toString('hex'))
   expect(seen.size).toBe(5000)
 })
 
-test('each result has a buffer of its own, and writing into it changes no other', () => {
+it('returns a separate buffer for each call', () => {
   const first = systemEntropy.bytes(32)
   expect(first.buffer.byteLength).toBe(32)
   const second = systemEntropy.bytes(32)
@@ -22,11 +22,11 @@ test('each result has a buffer of its own, and writing into it changes no other'
   expect(second.some((byte) => byte !== 0)).toBe(true)
 })
 
-test('every bit is set about half the time', () => {
+it('sets every bit in about half the results', () => {
   const bytes = systemEntropy.bytes(100_000)
   for (let bit = 0; bit < 8; bit++) {
     const ones = bytes.reduce((sum, byte) => sum + ((byte >> bit) & 1), 0)
-    // 100,000 fair coins stray from 50,000 by 1,500 less than once in 10^20 runs.
+    // 100,000 fair coins deviate from 50,000 by 1,500 less than once in 10^20 runs.
     expect(Math.abs(ones - 50_000)).toBeLessThan(1500)
   }
 })

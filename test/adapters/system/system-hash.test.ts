@@ -1,9 +1,9 @@
-/** The system's SHA-256: published answers, and a list at a time. */
-import { expect, test } from 'vitest'
+/** The SHA-256 of the system: published digests, and lists. */
+import { expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { toSlab } from '../../../src/core/util/slab.ts'
 
-test('hashes each input by itself, as FIPS 180-4 says', () => {
+it('hashes each input separately as specified in FIPS 180-4', () => {
   const hashes = systemHash.sha256(toSlab([Buffer.from('abc'), Uint8Array.of(), Buffer.from('abc')]))
   const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
   const nothing = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'

@@ -1,5 +1,5 @@
-/** Lanes that somebody tampered with are left: the vault goes on in another, says so, and verifying finds it. */
-import { expect, test } from 'vitest'
+/** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
+import { expect, it } from 'vitest'
 import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
@@ -19,7 +19,7 @@ async function lastOf(storage: StorageHandle, table: string): Promise<Row> {
   return row
 }
 
-/** What is done to the one chain there is, and whether the head's own bytes tell of it when it is to be moved. */
+/** What is done to the only chain, and whether its head detects it at the next append. */
 interface Tampering {
   readonly isLogged: boolean
   tamper(storage: StorageHandle): Promise<unknown>
@@ -39,7 +39,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     isLogged: false,
     tamper: async (storage) => storage.delete(HEADS, { ids: [(await lastOf(storage, HEADS)).id] }),
   },
-  'junk where the next event belongs': {
+  'invalid bytes at the position of the next event': {
     isLogged: false,
     async tamper(storage) {
       const { id, at = null } = await lastOf(storage, EVENTS)
@@ -48,7 +48,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
   },
 }
 
-/** One call of most verbs, some in a transaction and some at once; answers how many there were. */
+/** Makes one call of most verbs, some in a transaction and some concurrently. Returns their number. */
 async function goOn(vault: Vault<Clients>): Promise<number> {
   const session = vault.as(LATE)
   const { records } = await session.insert('clients', [{ fields: { name: 'New' } }])
@@ -77,9 +77,9 @@ async function countOfLate(vault: Vault<Clients>): Promise<number> {
 
 onEachStorage('a chain with', (engine) => {
   for (const [what, { tamper, isLogged }] of Object.entries(TAMPERINGS)) {
-    test(`${what} is left: every operation goes on, with its one event, in another`, async () => {
+    it(`${what} is not used further: every operation records its one event in another chain`, async () => {
       const errors: (readonly [object, string])[] = []
-      const log: Log = { info() {}, warn() {}, error: (facts, message) => void errors.push([facts, message]) }
+      const log: Log = { info() {}, warn() {}, error: (fields, message) => void errors.push([fields, message]) }
       const storage = engine.fresh().open()
       const vault = await openClients(storage, { log })
       for (const name of ['a', 'b', 'c']) await vault.as(OWNER).insert('clients', [{ fields: { name } }])
@@ -92,7 +92,7 @@ onEachStorage('a chain with', (engine) => {
       expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })
     })
 
-    test(`${what} is left by a vault that is opened afterwards, too`, async () => {
+    it(`${what} is not used by a vault opened later`, async () => {
       const storage = engine.fresh().open()
       await (await openClients(storage)).as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
       await tamper(storage)
@@ -103,8 +103,8 @@ onEachStorage('a chain with', (engine) => {
   }
 })
 
-onEachStorage('tables called as those of the trail', (engine) => {
-  test.each([EVENTS, HEADS])('%s: a taken value in a transaction is a conflict, heard once and told once', async (table) => {
+onEachStorage('user tables with the names of audit tables', (engine) => {
+  it.each([EVENTS, HEADS])('%s: a duplicate value in a transaction throws one conflict and records one event', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
     const taken = [{ fields: { email: 'ann@acme.example' } }]
     await session.insert(table, taken)
@@ -130,7 +130,7 @@ onEachStorage('tables called as those of the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 4 })
   })
 
-  test.each([EVENTS, HEADS])('%s: one that is caught undoes itself alone', async (table) => {
+  it.each([EVENTS, HEADS])('%s: a caught conflict rolls back only its own insert', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
     const taken = [{ fields: { email: 'ann@acme.example' } }]
     await session.insert(table, taken)

@@ -1,5 +1,5 @@
-/** ChainPool: never two transactions of one process in one of them, and no more of them than are needed at once. */
-import { expect, test } from 'vitest'
+/** The chain pool: never two transactions of a process in one chain, and no more chains than concurrent transactions. */
+import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { ChainPool } from '../../../src/core/audit-log/chain-pool.ts'
 import { createChainPool } from '../../../src/core/audit-log/chain-pool.ts'
@@ -13,7 +13,7 @@ import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler, entropy } = SYSTEM_PORTS
 
-/** ChainPool over heads that the test itself moves. */
+/** A chain pool over heads that the test moves. */
 async function open(transactions: StorageHandle['transactions'] = 'concurrent') {
   const storage: StorageHandle = { ...memoryStorage(), transactions }
   await storage.prepare([AUDIT_CHAINS])
@@ -21,12 +21,12 @@ async function open(transactions: StorageHandle['transactions'] = 'concurrent') 
   const events = {
     heads: async (_: unknown, chains: readonly number[]) =>
       chains.map((chain) => (sequences.has(chain) ? { sequence: sequences.get(chain) } : undefined)),
-  } as unknown as EventStore // ChainPool ask for the places of heads, and for nothing else.
+  } as unknown as EventStore // The pool only reads the positions of heads.
   const found = (chain: number) => storage.insert(AUDIT_CHAINS.name, [{ id: chain, body: new Uint8Array(1) }])
   return { chains: createChainPool(storage, events, entropy), storage, sequences, found }
 }
 
-/** Uses so many chains at once; answers which. */
+/** Uses this many chains at once and returns their numbers. */
 async function useAtOnce(chains: ChainPool, count: number): Promise<number[]> {
   return Promise.all(
     Array.from({ length: count }, () =>
@@ -38,7 +38,7 @@ async function useAtOnce(chains: ChainPool, count: number): Promise<number[]> {
   )
 }
 
-test('an engine with one writer has one chain, and leaves it for a new one only when it is lost', async () => {
+it('a storage with one writer uses one chain, and another only after a conflict', async () => {
   const { chains, storage, found } = await open('serial')
   expect(await useAtOnce(chains, 3)).toEqual([1, 1, 1])
   expect((await chains.lease(storage)).chain).toBe(1)
@@ -52,7 +52,7 @@ test('an engine with one writer has one chain, and leaves it for a new one only 
   expect(await useAtOnce(chains, 2)).toEqual([6, 6])
 })
 
-test('law: nobody shares a chain, whoever fails, and there are never more than were used at once', async () => {
+it('no two transactions share a chain, even after failures, and there are no more chains than concurrent transactions', async () => {
   const random = seededRandom('chains')
   const { chains } = await open()
   const used = new Set<number>()
@@ -74,7 +74,7 @@ test('law: nobody shares a chain, whoever fails, and there are never more than w
   expect(Math.max(...ever)).toBe(ever.size)
 })
 
-test('a chain whose head another process moved is left to it, and work runs again in another', async () => {
+it('a chain whose head another process moved is dropped, and the work runs again in another chain', async () => {
   const { chains } = await open()
   const tried: number[] = []
   const chain = await chains.withChain(async (own) => {
@@ -86,7 +86,7 @@ test('a chain whose head another process moved is left to it, and work runs agai
   expect(await useAtOnce(chains, 1)).toEqual([chain])
 })
 
-test('work that cannot run again takes another chain itself, and that one is used again', async () => {
+it('work that cannot run again takes another chain itself, and later work reuses that chain', async () => {
   const { chains, storage } = await open()
   let runs = 0
   const kept = await chains.withChain(async (chain, another) => {
@@ -97,7 +97,7 @@ test('work that cannot run again takes another chain itself, and that one is use
   expect([runs, kept, ...(await useAtOnce(chains, 1))]).toEqual([1, 3, 3])
 })
 
-test('work that fails for reasons of its own fails once, and its chain is used again', async () => {
+it('work that fails by its own error runs once, and its chain is reused', async () => {
   const { chains } = await open()
   const conflict = new VaultError('conflict', '', { table: 'records_1_people' })
   let runs = 0
@@ -110,7 +110,7 @@ test('work that fails for reasons of its own fails once, and its chain is used a
   expect(await useAtOnce(chains, 1)).toEqual([1])
 })
 
-test('whoever loses every chain is told to try again', async () => {
+it('work that conflicts in every chain throws aborted', async () => {
   const { chains } = await open()
   const work = chains.withChain(async () => {
     throw CHAIN_CONFLICT
@@ -118,13 +118,13 @@ test('whoever loses every chain is told to try again', async () => {
   await expect(work).rejects.toMatchObject({ code: 'aborted' })
 })
 
-test('new chains begin behind those that other processes have begun', async () => {
+it('new chains are numbered after the chains of other processes', async () => {
   const { chains, found } = await open()
   await found(5)
   expect(await useAtOnce(chains, 1)).toEqual([6])
 })
 
-test('of chains that are very many none is begun any more, and one of them is used', async () => {
+it('no chain is added at the maximum, and an existing one is used', async () => {
   const { chains, found } = await open()
   await found(1500)
   for (const chain of await useAtOnce(chains, 50)) {
@@ -133,7 +133,7 @@ test('of chains that are very many none is begun any more, and one of them is us
   }
 })
 
-test('a lent chain is nobody else’s until its events are seen to be stored', async () => {
+it('a leased chain is not used by others until its events are stored', async () => {
   const { chains, storage, sequences } = await open()
   const first = await chains.lease(storage)
   first.appended(3)

@@ -1,5 +1,5 @@
-/** Walking the trail by time: whatever times the events have, windows hold each exactly once, the newest windows first. */
-import { expect, test } from 'vitest'
+/** Reading the trail by time: windows contain each event exactly once, newest windows first, for any times. */
+import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
@@ -25,7 +25,7 @@ const events: EventStore = {
   open: (_, rows) => rows.map(({ id, at }) => ({ id, at: BigInt(at as number | bigint), bytes: undefined })), // As stored below.
 }
 
-/** A trail of events at these times, each row's id its place in the list, from 1. */
+/** A trail of events at these times. The id of a row is its index plus 1. */
 async function trailOf(times: readonly bigint[]) {
   const storage = memoryStorage()
   await storage.prepare([AUDIT_EVENTS])
@@ -36,7 +36,7 @@ async function trailOf(times: readonly bigint[]) {
   return { storage, events, scheduler: systemScheduler }
 }
 
-/** Rows a walk comes by, after making sure that its windows go backwards. */
+/** The rows of a walk, after a check that its windows go back in time. */
 async function walked(times: readonly bigint[], span: TimeRange = ALL): Promise<number[]> {
   const rows: number[] = []
   let earliest: bigint | undefined
@@ -49,12 +49,12 @@ async function walked(times: readonly bigint[], span: TimeRange = ALL): Promise<
   return rows.sort((left, right) => left - right)
 }
 
-/** Rows of the times in a span. */
+/** The rows in a time range. */
 function rowsIn(times: readonly bigint[], { since = 0n, until }: TimeRange): number[] {
   return times.flatMap((at, place) => (at >= since && (until === undefined || at < until) ? [place + 1] : []))
 }
 
-/** Times of a busy trail, of a clock that was set back by an hour, of one that stood still, of events years apart. */
+/** Times of a busy trail, of a clock set back by an hour, of a stopped clock, and of events years apart. */
 const TIMES: Readonly<Record<string, readonly bigint[]>> = {
   'a nanosecond apart': Array.from({ length: 3000 }, (_, n) => START + BigInt(n)),
   'a nanosecond apart, and again an hour earlier': Array.from(
@@ -68,11 +68,11 @@ const TIMES: Readonly<Record<string, readonly bigint[]>> = {
   none: [],
 }
 
-test.each(Object.entries(TIMES))('events with times %s are found once each', async (_, times) => {
+it.each(Object.entries(TIMES))('a walk returns each event once for times %s', async (_, times) => {
   expect(await walked(times)).toEqual(rowsIn(times, ALL))
 })
 
-test('law: of 100 random trails every span holds what it should, borders to the nanosecond', async () => {
+it('a walk of 100 random trails returns exactly the events of each time range, to the nanosecond', async () => {
   const random = seededRandom('windows of time')
   const pick = (below: number): number => Math.floor(random() * below)
   for (let round = 0; round < 100; round++) {

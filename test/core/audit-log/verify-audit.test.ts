@@ -1,5 +1,5 @@
-/** Verifying the trail of a vault at work: also while it grows, beside checkpoints, and from its export where the vault is not. */
-import { expect, test } from 'vitest'
+/** Verification of the trail of a vault: while it grows, with checkpoints, and offline from its export. */
+import { expect, it } from 'vitest'
 import { verifyExport } from '../../../src/audit-verifier/index.ts'
 import type { SignedCheckpoint } from '../../../src/index.ts'
 import { openClients } from '../../support/audit/audited-clients.ts'
@@ -17,14 +17,14 @@ async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
   return found
 }
 
-onEachStorage('the trail', (engine) => {
-  test('of a vault that did nothing is in order, and so is its export', async () => {
+onEachStorage('an audit trail', (engine) => {
+  it('of a new vault verifies, and so does its export', async () => {
     const vault = await openClients(engine.fresh().open())
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 0 })
     expect(await verifyExport(vault.exportAudit())).toEqual({ ok: true, eventCount: 0, checkpoints: 0 })
   })
 
-  test('is in order whenever it is looked at while others write, and so is every export of it', async () => {
+  it('verifies at any time while other callers write, and so does every export', async () => {
     const vault = await openClients(engine.fresh().open())
     let isOver = false
     const working = doOperations(vault, { name: 'w', callers: 8, each: 12 }).then(() => {
@@ -34,14 +34,14 @@ onEachStorage('the trail', (engine) => {
     for (; !isOver || looks === 0; looks++) {
       expect(await vault.verifyAudit()).toMatchObject({ ok: true })
       expect(await verifyExport(vault.exportAudit())).toMatchObject({ ok: true })
-      // Of an empty trail in memory both are done without the event loop ever turning.
+      // For an empty trail in memory both end without a turn of the event loop.
       await SYSTEM_PORTS.scheduler.yield()
     }
     await working
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 8 * 12 })
   })
 
-  test('agrees with every checkpoint of it, in storage and exported, however far it has gone on', async () => {
+  it('matches every earlier checkpoint, in storage and in an export', async () => {
     const vault = await openClients(engine.fresh().open())
     const kept: SignedCheckpoint[] = []
     const sink = async (checkpoint: SignedCheckpoint): Promise<void> => void kept.push(checkpoint)
@@ -56,7 +56,7 @@ onEachStorage('the trail', (engine) => {
     expect(await verifyExport(lines, { keys, checkpoints: kept })).toEqual({ ok: true, eventCount: 48, checkpoints: 5 })
   })
 
-  test('exported and cut, at whatever line, is found out; the last event alone by a checkpoint', async () => {
+  it('fails verification if its export is truncated at any line; a missing last event needs a checkpoint', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 3, each: 4 })
     const checkpoint = await vault.checkpointAudit({ signer })
@@ -67,12 +67,12 @@ onEachStorage('the trail', (engine) => {
     }
     await doOperations(vault, { name: 'b', callers: 1, each: 1 })
     const later = await vault.checkpointAudit({ signer })
-    // What was exported earlier is whole in itself; only the later checkpoint knows that it was not all.
+    // An earlier export is valid in itself; only a later checkpoint shows that events are missing.
     expect(await verifyExport(lines, { keys, checkpoints: [checkpoint] })).toMatchObject({ ok: true })
     expect(await verifyExport(lines, { keys, checkpoints: [later] })).toMatchObject({ ok: false })
   })
 
-  test('holds no value, and is not a trail of another vault', async () => {
+  it('contains no value, and does not verify as the trail of another vault', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.as(OWNER).insert('clients', [{ fields: { name: 'Quetzalcoatl', salary: 918_273_645 } }])
     const lines = await linesOf(vault.exportAudit())
@@ -84,7 +84,7 @@ onEachStorage('the trail', (engine) => {
     await expect(vault.verifyAudit({ checkpoints: [foreign] })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  test('asks for no right and leaves no event: whoever holds the vault may verify, export and mark it', async () => {
+  it('can be verified, exported and checkpointed without a grant and without an event', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.as(OWNER).get('clients')
     await vault.checkpointAudit({ signer })
@@ -92,7 +92,7 @@ onEachStorage('the trail', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 })
   })
 
-  test('marked for a keeper who fails is not said to be kept', async () => {
+  it('rejects a checkpoint if the callback that stores it fails', async () => {
     const vault = await openClients(engine.fresh().open())
     const full = new Error('the bucket is full')
     await expect(vault.checkpointAudit({ signer, sink: () => Promise.reject(full) })).rejects.toBe(full)

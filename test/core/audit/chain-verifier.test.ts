@@ -6,10 +6,10 @@ import { toRowId } from '../../../src/core/audit/chain-position.ts'
 import type { VerificationResult, VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
 import { ChainVerifier, treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
-import { chainLane, DRAFT, marksOf, START, writeTrail } from '../../support/audit/sample-trails.ts'
+import { DRAFT, START, treeHeadsOf, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([5, 3, 4])
-const HEADS = marksOf(TRAIL)
+const HEADS = treeHeadsOf(TRAIL)
 
 type Stored = Omit<ChainedRow, 'bytes'> & { readonly bytes: Uint8Array | undefined }
 
@@ -44,8 +44,8 @@ describe('the verification of an intact trail', () => {
   })
 
   it('returns ok if events were appended and chains started while it was read', () => {
-    const more = chainLane(2, [DRAFT], { head: TRAIL.heads[1] ?? chainLane(2, [DRAFT]).head, now: START + 99n })
-    const begun = chainLane(9, [DRAFT])
+    const more = writeChain(2, [DRAFT], { head: TRAIL.heads[1] ?? writeChain(2, [DRAFT]).head, now: START + 99n })
+    const begun = writeChain(9, [DRAFT])
     const rows = [...TRAIL.rows, ...more.rows, ...begun.rows].sort((left, right) => left.id - right.id)
     const after = [
       ...HEADS.filter(({ chain }) => chain !== 2),
@@ -72,7 +72,7 @@ describe('the verification of an intact trail', () => {
 
 describe('the verification fails', () => {
   const other = writeTrail([5, 3, 4, 1])
-  const forged = chainLane(2, [DRAFT]).rows[0]?.bytes
+  const forged = writeChain(2, [DRAFT]).rows[0]?.bytes
   it.each<readonly [string, readonly Stored[], number, number, string]>([
     ['if an event was edited', changed(1, 2, (row) => edited(row, { code: 401 })), 1, 3, 'does not follow the event before it'],
     [
@@ -147,7 +147,7 @@ describe('the verification fails', () => {
   })
 
   it('if a head was reset', () => {
-    const heads = marksOf(writeTrail([4, 3, 4]))
+    const heads = treeHeadsOf(writeTrail([4, 3, 4]))
     expect(check(TRAIL.rows, { heads }).firstFailure).toMatchObject({ chain: 1, sequence: 5 })
     const twice = heads.map((head) => (head.chain === 3 ? { ...head, sequence: 3 } : head))
     expect(check(TRAIL.rows, { heads: twice }).firstFailure).toMatchObject({ chain: 1, sequence: 5 })

@@ -1,11 +1,11 @@
-/** Chaining: each event gets the next position, a later time and the digest of the previous event. */
+/** The hash chain: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { ChainHead } from '../../../src/core/audit/chain-head.ts'
 import { decodeHead, encodeHead } from '../../../src/core/audit/chain-head.ts'
 import { fromRowId, toRowId } from '../../../src/core/audit/chain-position.ts'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
-import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START } from '../../support/audit/sample-trails.ts'
+import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeChain } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 /** Returns the leaf hash of RFC 9162, computed independently. */
@@ -14,7 +14,7 @@ function digestOf(bytes: Uint8Array): string {
 }
 
 it('stores the digest of the previous event in each event, and that of the last in the head', () => {
-  const { rows, head } = chainLane(2, [DRAFT, FULL_DRAFT, FAILED_DRAFT])
+  const { rows, head } = writeChain(2, [DRAFT, FULL_DRAFT, FAILED_DRAFT])
   const events = rows.map(({ bytes }) => decodeEvent(bytes))
   const digests = rows.map(({ bytes }) => digestOf(bytes))
   expect(events.map(({ position }) => position)).toEqual([
@@ -29,10 +29,10 @@ it('stores the digest of the previous event in each event, and that of the last 
 it('makes the same chain of a list and of single events', () => {
   const random = seededRandom('chain')
   const drafts = Array.from({ length: 100 }, () => [DRAFT, FULL_DRAFT, FAILED_DRAFT][Math.floor(random() * 3)] ?? DRAFT)
-  const together = chainLane(1, drafts)
+  const together = writeChain(1, drafts)
   let head: ChainHead | undefined
   const alone = drafts.flatMap((draft) => {
-    const chained = chainLane(1, [draft], head === undefined ? {} : { head: decodeHead(encodeHead(head)) })
+    const chained = writeChain(1, [draft], head === undefined ? {} : { head: decodeHead(encodeHead(head)) })
     head = chained.head
     return chained.rows
   })
@@ -41,9 +41,9 @@ it('makes the same chain of a list and of single events', () => {
 })
 
 it('increments the time by a nanosecond if the clock stops or goes back', () => {
-  const first = chainLane(1, [DRAFT, DRAFT])
-  const second = chainLane(1, [DRAFT, DRAFT], { now: START - 1_000_000_000n, head: first.head })
-  const third = chainLane(1, [DRAFT], { now: START + 5n, head: second.head })
+  const first = writeChain(1, [DRAFT, DRAFT])
+  const second = writeChain(1, [DRAFT, DRAFT], { now: START - 1_000_000_000n, head: first.head })
+  const third = writeChain(1, [DRAFT], { now: START + 5n, head: second.head })
   const rows = [...first.rows, ...second.rows, ...third.rows]
   expect(rows.map(({ at }) => at - START)).toEqual([0n, 1n, 2n, 3n, 5n])
   expect(rows.map(({ bytes }) => decodeEvent(bytes).timestamp.slice(-5))).toEqual(['0000Z', '0001Z', '0002Z', '0003Z', '0005Z'])
@@ -51,7 +51,7 @@ it('increments the time by a nanosecond if the clock stops or goes back', () => 
 
 it('does not change the bytes of earlier events', () => {
   const drafts = Array.from({ length: 50 }, (_, index) => ({ ...DRAFT, content: 'x'.repeat(index * 200) }))
-  const { rows } = chainLane(1, drafts)
+  const { rows } = writeChain(1, drafts)
   expect(rows.map(({ bytes }) => decodeEvent(bytes).content?.length)).toEqual(drafts.map(({ content }) => content.length))
 })
 
@@ -65,7 +65,7 @@ it('orders rows as chains and sequence numbers, within 48 bits', () => {
 })
 
 it('rejects a head that is truncated, extended or of another version', () => {
-  const bytes = encodeHead(chainLane(1, [DRAFT, DRAFT, DRAFT]).head)
+  const bytes = encodeHead(writeChain(1, [DRAFT, DRAFT, DRAFT]).head)
   const changed = [bytes.subarray(0, -1), Uint8Array.of(...bytes, 0), Uint8Array.of(2, ...bytes.subarray(1)), new Uint8Array(0)]
   for (const one of changed)
     expect(() => decodeHead(one)).toThrow(

@@ -13,14 +13,14 @@ import {
   signatureBytes,
 } from '../../../src/core/audit/checkpoint.ts'
 import type { Trail } from '../../support/audit/sample-trails.ts'
-import { marksOf, SIGNING, START, signCheckpoint, writeTrail } from '../../support/audit/sample-trails.ts'
+import { SIGNING, START, signCheckpoint, treeHeadsOf, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const EARLY = writeTrail([2, 3])
 /** The same trail later: the samples write the same events at the same positions. */
 const LATER = writeTrail([4, 3, 2])
-const SIGNED = await signCheckpoint(marksOf(EARLY), START)
+const SIGNED = await signCheckpoint(treeHeadsOf(EARLY), START)
 
-function departure(checkpoint: Checkpoint, { rows }: Trail, heads = marksOf(LATER)) {
+function departure(checkpoint: Checkpoint, { rows }: Trail, heads = treeHeadsOf(LATER)) {
   const check = new ChainVerifier({
     hash: systemHash,
     vaultID: 'v1',
@@ -46,12 +46,12 @@ describe('a checkpoint', () => {
       [2, 3],
     ])
     const of = { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash }
-    expect(createCheckpoint(marksOf(EARLY).reverse(), of)).toEqual(checkpoint)
+    expect(createCheckpoint(treeHeadsOf(EARLY).reverse(), of)).toEqual(checkpoint)
   })
 
   it('has the root of the tree over the roots of its chains', () => {
     const sha = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
-    const [one, two] = marksOf(EARLY).map(({ root }) => sha(Uint8Array.of(0), Buffer.from(root, 'hex')))
+    const [one, two] = treeHeadsOf(EARLY).map(({ root }) => sha(Uint8Array.of(0), Buffer.from(root, 'hex')))
     expect(SIGNED.checkpoint.root).toBe(sha(Uint8Array.of(1), one ?? Buffer.of(), two ?? Buffer.of()).toString('hex'))
   })
 
@@ -94,12 +94,12 @@ describe('findDivergence', () => {
 
   it('finds the position of a trail that was truncated before a checkpoint', () => {
     const cut = writeTrail([1, 3])
-    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ chain: 1, sequence: 2 })
+    expect(departure(SIGNED.checkpoint, cut, treeHeadsOf(cut))).toMatchObject({ chain: 1, sequence: 2 })
   })
 
   it('finds a chain that the trail does not have', () => {
     const cut = writeTrail([2])
-    expect(departure(SIGNED.checkpoint, cut, marksOf(cut))).toMatchObject({ chain: 2, sequence: 3 })
+    expect(departure(SIGNED.checkpoint, cut, treeHeadsOf(cut))).toMatchObject({ chain: 2, sequence: 3 })
   })
 
   it('finds another digest, and another root', () => {

@@ -8,11 +8,11 @@ import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../../../src/core/aud
 import { EventPager } from '../../../src/core/audit/page-events.ts'
 import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
 import { fromRuns } from '../../../src/core/audit/row-runs.ts'
-import { chainLane, DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeTrail } from '../../support/audit/sample-trails.ts'
+import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 /** One event of each sample: an insert of people 1 to 1000, a batch with people 1, 2 and 9, a query that failed. */
-const EVENTS = chainLane(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
+const EVENTS = writeChain(1, [DRAFT, FULL_DRAFT, FAILED_DRAFT]).rows.map(({ bytes }) => decodeEvent(bytes))
 
 /** Record ids in this test are the table and the row. */
 const recordRows = (filter: EventFilter): RecordRows =>
@@ -42,11 +42,11 @@ describe('a filter', () => {
   const time = (nanoseconds: number) => `2027-01-15T08:00:00.00000000${nanoseconds}Z`
   it.each<[string, Filter, number[]]>([
     ['of the account alone finds all', {}, [0, 1, 2]],
-    ['of another account finds none', { accountID: 'other' }, []],
-    ['of an account above finds none', { parentAccountID: 'acme' }, []],
-    ['of a workspace finds none', { workspaceID: 'w' }, []],
+    ['of another account finds no event', { accountID: 'other' }, []],
+    ['of a parent account finds no event', { parentAccountID: 'acme' }, []],
+    ['of a workspace finds no event', { workspaceID: 'w' }, []],
     ['of the vault finds its events', { vaultID: 'v1' }, [0, 1, 2]],
-    ['of another vault finds none', { vaultID: 'v2' }, []],
+    ['of another vault finds no event', { vaultID: 'v2' }, []],
     ['of an action', { actionType: 'BATCH' }, [1]],
     ['of a type of resource', { resourceType: 'VAULT' }, [1, 2]],
     ['of the end user', { request: { clientInfo: { userEmail: 'cy@acme.example' } } }, [1]],
@@ -58,15 +58,15 @@ describe('a filter', () => {
     ['of one moment', { startTime: time(1), endTime: time(1) }, [1]],
     ['of a record', { resourceIDs: 'RECORD/people#9' }, [0, 1]],
     ['of a record of many', { resourceIDs: 'RECORD/people#1000' }, [0]],
-    ['of a record nobody touched', { resourceIDs: 'RECORD/people#1001' }, []],
-    ['of an id that is none', { resourceIDs: 'RECORD/nonsense' }, []],
+    ['of a record without events', { resourceIDs: 'RECORD/people#1001' }, []],
+    ['of an invalid id', { resourceIDs: 'RECORD/nonsense' }, []],
     ['of a record of another table', { resourceIDs: 'RECORD/orders#1' }, []],
     ['of a file', { resourceIDs: 'FILE/people#1' }, []],
     ['of a token', { resourceIDs: 'TOKEN/x' }, []],
     ['of a table', { resourceIDs: 'TABLE/people' }, [0, 1]],
     ['of the vault as a resource', { resourceIDs: ['VAULT/v1'] }, [0, 1, 2]],
     ['of one resource or another', { resourceIDs: ['RECORD/nonsense', 'RECORD/people#1000'] }, [0]],
-    ['of several members finds what has all of them', { actionType: 'QUERY', resourceIDs: 'TABLE/people' }, []],
+    ['of several members finds events that match all of them', { actionType: 'QUERY', resourceIDs: 'TABLE/people' }, []],
   ])('%s', (_of, filterOps, found) => {
     expect(matches(filterOps)).toEqual(found)
   })
@@ -177,7 +177,7 @@ describe('toAuditEvent', () => {
   })
 
   it('returns the time of the event', () => {
-    const [insert] = chainLane(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
+    const [insert] = writeChain(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
     expect(insert && toAuditEvent(insert, idsOf(insert)).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
   })
 })

@@ -46,7 +46,7 @@ describe('a recorded input', () => {
   })
 
   it('counts lists of values and keeps lists of names', () => {
-    expect(recorded({ ids: ['a', 'b', 'c'], fields: ['name', 'email', 'nobody'] })).toEqual({
+    expect(recorded({ ids: ['a', 'b', 'c'], fields: ['name', 'email', 'unknown'] })).toEqual({
       ids: [{ each: '*REDACTED*', times: 3 }],
       fields: ['name', 'email', '*REDACTED*'],
     })

@@ -7,7 +7,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 it.each([
   ['of version 00', `00-${TRACE}-00f067aa0ba902b7-01`],
   ['of a later version', `01-${TRACE}-00f067aa0ba902b7-01`],
-  ['of a later version with more behind', `cc-${TRACE}-00f067aa0ba902b7-01-what-the-future-will-be-like`],
+  ['of a later version with more parts', `cc-${TRACE}-00f067aa0ba902b7-01-what-the-future-will-be-like`],
 ])('returns the trace id of a header %s', (_what, header) => {
   expect(traceIdOf(header)).toBe(TRACE)
 })

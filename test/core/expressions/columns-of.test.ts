@@ -1,9 +1,9 @@
 /** Tests that taking conditions apart and combining them keeps their meaning. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { allOf, anyOf, columnsOf, negate, sourcesOf, splitConjuncts, truthOf } from '../../../src/core/expressions/columns-of.ts'
 import type { Condition, Truth } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
-import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
+import { columnsKept, resolvedCondition, rowOf, tableIn } from './sample-table.ts'
 
 const table = tableIn({ t: columnsKept(() => ({})) }, 't')
 
@@ -12,9 +12,9 @@ const PARTS: readonly (readonly [Condition, Truth])[] = [
   [truthOf(true), true],
   [truthOf(false), false],
   [truthOf(undefined), undefined],
-  [settled(table, 'b = TRUE'), true],
-  [settled(table, 'b = FALSE'), false],
-  [settled(table, 'b2 = TRUE'), undefined],
+  [resolvedCondition(table, 'b = TRUE'), true],
+  [resolvedCondition(table, 'b = FALSE'), false],
+  [resolvedCondition(table, 'b2 = TRUE'), undefined],
 ]
 const ROW = rowOf({ b: true, b2: null })
 
@@ -29,14 +29,14 @@ function decidedBy(deciding: boolean, truths: readonly Truth[]): Truth {
 
 const inRow = (condition: Condition): Truth => compileCondition(condition)(ROW)
 
-test('AND and OR of any three conditions follow three-valued logic, constant or not', () => {
+it('AND and OR of any three conditions follow three-valued logic, constant or not', () => {
   for (const [[one, first], [two, second], [three, third]] of TRIPLES) {
     expect(inRow(allOf([one, allOf([two, three])]))).toBe(decidedBy(false, [first, second, third]))
     expect(inRow(anyOf([one, anyOf([two, three])]))).toBe(decidedBy(true, [first, second, third]))
   }
 })
 
-test('NOT swaps true and false, also of AND and OR', () => {
+it('NOT swaps true and false, also of AND and OR', () => {
   expect(PARTS.map(([part]) => inRow(negate(part)))).toEqual([false, true, undefined, false, true, undefined])
   for (const [[one], [two], [three]] of TRIPLES) {
     const denied = negate(allOf([negate(one), anyOf([two, three])]))
@@ -44,26 +44,30 @@ test('NOT swaps true and false, also of AND and OR', () => {
   }
 })
 
-test('AND of nothing is true and OR of nothing false', () => {
+it('AND of nothing is true and OR of nothing false', () => {
   expect(allOf([])).toEqual(truthOf(true))
   expect(anyOf([])).toEqual(truthOf(false))
 })
 
-test('columnsOf returns each column of a condition once', () => {
-  const condition = settled(table, "s = s2 AND (s LIKE 'a' OR NOT i IS NULL) AND j ? 'a' AND svc_id > s AND 1 < i")
+it('columnsOf returns each column of a condition once', () => {
+  const condition = resolvedCondition(table, "s = s2 AND (s LIKE 'a' OR NOT i IS NULL) AND j ? 'a' AND svc_id > s AND 1 < i")
   expect(columnsOf(condition).map(({ column }) => column?.name)).toEqual(['s', 's2', 'i', 'j', undefined])
 })
 
-test('columns of different sources are different columns', () => {
+it('columns of different sources are different columns', () => {
   const ref = (source: number) => ({ kind: 'cell', ref: { source, column: table.byName.get('s') } }) as const
   const condition: Condition = { kind: 'compare', operator: '=', left: ref(0), right: ref(2) }
   expect(columnsOf(condition)).toHaveLength(2)
-  expect(sourcesOf(allOf([condition, settled(table, 'i = 1')]))).toEqual(new Set([0, 2]))
+  expect(sourcesOf(allOf([condition, resolvedCondition(table, 'i = 1')]))).toEqual(new Set([0, 2]))
   expect(sourcesOf(truthOf(true))).toEqual(new Set())
 })
 
-test('splitConjuncts returns the parts that must all be true', () => {
-  const [one, two, three] = [settled(table, 'i = 1'), settled(table, 'i = 2 OR i = 3'), settled(table, 'b = TRUE')]
+it('splitConjuncts returns the parts that must all be true', () => {
+  const [one, two, three] = [
+    resolvedCondition(table, 'i = 1'),
+    resolvedCondition(table, 'i = 2 OR i = 3'),
+    resolvedCondition(table, 'b = TRUE'),
+  ]
   expect(splitConjuncts({ kind: 'and', conditions: [one, { kind: 'and', conditions: [two, three] }] })).toEqual([one, two, three])
   expect(splitConjuncts(two)).toEqual([two])
   expect(splitConjuncts(truthOf(true))).toEqual([])

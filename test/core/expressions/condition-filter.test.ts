@@ -1,5 +1,5 @@
 /** Tests the filters of conditions: they find every row in which the condition is true, and no other row if they are exact. */
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
 import { digestValues } from '../../../src/core/barrier/digest-values.ts'
 import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
@@ -11,7 +11,7 @@ import { seededRandom } from '../../support/random/seeded-random.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { drawCondition, drawRow, type Input } from './random-conditions.ts'
-import { columnsKept, rowOf, settled, tableIn } from './sample-table.ts'
+import { columnsKept, resolvedCondition, rowOf, tableIn } from './sample-table.ts'
 
 /** One table stored in three ways: plain, sealed with digests, and sealed without. */
 const SCHEMA = {
@@ -68,7 +68,7 @@ async function placesFound({ table, cells, ids }: Kept, filter: Filter): Promise
 }
 
 function placesTrue({ table, values }: Kept, condition: string): number[] {
-  const question = compileCondition(settled(table, condition))
+  const question = compileCondition(resolvedCondition(table, condition))
   return values.flatMap((row, place) => (question(rowOf(row)) === true ? [place] : []))
 }
 
@@ -81,18 +81,18 @@ async function faultOf(kept: Kept, condition: string, { filter, isExact }: Condi
 }
 
 describe.each(['plain', 'digested', 'sealed'])('a table kept %s', (name) => {
-  test(`${CONDITIONS} random conditions find all their rows in storage, and no others if the filter is exact`, async () => {
-    const luck = seededRandom(`filters of ${name}`)
+  it(`${CONDITIONS} random conditions find all their rows in storage, and no others if the filter is exact`, async () => {
+    const random = seededRandom(`filters of ${name}`)
     const kept = await keep(
       name,
-      Array.from({ length: ROWS }, () => drawRow(luck)),
+      Array.from({ length: ROWS }, () => drawRow(random)),
     )
     const some = kept.ids.slice(0, 3)
     const drawing = { ids: [...some, ...some.map((id) => id.toUpperCase()), 'x'], foldsCase: true, asksKeys: name !== 'plain' }
     const counts = { exact: 0, narrowing: 0 }
     for (let i = 0; i < CONDITIONS; i++) {
-      const { ours } = drawCondition(luck, drawing)
-      const asked = toFilter(settled(kept.table, ours), kept.cells)
+      const { ours } = drawCondition(random, drawing)
+      const asked = toFilter(resolvedCondition(kept.table, ours), kept.cells)
       expect(await faultOf(kept, ours, asked)).toBeUndefined()
       if (asked.isExact) counts.exact++
       if (asked.filter.kind !== 'all') counts.narrowing++
@@ -104,19 +104,19 @@ describe.each(['plain', 'digested', 'sealed'])('a table kept %s', (name) => {
   })
 })
 
-test('the property fails for a filter that is too narrow, and for one wrongly marked exact', async () => {
+it('the property fails for a filter that is too narrow, and for one wrongly marked exact', async () => {
   const kept = await keep('plain', [{ i: 1 }, { i: 2 }, { i: null }])
-  const [filter] = [toFilter(settled(kept.table, 'i = 1'), kept.cells).filter]
+  const [filter] = [toFilter(resolvedCondition(kept.table, 'i = 1'), kept.cells).filter]
   expect(await faultOf(kept, 'i < 3', { filter, isExact: false })).toBe('misses rows of i < 3')
   expect(await faultOf(kept, 'i = 1', { filter: { kind: 'all' }, isExact: true })).toBe('finds too much for i = 1')
 })
 
-test('a digest finds strings that are equal after normalization only, and the filter is not exact', async () => {
+it('a digest finds strings that are equal after normalization only, and the filter is not exact', async () => {
   const kept = await keep('loose', [{ s: 'Ann' }, { s: ' ann' }, { s: 'bob' }, {}])
-  const asked = toFilter(settled(kept.table, "s = 'Ann'"), kept.cells)
+  const asked = toFilter(resolvedCondition(kept.table, "s = 'Ann'"), kept.cells)
   expect(await placesFound(kept, asked.filter)).toEqual([0, 1])
   expect(asked.isExact).toBe(false)
-  const opposite = toFilter(settled(kept.table, "NOT s = 'Ann'"), kept.cells)
+  const opposite = toFilter(resolvedCondition(kept.table, "NOT s = 'Ann'"), kept.cells)
   expect(await placesFound(kept, opposite.filter)).toEqual([0, 1, 2])
 })
 
@@ -124,12 +124,12 @@ describe('the shape of filters', () => {
   const table = tableIn(SCHEMA, 'plain')
   const columns = { i: table.byName.get('i')?.plain ?? '', s: table.byName.get('s')?.plain ?? '' }
   const shaped = (condition: string, name: 'plain' | 'sealed' = 'plain'): ConditionFilter =>
-    toFilter(settled(name === 'plain' ? table : tableIn(SCHEMA, name), condition), {
+    toFilter(resolvedCondition(name === 'plain' ? table : tableIn(SCHEMA, name), condition), {
       digestOf: () => undefined,
       rowOf: (id) => (id === 'ours' ? 7 : undefined),
     })
 
-  test('equalities of one column joined by OR are one list', () => {
+  it('equalities of one column joined by OR are one list', () => {
     expect(shaped("i = 1 OR s = 'a' OR i = 2 OR (3 = i OR s > 'b')")).toEqual({
       filter: {
         kind: 'or',
@@ -144,7 +144,7 @@ describe('the shape of filters', () => {
     expect(shaped('NOT (NOT i = 1 AND NOT i = 2)').filter).toEqual({ kind: 'in', column: columns.i, values: [1, 2] })
   })
 
-  test('a condition that storage cannot evaluate widens an OR to every row and leaves an AND narrowed', () => {
+  it('a condition that storage cannot evaluate widens an OR to every row and leaves an AND narrowed', () => {
     const like = "s LIKE 'a%'"
     expect(shaped(`i = 1 AND ${like}`)).toEqual({
       filter: {
@@ -159,7 +159,7 @@ describe('the shape of filters', () => {
     expect(shaped(`i = 1 OR ${like}`, 'sealed')).toEqual({ filter: { kind: 'all' }, isExact: false })
   })
 
-  test('a comparison of plain integers with a decimal is exact', () => {
+  it('a comparison of plain integers with a decimal is exact', () => {
     expect(shaped('i > 85.5')).toEqual({
       filter: { kind: 'compare', column: columns.i, operator: '>', value: 85 },
       isExact: true,
@@ -167,14 +167,14 @@ describe('the shape of filters', () => {
     expect(shaped('i < 85.5').filter).toEqual({ kind: 'compare', column: columns.i, operator: '<', value: 86 })
   })
 
-  test('an id of no row finds nothing, and its negation finds every row', () => {
+  it('an id of no row finds nothing, and its negation finds every row', () => {
     const nothing = { filter: { kind: 'or', filters: [] }, isExact: true }
     expect(shaped("svc_id = 'theirs'")).toEqual(nothing)
     expect(shaped("svc_id = 'theirs' AND s LIKE 'a'")).toEqual(nothing)
     expect(shaped("NOT svc_id = 'theirs'")).toEqual({ filter: { kind: 'all' }, isExact: true })
   })
 
-  test('the id of a row gives an exact filter, several ids one list', () => {
+  it('the id of a row gives an exact filter, several ids one list', () => {
     expect(shaped("svc_id = 'ours'")).toEqual({
       filter: { kind: 'compare', column: 'id', operator: '=', value: 7 },
       isExact: true,
@@ -187,7 +187,7 @@ describe('the shape of filters', () => {
     })
   })
 
-  test('a constant condition finds every row or none', () => {
+  it('a constant condition finds every row or none', () => {
     expect(shaped('1 = 1')).toEqual({ filter: { kind: 'all' }, isExact: true })
     expect(shaped('NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })
     expect(shaped('NOT NULL')).toEqual({ filter: { kind: 'or', filters: [] }, isExact: true })

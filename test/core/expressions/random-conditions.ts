@@ -41,9 +41,9 @@ export const POOLS: Readonly<Record<ColumnTypeName, readonly Input[]>> = {
 }
 
 /** A value for each column; about a quarter are null. */
-export function drawRow(luck: SeededRandom): Record<string, Input> {
+export function drawRow(random: SeededRandom): Record<string, Input> {
   return Object.fromEntries(
-    Object.entries(COLUMN_TYPES).map(([name, type]) => [name, luck.chance(0.25) ? null : luck.pick(POOLS[type])]),
+    Object.entries(COLUMN_TYPES).map(([name, type]) => [name, random.chance(0.25) ? null : random.pick(POOLS[type])]),
   )
 }
 
@@ -58,19 +58,19 @@ export interface Drawing {
 }
 
 /** A random condition. */
-export function drawCondition(luck: SeededRandom, drawing: Drawing, depth = 3): Spelled {
-  if (depth === 0 || luck.chance(0.3)) return drawPredicate(luck, drawing)
-  if (luck.chance(0.25)) return both(['NOT (', ')'], drawCondition(luck, drawing, depth - 1))
-  const parts = Array.from({ length: 2 + luck.below(2) }, () => drawCondition(luck, drawing, depth - 1))
-  const word = luck.pick([') AND (', ') OR ('])
+export function drawCondition(random: SeededRandom, drawing: Drawing, depth = 3): Spelled {
+  if (depth === 0 || random.chance(0.3)) return drawPredicate(random, drawing)
+  if (random.chance(0.25)) return both(['NOT (', ')'], drawCondition(random, drawing, depth - 1))
+  const parts = Array.from({ length: 2 + random.below(2) }, () => drawCondition(random, drawing, depth - 1))
+  const word = random.pick([') AND (', ') OR ('])
   return {
     ours: `(${parts.map(({ ours }) => ours).join(word)})`,
     theirs: `(${parts.map(({ theirs }) => theirs).join(word)})`,
   }
 }
 
-function drawPredicate(luck: SeededRandom, drawing: Drawing): Spelled {
-  const draw = luck.pick([
+function drawPredicate(random: SeededRandom, drawing: Drawing): Spelled {
+  const draw = random.pick([
     besideLiteral,
     besideLiteral,
     besideLiteral,
@@ -83,7 +83,7 @@ function drawPredicate(luck: SeededRandom, drawing: Drawing): Spelled {
     ofLiterals,
     truth,
   ])
-  return draw(luck, drawing)
+  return draw(random, drawing)
 }
 
 function same(text: string): Spelled {
@@ -94,25 +94,25 @@ function both([before, after]: readonly [string, string], { ours, theirs }: Spel
   return { ours: before + ours + after, theirs: before + theirs + after }
 }
 
-function joined(luck: SeededRandom, left: Spelled, right: Spelled): Spelled {
-  const operator = ` ${luck.pick(['=', '<', '>'])} `
+function joined(random: SeededRandom, left: Spelled, right: Spelled): Spelled {
+  const operator = ` ${random.pick(['=', '<', '>'])} `
   return { ours: left.ours + operator + right.ours, theirs: left.theirs + operator + right.theirs }
 }
 
 const COMPARABLE = Object.keys(COLUMN_TYPES).filter((name) => name !== 'j' && name !== 'a')
 const TEXTS = ['s', 's2', 'svc_id']
 
-function besideLiteral(luck: SeededRandom): Spelled {
-  const name = luck.pick(COMPARABLE)
-  const literal = luck.chance(0.05) ? same('NULL') : drawLiteral(luck, COLUMN_TYPES[name] ?? 'STRING')
-  return luck.chance(0.3) ? joined(luck, literal, same(name)) : joined(luck, same(name), literal)
+function besideLiteral(random: SeededRandom): Spelled {
+  const name = random.pick(COMPARABLE)
+  const literal = random.chance(0.05) ? same('NULL') : drawLiteral(random, COLUMN_TYPES[name] ?? 'STRING')
+  return random.chance(0.3) ? joined(random, literal, same(name)) : joined(random, same(name), literal)
 }
 
-function besideColumn(luck: SeededRandom): Spelled {
-  const left = luck.pick(COMPARABLE)
+function besideColumn(random: SeededRandom): Spelled {
+  const left = random.pick(COMPARABLE)
   const isNumeric = /^[if]/.test(left)
   const others = COMPARABLE.filter((name) => (isNumeric ? /^[if]/.test(name) : name.startsWith(left.charAt(0))))
-  return joined(luck, same(left), same(luck.pick(others)))
+  return joined(random, same(left), same(random.pick(others)))
 }
 
 /** Numbers that no integer column can hold, and spellings of some that it can. */
@@ -129,16 +129,16 @@ const BESIDE_INTEGERS = [
   '-0',
 ]
 
-function drawLiteral(luck: SeededRandom, type: ColumnTypeName): Spelled {
-  if (type === 'INTEGER' && luck.chance(0.3)) return same(luck.pick(BESIDE_INTEGERS))
-  const value = luck.pick(POOLS[type])
+function drawLiteral(random: SeededRandom, type: ColumnTypeName): Spelled {
+  if (type === 'INTEGER' && random.chance(0.3)) return same(random.pick(BESIDE_INTEGERS))
+  const value = random.pick(POOLS[type])
   const text = String(value)
   switch (type) {
     case 'INTEGER':
     case 'FLOAT':
-      return luck.chance(0.3) ? { ours: quoted(text), theirs: text } : same(text)
+      return random.chance(0.3) ? { ours: quoted(text), theirs: text } : same(text)
     case 'BOOL':
-      return { ours: luck.chance(0.3) ? quoted(text) : text, theirs: text }
+      return { ours: random.chance(0.3) ? quoted(text) : text, theirs: text }
     default: {
       const types = columnTypes[type]
       return { ours: quoted(text), theirs: quoted(String(types.toCell(types.fromText(text)))) }
@@ -148,37 +148,38 @@ function drawLiteral(luck: SeededRandom, type: ColumnTypeName): Spelled {
 
 const PATTERNS = ['%', '', 'a%', '%b', '_', '__', '%a%', 'a_%', 'a\\%', 'a\\_b', '\\a%', '😀%', '_a', 'É', 'é', '%\\%%']
 
-function like(luck: SeededRandom, { foldsCase }: Drawing): Spelled {
-  const not = luck.chance(0.2) ? ' NOT' : ''
-  const word = foldsCase && luck.chance(0.4) ? 'ILIKE' : 'LIKE'
-  const pattern = luck.chance(0.2) ? luck.pick(TEXTS) : quoted(luck.pick(PATTERNS))
-  const text = `${luck.pick(TEXTS)}${not} ${word} ${pattern}`
+function like(random: SeededRandom, { foldsCase }: Drawing): Spelled {
+  const not = random.chance(0.2) ? ' NOT' : ''
+  const word = foldsCase && random.chance(0.4) ? 'ILIKE' : 'LIKE'
+  const pattern = random.chance(0.2) ? random.pick(TEXTS) : quoted(random.pick(PATTERNS))
+  const text = `${random.pick(TEXTS)}${not} ${word} ${pattern}`
   return { ours: text, theirs: `${text} ESCAPE '\\'` }
 }
 
-function nullTest(luck: SeededRandom): Spelled {
-  return same(`${luck.pick([...Object.keys(COLUMN_TYPES), 'svc_id', 'NULL', "''"])} IS${luck.chance(0.5) ? ' NOT' : ''} NULL`)
+function nullTest(random: SeededRandom): Spelled {
+  return same(`${random.pick([...Object.keys(COLUMN_TYPES), 'svc_id', 'NULL', "''"])} IS${random.chance(0.5) ? ' NOT' : ''} NULL`)
 }
 
-function keyTest(luck: SeededRandom, { asksKeys }: Drawing): Spelled {
-  if (!asksKeys) return nullTest(luck)
-  const key = quoted(luck.pick(['a', 'b', 'c', '', '0', '😀', 'length', 'toString', '__proto__']))
+function keyTest(random: SeededRandom, { asksKeys }: Drawing): Spelled {
+  if (!asksKeys) return nullTest(random)
+  const key = quoted(random.pick(['a', 'b', 'c', '', '0', '😀', 'length', 'toString', '__proto__']))
   const isObject = `json_type(j) = 'object' AND EXISTS (SELECT 1 FROM json_each(j) WHERE key = ${key})`
   return { ours: `j ? ${key}`, theirs: `(CASE WHEN j IS NULL THEN NULL ELSE ${isObject} END)` }
 }
 
-function ofId(luck: SeededRandom, { ids }: Drawing): Spelled {
-  return joined(luck, same('svc_id'), same(quoted(luck.pick(ids))))
+function ofId(random: SeededRandom, { ids }: Drawing): Spelled {
+  return joined(random, same('svc_id'), same(quoted(random.pick(ids))))
 }
 
-function ofLiterals(luck: SeededRandom): Spelled {
-  const type = luck.pick(['STRING', 'FLOAT', 'BOOL'] as const)
-  const plain = (): Spelled => same(type === 'STRING' ? quoted(String(luck.pick(POOLS.STRING))) : String(luck.pick(POOLS[type])))
-  return joined(luck, plain(), plain())
+function ofLiterals(random: SeededRandom): Spelled {
+  const type = random.pick(['STRING', 'FLOAT', 'BOOL'] as const)
+  const plain = (): Spelled =>
+    same(type === 'STRING' ? quoted(String(random.pick(POOLS.STRING))) : String(random.pick(POOLS[type])))
+  return joined(random, plain(), plain())
 }
 
-function truth(luck: SeededRandom): Spelled {
-  return same(luck.pick(['TRUE', 'FALSE', 'NULL', 'NULL = NULL']))
+function truth(random: SeededRandom): Spelled {
+  return same(random.pick(['TRUE', 'FALSE', 'NULL', 'NULL = NULL']))
 }
 
 function quoted(text: string): string {

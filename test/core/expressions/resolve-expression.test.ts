@@ -1,9 +1,9 @@
 /** Tests how names and literals of a condition resolve, and which conditions are rejected, with which error and offset. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
-import { COLUMN_TYPES, columnsKept, settled, tableIn } from './sample-table.ts'
+import { COLUMN_TYPES, columnsKept, resolvedCondition, tableIn } from './sample-table.ts'
 
 const table = tableIn(
   {
@@ -17,7 +17,7 @@ const table = tableIn(
 )
 
 /** The error of a rejected condition. */
-function faultOf(text: string, work: () => unknown = () => settled(table, text)): string {
+function faultOf(text: string, work: () => unknown = () => resolvedCondition(table, text)): string {
   try {
     work()
   } catch (error) {
@@ -28,7 +28,7 @@ function faultOf(text: string, work: () => unknown = () => settled(table, text))
 }
 
 function constantOf(text: string): unknown {
-  const condition = settled(table, text)
+  const condition = resolvedCondition(table, text)
   if (condition.kind !== 'compare' || condition.right.kind !== 'constant') return condition
   return [condition.operator, condition.right.value, condition.right.type.name]
 }
@@ -36,7 +36,7 @@ function constantOf(text: string): unknown {
 const UNKNOWN: Condition = { kind: 'truth', truth: undefined }
 
 describe('a literal compared with a column', () => {
-  test('is parsed as a value of the column if quoted', () => {
+  it('is parsed as a value of the column if quoted', () => {
     expect(constantOf("i = '9007199254740993'")).toEqual(['=', 9007199254740993n, 'INTEGER'])
     expect(constantOf("f < '1004.3'")).toEqual(['<', 1004.3, 'FLOAT'])
     expect(constantOf("b = 'true'")).toEqual(['=', true, 'BOOL'])
@@ -46,12 +46,12 @@ describe('a literal compared with a column', () => {
     expect(constantOf("svc_id = 'x'")).toEqual(['=', 'x', 'STRING'])
   })
 
-  test('on the left is swapped to the right with the mirrored operator', () => {
+  it('on the left is swapped to the right with the mirrored operator', () => {
     expect(constantOf('5 < i')).toEqual(['>', 5, 'INTEGER'])
     expect(constantOf("'a' > s")).toEqual(['<', 'a', 'STRING'])
   })
 
-  test('a number compared with INTEGER becomes an integer if an equivalent one exists', () => {
+  it('a number compared with INTEGER becomes an integer if an equivalent one exists', () => {
     expect(constantOf('i < 85.5')).toEqual(['<', 86, 'INTEGER'])
     expect(constantOf('i > 85.5')).toEqual(['>', 85, 'INTEGER'])
     expect(constantOf('i < -85.5')).toEqual(['<', -85, 'INTEGER'])
@@ -66,14 +66,14 @@ describe('a literal compared with a column', () => {
     expect(constantOf('i > -1e300')).toEqual(['>', -(2 ** 64), 'FLOAT'])
   })
 
-  test('a number compared with FLOAT becomes the nearest double', () => {
+  it('a number compared with FLOAT becomes the nearest double', () => {
     expect(constantOf('f = 9007199254740993')).toEqual(['=', 9007199254740992, 'FLOAT'])
     expect(constantOf('f > .5')).toEqual(['>', 0.5, 'FLOAT'])
     expect(Object.is(constantOf('f = -0')?.valueOf(), -0)).toBe(false)
     expect(faultOf('f < 1e400')).toBe('range at 4: The number is too large for a double.')
   })
 
-  test('numbers as long as a query are parsed quickly', () => {
+  it('numbers as long as a query are parsed quickly', () => {
     const long = `${'0'.repeat(8000)}1${'0'.repeat(8000)}`
     const from = performance.now()
     expect(constantOf(`i < ${long}`)).toEqual(['<', 2 ** 64, 'FLOAT'])
@@ -82,16 +82,16 @@ describe('a literal compared with a column', () => {
     expect(faultOf('i < 1e99999999999999999999')).toBe('range at 4: The exponent of this number is out of range.')
   })
 
-  test('NULL makes the comparison unknown, if the column is comparable', () => {
-    expect(settled(table, 'i = NULL')).toEqual(UNKNOWN)
-    expect(settled(table, 'NULL > s')).toEqual(UNKNOWN)
+  it('NULL makes the comparison unknown, if the column is comparable', () => {
+    expect(resolvedCondition(table, 'i = NULL')).toEqual(UNKNOWN)
+    expect(resolvedCondition(table, 'NULL > s')).toEqual(UNKNOWN)
     expect(faultOf('j = NULL')).toContain('type at 0')
     expect(faultOf('nowhere = NULL')).toContain('name at 0')
   })
 })
 
 describe('rejects operands that do not match, at their offset', () => {
-  test.each([
+  it.each([
     ["i = '1004.3'", 'type at 4: The literal compared with column "i" must be a whole number of 64 bits in decimal digits.'],
     [
       "d = '2021-02-29'",
@@ -122,12 +122,12 @@ describe('rejects operands that do not match, at their offset', () => {
     expect(faultOf(text)).toBe(fault)
   })
 
-  test('also after a part that already decides the condition', () => {
+  it('also after a part that already decides the condition', () => {
     expect(faultOf('FALSE AND s = 5')).toContain('type')
     expect(faultOf('1 = 1 OR j = j')).toContain('type')
   })
 
-  test('two columns are comparable exactly when their types are', () => {
+  it('two columns are comparable exactly when their types are', () => {
     const numbers = ['INTEGER', 'FLOAT']
     for (const [left, one] of Object.entries(COLUMN_TYPES)) {
       for (const [right, other] of Object.entries(COLUMN_TYPES)) {
@@ -139,9 +139,9 @@ describe('rejects operands that do not match, at their offset', () => {
   })
 })
 
-test('comparisons of literals are resolved to constants', () => {
+it('comparisons of literals are resolved to constants', () => {
   const truths = (text: string): unknown => {
-    const condition = settled(table, text)
+    const condition = resolvedCondition(table, text)
     return condition.kind === 'truth' ? condition.truth : condition
   }
   expect(truths('1 = 1.0')).toBe(true)
@@ -160,14 +160,17 @@ test('comparisons of literals are resolved to constants', () => {
   expect(truths('i = 1 AND 1 = 2')).toBe(false)
 })
 
-test('a constant part leaves the rest unchanged', () => {
-  expect(settled(table, '1 = 1 AND i = 1')).toEqual(settled(table, 'i = 1'))
-  expect(settled(table, 'i = 1 OR FALSE OR (i = 1 OR b = TRUE)')).toMatchObject({ kind: 'or', conditions: { length: 3 } })
-  expect(settled(table, 'NOT NOT i = 1')).toEqual(settled(table, 'i = 1'))
+it('a constant part leaves the rest unchanged', () => {
+  expect(resolvedCondition(table, '1 = 1 AND i = 1')).toEqual(resolvedCondition(table, 'i = 1'))
+  expect(resolvedCondition(table, 'i = 1 OR FALSE OR (i = 1 OR b = TRUE)')).toMatchObject({
+    kind: 'or',
+    conditions: { length: 3 },
+  })
+  expect(resolvedCondition(table, 'NOT NOT i = 1')).toEqual(resolvedCondition(table, 'i = 1'))
 })
 
 describe("attributes of the caller's context", () => {
-  const facts: Readonly<Record<string, string | number | boolean>> = {
+  const attributes: Readonly<Record<string, string | number | boolean>> = {
     country: 'SE',
     age: 42,
     big: 1e21,
@@ -177,22 +180,22 @@ describe("attributes of the caller's context", () => {
     day: '2020-01-01',
     pattern: 'a\\',
   }
-  const inContext = (text: string): Condition => settled(table, text, (name) => facts[name])
+  const inContext = (text: string): Condition => resolvedCondition(table, text, (name) => attributes[name])
 
-  test('become the equivalent literals', () => {
-    expect(inContext('s = ctx.country')).toEqual(settled(table, "s = 'SE'"))
-    expect(inContext('ctx.age < i')).toEqual(settled(table, '42 < i'))
-    expect(inContext('i < ctx.big')).toEqual(settled(table, 'i < 1e21'))
-    expect(inContext('i < ctx.half')).toEqual(settled(table, 'i < 0.5'))
-    expect(inContext('d = ctx.day')).toEqual(settled(table, "d = '2020-01-01'"))
-    expect(inContext('b = ctx.admin')).toEqual(settled(table, 'b = TRUE'))
+  it('become the equivalent literals', () => {
+    expect(inContext('s = ctx.country')).toEqual(resolvedCondition(table, "s = 'SE'"))
+    expect(inContext('ctx.age < i')).toEqual(resolvedCondition(table, '42 < i'))
+    expect(inContext('i < ctx.big')).toEqual(resolvedCondition(table, 'i < 1e21'))
+    expect(inContext('i < ctx.half')).toEqual(resolvedCondition(table, 'i < 0.5'))
+    expect(inContext('d = ctx.day')).toEqual(resolvedCondition(table, "d = '2020-01-01'"))
+    expect(inContext('b = ctx.admin')).toEqual(resolvedCondition(table, 'b = TRUE'))
     expect(inContext("ctx.country = 'SE'")).toEqual({ kind: 'truth', truth: true })
-    expect(inContext('s LIKE ctx.country')).toEqual(settled(table, "s LIKE 'SE'"))
-    expect(inContext('j ? ctx.country')).toEqual(settled(table, "j ? 'SE'"))
+    expect(inContext('s LIKE ctx.country')).toEqual(resolvedCondition(table, "s LIKE 'SE'"))
+    expect(inContext('j ? ctx.country')).toEqual(resolvedCondition(table, "j ? 'SE'"))
     expect(inContext('ctx.nothing IS NULL AND ctx.age IS NOT NULL')).toEqual({ kind: 'truth', truth: true })
   })
 
-  test('that are absent or have the wrong type make the condition unknown and never throw', () => {
+  it('that are absent or have the wrong type make the condition unknown and never throw', () => {
     const texts = [
       ...['s = ctx.nothing', 'i = ctx.country', 's = ctx.age', 'ctx.admin = i', 'd = ctx.country', 'i = ctx.none'],
       ...['s LIKE ctx.age', 's LIKE ctx.pattern', 'ctx.age LIKE s', 'j ? ctx.age', 'ctx.country = ctx.age', 'ctx.age = TRUE'],
@@ -200,8 +203,8 @@ describe("attributes of the caller's context", () => {
     for (const text of texts) expect(inContext(text), text).toEqual(UNKNOWN)
   })
 
-  test('can all be absent while the rest of the condition is still checked', () => {
-    const checked = (text: string): string => faultOf(text, () => settled(table, text, () => undefined))
+  it('can all be absent while the rest of the condition is still checked', () => {
+    const checked = (text: string): string => faultOf(text, () => resolvedCondition(table, text, () => undefined))
     expect(checked("s = ctx.country AND i > ctx.age AND d < '2020-01-01'")).toBe('none')
     expect(checked("i > ctx.age AND d < 'x'")).toContain('type at 20')
     expect(checked('j = ctx.country')).toContain('type at 0')
@@ -210,17 +213,17 @@ describe("attributes of the caller's context", () => {
     expect(checked('s ? ctx.country')).toContain('type at 0')
   })
 
-  test('are columns of a table named ctx if no context is given', () => {
-    expect(settled(table, 'ctx.i = 1')).toEqual(settled(table, 'i = 1'))
+  it('are columns of a table named ctx if no context is given', () => {
+    expect(resolvedCondition(table, 'ctx.i = 1')).toEqual(resolvedCondition(table, 'i = 1'))
   })
 })
 
-test('a constant has the type of its value', () => {
+it('a constant has the type of its value', () => {
   for (const [name, type] of Object.entries(COLUMN_TYPES)) {
     if (type === 'JSON' || type === 'ARRAY') continue
     const sample = { STRING: 'a', INTEGER: '1', FLOAT: '1.5', BOOL: 'true', DATE: '2020-01-01' }[String(type)]
     const text = sample ?? (type === 'TIME' ? '12:00:00' : '2020-01-01T00:00:00Z')
-    const condition = settled(table, `${name} = '${text}'`)
+    const condition = resolvedCondition(table, `${name} = '${text}'`)
     expect(condition).toMatchObject({ right: { kind: 'constant', type: columnTypes[type] } })
   }
 })

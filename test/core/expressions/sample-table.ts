@@ -65,7 +65,7 @@ export function parsed(text: string): Expression {
 }
 
 /** The resolved condition of a text about the table. */
-export function settled(table: Table, text: string, context?: NameResolver['context']): Condition {
+export function resolvedCondition(table: Table, text: string, context?: NameResolver['context']): Condition {
   return resolveExpression(parsed(text), { column: columnOf(table), ...(context === undefined ? {} : { context }) })
 }
 

@@ -1,26 +1,26 @@
-/** Every public operation leaves exactly one event: what it tells of who asked, what was done and how it ended, and that it tells no value. */
-import { expect, test } from 'vitest'
+/** Every public operation records exactly one event, with caller, operation and outcome, and without values. */
+import { expect, it } from 'vitest'
 import type { Caller } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
 import type { ClientSession } from '../../support/audit/audited-clients.ts'
 import { eventsBy, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
-/** What an operation of the table below is given: one record that stands, its token, and names nobody has used. */
+/** The input of the operations below: a stored record, its token, and unused names. */
 interface Given {
   readonly id: string
   readonly token: string
   readonly fresh: string
 }
 
-/** One public operation: a call that goes well, one that does not, and what the event of the first must say. */
+/** One public operation: a call that succeeds, one that fails, and the expected event of the first. */
 interface Verb {
   readonly action: string
   readonly resourceType: string
   /** The body with its values replaced. */
   readonly content: unknown
-  /** Records of table clients that the event is about; none where it is about the vault. */
+  /** Records of table clients that the event names; empty if it names the vault. */
   readonly about: 'table' | 'new record' | 'record' | 'records alone' | 'vault'
   well(session: ClientSession, given: Given): Promise<unknown>
   badly(session: ClientSession, given: Given): Promise<unknown>
@@ -34,14 +34,14 @@ const fieldsOf = (fresh: string) => ({
   email: `${CANARY}.${fresh}@acme.example`,
   salary: 918_273_645,
 })
-const TOLD_FIELDS = { name: HIDDEN, email: HIDDEN, salary: HIDDEN }
+const RECORDED_FIELDS = { name: HIDDEN, email: HIDDEN, salary: HIDDEN }
 const EVENTS = { filterOps: { accountID: 'v1' } }
 
 const VERBS: Readonly<Record<string, Verb>> = {
   insert: {
     action: 'INSERT',
     resourceType: 'RECORD',
-    content: { table: 'clients', records: [{ fields: TOLD_FIELDS }], tokenization: true },
+    content: { table: 'clients', records: [{ fields: RECORDED_FIELDS }], tokenization: true },
     about: 'new record',
     well: (session, { fresh }) => session.insert('clients', [{ fields: fieldsOf(fresh) }], { tokenization: true }),
     badly: (session) => session.insert('clients', [{ fields: { ...fieldsOf('standing'), email: `${CANARY}@acme.example` } }]),
@@ -50,7 +50,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   upsert: {
     action: 'INSERT',
     resourceType: 'RECORD',
-    content: { table: 'clients', records: [{ fields: TOLD_FIELDS }], upsert: 'email' },
+    content: { table: 'clients', records: [{ fields: RECORDED_FIELDS }], upsert: 'email' },
     about: 'new record',
     well: (session, { fresh }) => session.insert('clients', [{ fields: fieldsOf(fresh) }], { upsert: 'email' }),
     badly: (session, { fresh }) => session.insert('clients', [{ fields: fieldsOf(fresh) }], { upsert: 'country' as 'email' }),
@@ -157,44 +157,44 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
 }
 
-/** The record that every verb above works with. */
+/** Inserts the record that the calls above use. */
 async function standing(session: ClientSession): Promise<Given> {
   const fields = { ...fieldsOf('standing'), email: `${CANARY}@acme.example` }
   const { records } = await session.insert('clients', [{ fields }], { tokenization: true })
   return { id: records[0]?.id ?? '', token: records[0]?.tokens.email ?? '', fresh: 'fresh' }
 }
 
-/** What the event tells of an error: its message, but for names that are none of the schema's, which may be values. */
-function toldOf(error: unknown): string {
+/** The recorded message of an error: names that the schema does not have are masked, because they may be values. */
+function recordedMessage(error: unknown): string {
   return error instanceof Error ? error.message.replaceAll(new RegExp(`"${CANARY}"`, 'gi'), '*UNKNOWN*') : ''
 }
 
 onEachStorage('events', (engine) => {
-  test('of every operation there is exactly one, whether it went well, badly, or was refused', async () => {
+  it('are recorded once per operation: successful, failed or forbidden', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const given = await standing(owner)
     for (const [name, verb] of Object.entries(VERBS)) {
-      const denied = await eventsBy(vault, () => verb.well(vault.as(STRANGER), given))
+      const denied = await eventsBy(vault, () => verb.well(vault.as(CLERK), given))
       const bad = await eventsBy(vault, () => verb.badly(owner, given))
       const good = await eventsBy(vault, () => verb.well(owner, given))
       expect(denied.error, name).toMatchObject({ code: 'forbidden' })
       expect(isVaultError(bad.error), name).toBe(true)
       expect(good.error, name).toBeUndefined()
-      const told = { action: verb.action, resourceType: verb.resourceType, vaultID: 'v1', accountID: 'v1' }
+      const common = { action: verb.action, resourceType: verb.resourceType, vaultID: 'v1', accountID: 'v1' }
       expect(denied.events, name).toMatchObject([
-        { ...told, code: 401, message: toldOf(denied.error), context: { actor: STRANGER.actor, actorType: 'USER' } },
+        { ...common, code: 401, message: recordedMessage(denied.error), context: { actor: CLERK.actor, actorType: 'USER' } },
       ])
-      expect(bad.events, name).toMatchObject([{ ...told, code: verb.code, message: toldOf(bad.error) }])
+      expect(bad.events, name).toMatchObject([{ ...common, code: verb.code, message: recordedMessage(bad.error) }])
       expect(bad.events[0]?.rows, name).toBeUndefined()
-      expect(good.events, name).toMatchObject([{ ...told, code: 200, message: '', context: { actor: OWNER.actor } }])
+      expect(good.events, name).toMatchObject([{ ...common, code: 200, message: '', context: { actor: OWNER.actor } }])
       expect(JSON.parse(good.events[0]?.content ?? '""'), name).toEqual(verb.content)
     }
     expect(JSON.stringify(await eventsOf(vault))).not.toMatch(new RegExp(`${CANARY}|918273645`, 'i'))
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 3 * Object.keys(VERBS).length })
   })
 
-  test('name the records, tables or vault they are about, by the ids callers know', async () => {
+  it('name their records, tables or vault by public ids', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const given = await standing(owner)
@@ -214,7 +214,7 @@ onEachStorage('events', (engine) => {
     }
   })
 
-  test('of an insert of 1,000 there is one, which names all of them in their order', async () => {
+  it('of an insert of 1,000 records is one event that names all ids in order', async () => {
     const owner = (await openClients(engine.fresh().open())).as(OWNER)
     const records = Array.from({ length: 1000 }, (_, n) => ({ fields: { name: `n${n}` } }))
     const { records: stored } = await owner.insert('clients', records)
@@ -227,7 +227,7 @@ onEachStorage('events', (engine) => {
     })
   })
 
-  test('of what the types do not allow there is one too', async () => {
+  it('are recorded for calls that the types do not allow', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const hostile = new Proxy({}, { ownKeys: () => fail(), get: () => fail(), has: () => fail() })
@@ -250,7 +250,7 @@ onEachStorage('events', (engine) => {
     }
   })
 
-  test('hold whatever the application says of the request, as it says it', async () => {
+  it('contain the request context as given', async () => {
     const vault = await openClients(engine.fresh().open(), { accountId: 'acme' })
     const request = {
       requestID: 'r-1',
@@ -277,7 +277,7 @@ onEachStorage('events', (engine) => {
     expect(listed?.request.userEmail).toBe('end@acme.example')
   })
 
-  test('make up the ids nobody gave, anew each time, and take the trace of a traceparent that is one', async () => {
+  it('contain new ids for those not given, and the trace id of a valid traceparent', async () => {
     const vault = await openClients(engine.fresh().open())
     const trace = '0af7651916cd43dd8448eb211c80319c'
     const traceparents = [undefined, undefined, `00-${trace}-b7ad6b7169203331-01`, 'nonsense']
@@ -302,14 +302,14 @@ onEachStorage('events', (engine) => {
     expect(contexts[2]?.traceID).toBe(trace)
   })
 
-  test('are none of a caller who is refused before he asks', async () => {
+  it('are not recorded for an invalid caller', async () => {
     const vault = await openClients(engine.fresh().open())
     const requests = [
       { clientTraceID: 'x'.repeat(129) },
       { traceID: 'short' },
       { authMode: 'NONE' },
       { requestID: '' },
-      { colour: 'x' },
+      { color: 'x' },
     ]
     for (const request of requests) {
       const caller = { ...OWNER, request } as unknown as Caller
@@ -318,7 +318,7 @@ onEachStorage('events', (engine) => {
     expect(await eventsOf(vault)).toEqual([])
   })
 
-  test('are none where audit is off', async () => {
+  it('are not recorded with audit off', async () => {
     const vault = await openClients(engine.fresh().open(), { audit: 'off' })
     const owner = vault.as(OWNER)
     const given = await standing(owner)
@@ -329,10 +329,10 @@ onEachStorage('events', (engine) => {
 })
 
 function firstId(answer: unknown): string | undefined {
-  return (answer as { records: { id: string }[] }).records[0]?.id // What the verbs about a new record answer.
+  return (answer as { records: { id: string }[] }).records[0]?.id // Verbs that insert return the new record.
 }
 
-/** What a careless object throws when it is looked at: an error of nobody's, which quotes a value. */
+/** The error of a getter in the input, which quotes a value. */
 function fail(): never {
   throw new Error(CANARY)
 }

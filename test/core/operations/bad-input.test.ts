@@ -1,5 +1,5 @@
-/** Every bad input gets its own clear answer, loses nothing, and pollutes nothing. */
-import { expect, test } from 'vitest'
+/** Every invalid input gives its own error, stores nothing and pollutes no prototype. */
+import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
@@ -10,7 +10,7 @@ async function session() {
   return vault.as(OWNER)
 }
 
-/** JavaScript callers have no compiler: these tests are them. */
+/** Calls without types, as JavaScript callers make them. */
 type Untyped = Record<
   'insert' | 'get' | 'getOne' | 'update' | 'delete' | 'deleteOne' | 'detokenize',
   (...given: unknown[]) => Promise<unknown>
@@ -24,7 +24,7 @@ async function untyped(): Promise<Untyped> {
 const good = { name: 'Ann' }
 
 const badInserts: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
-  ['an unknown table', ['nobody', [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
+  ['an unknown table', ['unknown', [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
   ['a table that is no text', [{}, [{ fields: good }]], { code: 'not_found', grpcCode: 5 }],
   ['an inherited name as a table', ['__proto__', [{ fields: good }]], { code: 'not_found' }],
   ['no records', ['people', []], { code: 'invalid_request' }],
@@ -46,8 +46,8 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ['a required column null', ['people', [{ fields: { name: null } }]], { code: 'unprocessable' }],
   ['a number for text', ['people', [{ fields: { name: 5 } }]], { code: 'unprocessable' }],
   ['text past maxLength', ['people', [{ fields: { name: 'x'.repeat(41) } }]], { code: 'unprocessable' }],
-  ['text off its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'unprocessable' }],
-  ['text beside its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'unprocessable' }],
+  ['text that does not match its pattern', ['people', [{ fields: { ...good, ssn: '123456789' } }]], { code: 'unprocessable' }],
+  ['text that is not in its list', ['people', [{ fields: { ...good, country: 'XX' } }]], { code: 'unprocessable' }],
   ['a lone surrogate', ['people', [{ fields: { name: 'a\ud800b' } }]], { code: 'unprocessable' }],
   ['a lone surrogate deep in JSON', ['people', [{ fields: { ...good, notes: { a: ['\udc00'] } } }]], { code: 'unprocessable' }],
   ['1.5 as an integer', ['people', [{ fields: { ...good, salary: 1.5 } }]], { code: 'unprocessable' }],
@@ -56,7 +56,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ['an infinite float', ['people', [{ fields: { ...good, score: Number.POSITIVE_INFINITY } }]], { code: 'unprocessable' }],
   ['no float', ['people', [{ fields: { ...good, score: Number.NaN } }]], { code: 'unprocessable' }],
   ['"true" as a boolean', ['people', [{ fields: { ...good, active: 'true' } }]], { code: 'unprocessable' }],
-  ['a day that is none', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'unprocessable' }],
+  ['a day that does not exist', ['people', [{ fields: { ...good, born: '2026-02-30' } }]], { code: 'unprocessable' }],
   [
     'a date-time without its offset',
     ['people', [{ fields: { ...good, seen: '2026-01-01T00:00:00' } }]],
@@ -73,7 +73,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
     ['people', [{ fields: { ...good, email: 'x'.repeat(2501) } }]],
     { code: 'unprocessable' },
   ],
-  ['an unknown option', ['people', [{ fields: good }], { tokenisation: true }], { code: 'invalid_request' }],
+  ['an unknown option', ['people', [{ fields: good }], { tokenizations: true }], { code: 'invalid_request' }],
   ['options that are no object', ['people', [{ fields: good }], 'tokenization'], { code: 'invalid_request' }],
   ['a flag that is no boolean', ['people', [{ fields: good }], { tokenization: 1 }], { code: 'invalid_request' }],
   ['an upsert column that is not unique', ['people', [{ fields: good }], { upsert: 'name' }], { code: 'unprocessable' }],
@@ -91,7 +91,7 @@ const badInserts: readonly [why: string, args: unknown[], answer: { code: string
   ],
 ]
 
-test.each(badInserts)('insert refuses %s', async (_why, args, answer) => {
+it.each(badInserts)('insert rejects %s', async (_why, args, answer) => {
   const people = await untyped()
   const refused = people.insert(...args)
   await expect(refused).rejects.toMatchObject({ name: 'VaultError', ...answer })
@@ -104,7 +104,7 @@ test.each(badInserts)('insert refuses %s', async (_why, args, answer) => {
 const id = '00000000-0000-4000-8000-000000000000'
 
 const badReads: readonly [why: string, args: unknown[], answer: { code: string; grpcCode?: number }][] = [
-  ['an unknown table', ['nobody', {}], { code: 'not_found' }],
+  ['an unknown table', ['unknown', {}], { code: 'not_found' }],
   ['an unknown level', ['people', { redaction: 'plain_text' }], { code: 'invalid_request' }],
   ['an unknown field', ['people', { fields: ['nope'] }], { code: 'invalid_request' }],
   ['no fields', ['people', { fields: [] }], { code: 'invalid_request' }],
@@ -119,25 +119,25 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['a column that cannot be looked up', ['people', { columnName: 'name', columnValues: ['x'] }], { code: 'invalid_request' }],
   ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'unprocessable' }],
   ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'unprocessable' }],
-  ['a limit of nothing', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
+  ['a limit of zero', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit past the page', ['people', { limit: 1001 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit that is text', ['people', { limit: '5' }], { code: 'out_of_range', grpcCode: 11 }],
   ['a negative offset', ['people', { offset: -1 }], { code: 'out_of_range', grpcCode: 11 }],
-  ['an order of its own', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
+  ['an unknown order', ['people', { orderBy: 'ascending' }], { code: 'invalid_request' }],
 ]
 
-test.each(badReads)('get refuses %s', async (_why, args, answer) => {
+it.each(badReads)('get rejects %s', async (_why, args, answer) => {
   const people = await untyped()
   await expect(people.get(...args)).rejects.toMatchObject({ name: 'VaultError', ...answer })
 })
 
-test('an empty column name means none was given', async () => {
+it('get treats an empty column name as absent', async () => {
   const people = await untyped()
   expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
   await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
 })
 
-test('update refuses nothing to change, unknown columns and null where a value is required', async () => {
+it('update rejects no fields, unknown columns and null in required columns', async () => {
   const people = await untyped()
   await expect(people.update('people', id, { fields: {} })).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.update('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
@@ -146,7 +146,7 @@ test('update refuses nothing to change, unknown columns and null where a value i
   await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a star is no id: only given in place of the list it empties a table', async () => {
+it('"*" deletes all records only in place of the list, not as an id in it', async () => {
   const people = await untyped()
   await people.insert('people', [{ fields: good }])
   await expect(people.deleteOne('people', '*')).rejects.toMatchObject({ code: 'invalid_request' })
@@ -156,7 +156,7 @@ test('a star is no id: only given in place of the list it empties a table', asyn
   expect(await people.get('people')).toEqual({ records: [] })
 })
 
-test('lists with holes, and what only looks like a record, lose nothing silently', async () => {
+it('sparse lists and objects that only look like records are rejected', async () => {
   const people = await untyped()
   await expect(people.insert('people', new Array(3))).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.get('people', { ids: new Array(3) })).rejects.toMatchObject({ code: 'not_found' })
@@ -167,7 +167,7 @@ test('lists with holes, and what only looks like a record, lose nothing silently
   expect(await people.get('people')).toEqual({ records: [] })
 })
 
-test('delete refuses an empty list, a star in company, and what is no list', async () => {
+it('delete rejects an empty list, "*" beside ids, and values that are not lists', async () => {
   const people = await untyped()
   await expect(people.delete('people', [])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.delete('people', ['*', id])).rejects.toMatchObject({ code: 'invalid_request' })
@@ -175,7 +175,7 @@ test('delete refuses an empty list, a star in company, and what is no list', asy
   await expect(people.deleteOne('people', id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('detokenize refuses what is no token by shape, and the longest by size', async () => {
+it('detokenize rejects values that are not strings, and tokens that are too long', async () => {
   const people = await untyped()
   await expect(people.detokenize([])).rejects.toMatchObject({ code: 'invalid_request' })
   await expect(people.detokenize([{}])).rejects.toMatchObject({ code: 'invalid_request', details: [{ index: 0 }] })
@@ -188,13 +188,13 @@ test('detokenize refuses what is no token by shape, and the longest by size', as
   await expect(people.detokenize([{ token: id }])).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('an id that may be a value in the wrong place is not repeated in the error', async () => {
+it('an unknown id is not repeated in the error, because it may be a value', async () => {
   const people = await session()
   const error: unknown = await people.getOne('people', SECRET_LOOKING).catch((caught: unknown) => caught)
   expect(JSON.stringify(error) + String(error)).not.toContain(SECRET_LOOKING)
 })
 
-test('a caller must be described as one', async () => {
+it('a caller of an invalid shape is rejected', async () => {
   const vault = await openPeople(memoryStorage())
   const untypedVault: { as(caller: unknown): unknown } = vault as never
   for (const caller of [

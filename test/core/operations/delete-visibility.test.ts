@@ -1,5 +1,5 @@
-/** Deleting under a condition beside others who write: what was taken out of the caller's reach before it went does not go. */
-import { expect, test } from 'vitest'
+/** Deletion under a condition beside concurrent writes: a record that became invisible to the caller is not deleted. */
+import { expect, it } from 'vitest'
 import type { PolicyFor } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
 import { callerOf, openClients } from '../../support/audit/audited-clients.ts'
@@ -9,21 +9,21 @@ import type { Moment } from '../../support/storages/interposed-storage.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** One condition that storage decides, and one on sealed values. */
+/** One condition that storage evaluates, and one on sealed values. */
 const POLICY = {
   swede: ["ALLOW READ, DELETE ON clients.* WHERE country = 'SE'"],
   frugal: ['ALLOW READ, DELETE ON clients.* WHERE salary < 1000'],
 } as const satisfies PolicyFor<Clients>
 const ROLES = ['swede', 'frugal'] as const
 
-/** A change that takes a record out of either role's reach, and one that leaves it there. */
+/** A change that makes a record invisible to both roles, and one that does not. */
 const BEYOND = { country: 'DE', salary: 2000 }
 const WITHIN = { name: 'Other', salary: 300 }
 const PEOPLE = ['Anna', 'Bo', 'Cilla'].map((name) => ({ fields: { name, country: 'SE', salary: 100 } }))
 
 /**
- * A vault of three records for this role, in which somebody else makes a change at the last moment there is: where
- * transactions run side by side, between judging and deleting; where they do not, just before.
+ * A vault of three records for this role, in which another writer makes a change as late as possible: if
+ * transactions are concurrent, between evaluation and deletion; otherwise just before both.
  */
 async function open(engine: Engine, role: (typeof ROLES)[number], change: object) {
   const place = engine.fresh()
@@ -41,22 +41,22 @@ async function open(engine: Engine, role: (typeof ROLES)[number], change: object
   return { session, ids, idsLeft, hasCome }
 }
 
-onEachStorage('deleting under a condition', (engine) => {
-  test.each(ROLES)('%s: the named records go all or none, and none where one was taken out of reach meanwhile', async (role) => {
+onEachStorage('deletion under a condition', (engine) => {
+  it.each(ROLES)('%s: deletes the named records all or none, and none if one became invisible meanwhile', async (role) => {
     const { session, ids, idsLeft, hasCome } = await open(engine, role, BEYOND)
     await expect(session.delete('clients', ids)).rejects.toMatchObject({ code: 'not_found' })
     expect(hasCome()).toBe(true)
     expect(await idsLeft()).toEqual(ids)
   })
 
-  test.each(ROLES)('%s: every record goes but the one that was taken out of reach meanwhile', async (role) => {
+  it.each(ROLES)('%s: deletes every record except one that became invisible meanwhile', async (role) => {
     const { session, ids, idsLeft, hasCome } = await open(engine, role, BEYOND)
     await session.delete('clients', '*')
     expect(hasCome()).toBe(true)
     expect(await idsLeft()).toEqual([ids[1]])
   })
 
-  test.each(ROLES)('%s: a record that was changed and is still within reach goes', async (role) => {
+  it.each(ROLES)('%s: deletes a record that was changed and is still visible', async (role) => {
     for (const named of [true, false]) {
       const { session, ids, idsLeft, hasCome } = await open(engine, role, WITHIN)
       await session.delete('clients', named ? ids : '*')

@@ -1,15 +1,15 @@
-/** What throws beside the work takes nothing with it: a log, a span, a getter in what the caller sends. */
-import { expect, test } from 'vitest'
+/** Errors thrown by a log, a span or a getter in the input do not change the outcome of an operation. */
+import { expect, it } from 'vitest'
 import type { Log, StorageHandle, Tracing } from '../../../src/index.ts'
 import { VaultError } from '../../../src/index.ts'
 import { eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const CANARY = 'Quetzalcoatl'
 
-/** Counts how often it was asked, and throws each time. */
+/** Counts its calls, and throws in each. */
 function throwing() {
   let calls = 0
   const line = (): never => {
@@ -27,7 +27,7 @@ function throwingLog() {
 
 function throwingSpans() {
   const { line, calls } = throwing()
-  const tracing: Tracing = { startActiveSpan: (_name, _facts, work) => work({ traceId: undefined, end: line }) }
+  const tracing: Tracing = { startActiveSpan: (_name, _attributes, work) => work({ traceId: undefined, end: line }) }
   return { tracing, calls }
 }
 
@@ -39,8 +39,8 @@ async function open(storage: StorageHandle) {
   return { vault, id: records[0]?.id ?? '', lines, spans }
 }
 
-onEachStorage('what throws beside the work:', (engine) => {
-  test('a span’s end leaves every answer and every error as it is', async () => {
+onEachStorage('a port that throws', (engine) => {
+  it('in the end of a span changes no result and no error', async () => {
     const { vault, id, spans } = await open(engine.fresh().open())
     const owner = vault.as(OWNER)
     expect((await owner.getOne('clients', id)).fields.country).toBe('SE')
@@ -52,10 +52,10 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 200, 200, 200, 200, 404])
   })
 
-  test('a log leaves a refusal one, and a failure one', async () => {
+  it('in a log changes neither a refusal nor a failure', async () => {
     const faulty = faultyStorage(engine.fresh().open())
     const { vault, id, lines } = await open(faulty.storage)
-    await expect(vault.as(STRANGER).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(vault.as(CLERK).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
     expect(lines()).toBe(1)
     const down = new VaultError('unavailable', 'The storage cannot be reached. Try again.')
     faulty.fail(({ method, table }) => (method === 'get' && table?.endsWith('clients') === true ? down : undefined))
@@ -71,7 +71,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect((await eventsOf(vault)).map(({ code }) => code)).toEqual([200, 401, 500])
   })
 
-  test('a log leaves a listing that passes over a broken event its answer', async () => {
+  it('in a log does not change a listing that leaves out a broken event', async () => {
     const storage = engine.fresh().open()
     const { vault } = await open(storage)
     await vault.as(OWNER).get('clients')
@@ -81,7 +81,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect(events.map(({ request }) => request.actionType)).toEqual(['GET'])
   })
 
-  test('a log leaves a lane with a broken head to others, and the work goes on', async () => {
+  it('in a log does not stop work in another chain after a broken head', async () => {
     const storage = engine.fresh().open()
     const { vault, id } = await open(storage)
     const [row] = await storage.find('audit_chains', { kind: 'all' }, { order: 'asc', limit: 1 })
@@ -89,7 +89,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     expect((await vault.as(OWNER).getOne('clients', id)).id).toBe(id)
   })
 
-  test('a log leaves the error of a transaction that was undone as it is', async () => {
+  it('in a log does not change the error of a rolled-back transaction', async () => {
     const faulty = faultyStorage(engine.fresh().open())
     const { vault, id } = await open(faulty.storage)
     const reason = new Error('the application’s own')
@@ -102,7 +102,7 @@ onEachStorage('what throws beside the work:', (engine) => {
     faulty.mend()
   })
 
-  test('a getter in a change leaves one event and no change', async () => {
+  it('in a getter of a change gives one event and no change', async () => {
     const { vault, id } = await open(engine.fresh().open())
     const owner = vault.as(OWNER)
     const { line } = throwing()

@@ -1,10 +1,10 @@
-/** Get by tokens: for each token the record its value stands in, at the level asked for, and an error for those that stand in none. */
-import { expect, test } from 'vitest'
+/** getByTokens: the record of each token at the requested level, or an error for tokens without a record. */
+import { expect, it } from 'vitest'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
-import { STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK } from '../../support/vaults/test-vault.ts'
 
 const TABLES = {
   people: {
@@ -26,10 +26,10 @@ const ANN = {
 }
 const NOT_FOUND = 'Token Not Found'
 
-onEachStorage('get by tokens', (engine) => {
+onEachStorage('getByTokens', (engine) => {
   const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
 
-  test('every kind leads to its record, one item for each token, in order and as often as asked', async () => {
+  it('returns one record per token of any kind, in order, with repeats', async () => {
     const { session } = await open()
     const ann = await insertOne(session, 'people', ANN)
     const rex = await insertOne(session, 'pets', { name: 'Rex' })
@@ -45,7 +45,7 @@ onEachStorage('get by tokens', (engine) => {
     expect(records).toEqual(found.map((record, place) => ({ token: asked[place], ...record })))
   })
 
-  test('fields show at the level asked for, and at their own where none is', async () => {
+  it('shows fields at the requested level, or at their own by default', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'people', ANN)
     const fields = async (options?: object) => (await session.getByTokens([tokens.email], { ...options })).records[0]?.fields
@@ -56,7 +56,7 @@ onEachStorage('get by tokens', (engine) => {
     expect(new Set(Object.values((await fields({ redaction: 'REDACTED' })) ?? {}))).toEqual(new Set(['*REDACTED*']))
   })
 
-  test('a deterministic token that several records share leads to the first of them that still lives', async () => {
+  it('returns the first existing record of a shared deterministic token', async () => {
     const { session } = await open()
     const one = await insertOne(session, 'people', ANN)
     const two = await insertOne(session, 'people', { ...ANN, name: 'Bo' })
@@ -66,7 +66,7 @@ onEachStorage('get by tokens', (engine) => {
     expect(await ids()).toEqual([two.id, two.id])
   })
 
-  test('tokens that stand in no record have an error and nothing else, even when there is no other', async () => {
+  it('returns only an error for a token without a record, even if there is no other token', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
     const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.toUpperCase() ?? '', 'x'.repeat(256)]
@@ -76,7 +76,7 @@ onEachStorage('get by tokens', (engine) => {
     expect(await session.getByTokens(dead)).toEqual({ records: dead.map((token) => ({ token, fields: {}, error: NOT_FOUND })) })
   })
 
-  test('a record that was tampered with is an error of its own tokens alone', async () => {
+  it('returns an error only for the tokens of a record that was tampered with', async () => {
     const { session, storage } = await open()
     const ann = await insertOne(session, 'people', ANN)
     const bo = await insertOne(session, 'people', { name: 'Bo' })
@@ -88,7 +88,7 @@ onEachStorage('get by tokens', (engine) => {
     expect(records[1]).toMatchObject({ id: bo.id, fields: { name: 'Bo' } })
   })
 
-  test('bad requests are refused by kind, and strangers before anything is looked up', async () => {
+  it('rejects invalid requests by their code, and callers without a grant before any lookup', async () => {
     const { session, vault } = await open()
     const { tokens } = await insertOne(session, 'people', ANN)
     const wrong: readonly (readonly [readonly unknown[], object, object])[] = [
@@ -104,7 +104,7 @@ onEachStorage('get by tokens', (engine) => {
       await expect(session.getByTokens(asked, { ...options })).rejects.toMatchObject({ name: 'VaultError', ...answer })
     }
     for (const token of [tokens.name, 'unknown']) {
-      await expect(asLoose(vault.as(STRANGER)).getByTokens([token])).rejects.toMatchObject({ code: 'forbidden' })
+      await expect(asLoose(vault.as(CLERK)).getByTokens([token])).rejects.toMatchObject({ code: 'forbidden' })
     }
   })
 })

@@ -1,14 +1,14 @@
-/** Listing after the clock was set back: events from what is now the future are found like all others, each exactly once. */
-import { expect, test } from 'vitest'
+/** Listing after the clock was set back: events with future times are listed like all others, each exactly once. */
+import { expect, it } from 'vitest'
 import type { AuditEvent, EventQueryInput, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import { eventsOf } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose, START_MS } from '../../support/vaults/open-untyped.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const HOUR = 3_600_000
-/** Events before the clock was set back, and after. They share commits of 256, so that on Postgres the second have lanes the first did not. */
+/** Numbers of events before and after the clock was set back. Commits hold 256 events, so on PostgreSQL the second use chains that the first did not. */
 const BEFORE = 512
 const AFTER = 1536
 
@@ -16,9 +16,9 @@ type Filter = Omit<EventQueryInput['filterOps'], 'accountID'>
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-/** Is refused so many times at once, which leaves as many events. */
+/** Makes this many forbidden calls at once, which record as many events. */
 async function refusals(vault: Vault, count: number): Promise<void> {
-  const session = vault.as(STRANGER)
+  const session = vault.as(CLERK)
   const outcomes = await Promise.allSettled(Array.from({ length: count }, () => session.get('notes')))
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([])
 }
@@ -26,7 +26,7 @@ async function refusals(vault: Vault, count: number): Promise<void> {
 /** Ids of the refusals as an auditor lists them, page by page, newest first. */
 async function listed(vault: Vault, filter: Filter): Promise<AuditEvent[]> {
   const events: AuditEvent[] = []
-  const filterOps = { accountID: 'v1', context: { actor: STRANGER.actor }, ...filter }
+  const filterOps = { accountID: 'v1', context: { actor: CLERK.actor }, ...filter }
   for (let after: { timestamp: string; changeID: string } | undefined; ; ) {
     const query = { filterOps, limit: 100, ...(after === undefined ? {} : { afterOps: after }) }
     const page = await vault.as(OWNER).listEvents(query)
@@ -36,8 +36,8 @@ async function listed(vault: Vault, filter: Filter): Promise<AuditEvent[]> {
   }
 }
 
-onEachStorage('a clock set back', (engine) => {
-  test(`by an hour hides none of ${BEFORE + AFTER} events and shows none twice, whichever are asked for`, async () => {
+onEachStorage('listed events after a clock was set back', (engine) => {
+  it(`are complete: each of ${BEFORE + AFTER} events once, with any filter`, async () => {
     const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
     await refusals(vault, BEFORE)
     clock.ms -= HOUR
@@ -45,7 +45,7 @@ onEachStorage('a clock set back', (engine) => {
     const stored = await eventsOf(vault)
     expect(stored).toHaveLength(BEFORE + AFTER)
     const between = START_MS - HOUR / 2
-    // In a lane time never goes back: only where lanes run side by side are there events of the earlier hour.
+    // In a chain time never goes back, so only concurrent chains have events of the earlier hour.
     expect(stored.some(({ timestamp }) => Date.parse(timestamp) < between)).toBe(engine.name === 'postgres')
     const cases: readonly (readonly [Filter, (at: number) => boolean])[] = [
       [{}, () => true],
@@ -65,7 +65,7 @@ onEachStorage('a clock set back', (engine) => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  test('a page of the newest begins with them, and not with what the clock says now', async () => {
+  it('begin with the newest, not with those before the current time', async () => {
     const { vault, clock } = await openLoose(engine.fresh().open(), { notes: { text: column.string({}) } })
     await refusals(vault, 3)
     const before = await eventsOf(vault)

@@ -1,11 +1,11 @@
-/** Listing the events of a vault at work: filters, pages while others write, times, records, and who may. */
-import { expect, test } from 'vitest'
+/** Listing events: filters, pages beside concurrent writes, time ranges, records, and the required grant. */
+import { expect, it } from 'vitest'
 import type { AuditEvent, Caller, EventQueryInput } from '../../../src/index.ts'
 import type { ClientSession } from '../../support/audit/audited-clients.ts'
 import { callerOf, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
 import { doOperations } from '../../support/audit/audited-work.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 type Filter = EventQueryInput['filterOps']
 
@@ -13,7 +13,7 @@ const ACCOUNT = { accountID: 'v1' }
 const idOf = ({ context }: AuditEvent): string => context.changeID
 const timeOf = ({ response }: AuditEvent): string => response.timestamp
 
-/** Callers who differ in whatever a filter may ask. */
+/** Callers that differ in every member that a filter can have. */
 const CALLERS: readonly Caller[] = [
   {
     ...OWNER,
@@ -26,7 +26,7 @@ const CALLERS: readonly Caller[] = [
     request: { accessType: 'SQL', bearerTokenContextID: 'b1', clientTraceID: 'c1' },
   },
   { ...OWNER, actor: 'eve', context: { email: 'end@acme.example' }, request: { authMode: 'IDP_JWT', keyID: 'k1', subject: 'x' } },
-  { ...STRANGER, request: { requestID: 'r1', sessionID: 's2' } },
+  { ...CLERK, request: { requestID: 'r1', sessionID: 's2' } },
 ]
 
 async function query(session: ClientSession, more: Omit<EventQueryInput, 'filterOps'>, filter: Partial<Filter> = {}) {
@@ -34,7 +34,7 @@ async function query(session: ClientSession, more: Omit<EventQueryInput, 'filter
 }
 
 onEachStorage('listed events', (engine) => {
-  test('are those a filter asks for, whichever it is, and no others', async () => {
+  it('are exactly those that match the filter', async () => {
     const vault = await openClients(engine.fresh().open())
     for (const caller of CALLERS) {
       const session = vault.as(caller)
@@ -44,23 +44,23 @@ onEachStorage('listed events', (engine) => {
     }
     const auditor = vault.as(callerOf('VAULT_OWNER'))
     const all = await listedBy(auditor)
-    const told = (member: string, value: string): [Partial<Filter>, (event: AuditEvent) => boolean] => [
+    const recorded = (member: string, value: string): [Partial<Filter>, (event: AuditEvent) => boolean] => [
       { context: { [member]: value } },
       ({ context }) => Reflect.get(context, member) === value,
     ]
     const cases: readonly [Partial<Filter>, (event: AuditEvent) => boolean][] = [
-      told('requestID', 'r1'),
-      told('sessionID', 's2'),
-      told('actor', 'bot'),
-      told('actorType', 'SERVICE_ACCOUNT'),
-      told('accessType', 'SQL'),
-      told('ipAddress', '192.0.2.1'),
-      told('origin', 'o1'),
-      told('authMode', 'IDP_JWT'),
-      told('jwtID', 'j1'),
-      told('bearerTokenContextID', 'b1'),
-      told('clientTraceID', 'c1'),
-      told('changeID', all[4]?.context.changeID ?? ''),
+      recorded('requestID', 'r1'),
+      recorded('sessionID', 's2'),
+      recorded('actor', 'bot'),
+      recorded('actorType', 'SERVICE_ACCOUNT'),
+      recorded('accessType', 'SQL'),
+      recorded('ipAddress', '192.0.2.1'),
+      recorded('origin', 'o1'),
+      recorded('authMode', 'IDP_JWT'),
+      recorded('jwtID', 'j1'),
+      recorded('bearerTokenContextID', 'b1'),
+      recorded('clientTraceID', 'c1'),
+      recorded('changeID', all[4]?.context.changeID ?? ''),
       [{ request: { clientInfo: { userEmail: 'end@acme.example' } } }, ({ request }) => request.userEmail === 'end@acme.example'],
       [{ actionType: 'GET' }, ({ request }) => request.actionType === 'GET'],
       [{ resourceType: 'TOKEN' }, ({ request }) => request.resourceType === 'TOKEN'],
@@ -72,7 +72,7 @@ onEachStorage('listed events', (engine) => {
       [{ resourceIDs: 'TABLE/orders' }, ({ request }) => request.resources.includes('TABLE/orders')],
       [{ resourceIDs: ['TABLE/clients', 'TABLE/orders'] }, ({ request }) => request.resources[0] !== 'VAULT/v1'],
       [
-        { actionType: 'INSERT', context: { actor: STRANGER.actor } },
+        { actionType: 'INSERT', context: { actor: CLERK.actor } },
         ({ request, response }) => request.actionType === 'INSERT' && response.code === 401,
       ],
       [{ context: { actor: '', actorType: 'NONE', accessType: 'ACCESS_NONE', authMode: 'AUTH_NONE' } }, () => true],
@@ -85,7 +85,7 @@ onEachStorage('listed events', (engine) => {
     }
   })
 
-  test('of a record are all that touched it, and none that did not', async () => {
+  it('of a record are exactly those that name it', async () => {
     const vault = await openClients(engine.fresh().open())
     const session = vault.as(OWNER)
     const { records } = await session.insert('clients', [{ fields: { name: 'a' } }, { fields: { name: 'b' } }], {
@@ -104,7 +104,7 @@ onEachStorage('listed events', (engine) => {
     expect(await of(`FILE/${one?.id}`)).toEqual([])
   })
 
-  test('page by page are each listed once while others write, and none that was there is missed', async () => {
+  it('appear once each over all pages while other callers write', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'first', callers: 8, each: 8 })
     const before = (await eventsOf(vault)).map(({ changeID }) => changeID)
@@ -128,7 +128,7 @@ onEachStorage('listed events', (engine) => {
     expect(times).toEqual([...times].sort().reverse())
   })
 
-  test('by offset, sorted and limited are what the whole list says', async () => {
+  it('by offset, sort and limit are slices of the full list', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 5, each: 8 })
     const end = (await eventsOf(vault)).at(-1)?.timestamp ?? ''
@@ -147,7 +147,7 @@ onEachStorage('listed events', (engine) => {
     expect(new Set(byCode.map(idOf))).toEqual(new Set(newest.map(idOf)))
   })
 
-  test('of a span of time are those in it, both ends included', async () => {
+  it('of a time range include both ends', async () => {
     const vault = await openClients(engine.fresh().open())
     await doOperations(vault, { name: 'a', callers: 3, each: 5 })
     const session = vault.as(OWNER)
@@ -160,7 +160,7 @@ onEachStorage('listed events', (engine) => {
     expect((await query(session, {}, { startTime: endTime, endTime: startTime })).events).toEqual([])
   })
 
-  test('are for whoever holds AUDIT: to others it is refused, and that is an event', async () => {
+  it('require AUDIT: others get forbidden, which is recorded', async () => {
     const policy = { auditor: ['ALLOW AUDIT ON *'], reader: ['ALLOW READ ON *'] } as const
     const vault = await openClients(engine.fresh().open(), { policy })
     await expect(vault.as(callerOf('reader', 'VAULT_EDITOR')).listEvents({ filterOps: ACCOUNT })).rejects.toMatchObject({
@@ -170,7 +170,7 @@ onEachStorage('listed events', (engine) => {
     expect(events.map(({ request, response }) => [request.actionType, response.code])).toEqual([['LIST_EVENTS', 401]])
   })
 
-  test('that do not open are passed over, logged, and found by verifying', async () => {
+  it('leave out events that fail authentication, log them, and verification reports them', async () => {
     const lines: unknown[] = []
     const line = (...said: unknown[]): unknown => lines.push(said)
     const storage = engine.fresh().open()

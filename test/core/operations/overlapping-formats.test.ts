@@ -1,5 +1,5 @@
-/** Columns whose token formats overlap: a text that is a token of two values is refused, never answered with one of them. */
-import { expect, test } from 'vitest'
+/** Columns whose token formats overlap: a text that is a token of two values is rejected as ambiguous. */
+import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
@@ -12,15 +12,15 @@ import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 const digits = column.string({ token: { kind: 'deterministicFormatPreserving', format: 'digits' }, redaction: 'PLAIN_TEXT' })
 const schema = defineSchema({ accounts: { number: digits }, members: { number: digits } })
 
-/** The same keys in every run, whatever roots a vault drew. */
+/** The same keys in every run. */
 const fixedKeys: KeyRingFactory = {
   createRing: (id) => keyRingFactory.createRing(id, [{ version: 1, key: new Uint8Array(32).fill(7) }]),
 }
 
-/** Values in each column: of a million tokens of six digits, these make a few meet. */
+/** Values in each column: enough for a few collisions among a million tokens of six digits. */
 const COUNT = 3000
 
-test('of 6,000 tokens of six digits each stands for its own value, or is refused as ambiguous', async () => {
+it('each of 6,000 six-digit tokens resolves to its own value, or is rejected as ambiguous', async () => {
   const keys = localKeys({ key: TEST_SECRET })
   const options = { id: 'v1', schema, storage: memoryStorage(), keys, ...SYSTEM_PORTS }
   const vault = await openVault({ ...options, keyRingFactory: fixedKeys, limits: { maxRecords: COUNT } })
@@ -42,7 +42,7 @@ test('of 6,000 tokens of six digits each stands for its own value, or is refused
       }
     }
   }
-  // The keys are fixed, so this is one and the same handful in every run: without it the test would prove nothing.
+  // The keys are fixed, so every run has the same few collisions. Without any the test would prove nothing.
   expect(refused).toBeGreaterThan(0)
   expect(refused).toBeLessThan(COUNT / 50)
 })

@@ -1,5 +1,5 @@
-/** Policies through operations: what each kind of caller can do, and that what he may not see is not there for him. */
-import { expect, test } from 'vitest'
+/** Policies through operations: what each role can do, and that hidden data looks like missing data. */
+import { expect, it } from 'vitest'
 import type { Caller, PolicyFor, StorageHandle, VaultError } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
 import type { ClientSession, Clients } from '../../support/audit/audited-clients.ts'
@@ -51,7 +51,7 @@ async function open(storage: StorageHandle) {
   return { vault, owner, ids, tokens, namesLeft }
 }
 
-/** Everything an error tells, but for one text, which is told as `…`. */
+/** All members of an error as text, with one text replaced by `…`. */
 async function errorOf(work: Promise<unknown>, but?: string): Promise<unknown> {
   const error: unknown = await work.then(
     (answer) => ({ answer }),
@@ -95,11 +95,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   support: ['get', 'lookup', 'page', 'query'],
   pipeline: ['insert', 'tokenize'],
   auditor: ['listEvents'],
-  nobody: [],
+  unknown: [],
 }
 
 onEachStorage('policies', (engine) => {
-  test('give each role its verbs, and every other is forbidden', async () => {
+  it('allow each role its verbs and forbid all others', async () => {
     for (const [role, verbs] of Object.entries(ALLOWED)) {
       const { vault, ids, tokens } = await open(engine.fresh().open())
       const calls = everyVerb(vault.as(callerOf(role)), { id: ids[0] ?? '', token: tokens[0] ?? '' })
@@ -111,7 +111,7 @@ onEachStorage('policies', (engine) => {
     }
   })
 
-  test('show the support agent masked columns whatever he asks, and look up what he may search', async () => {
+  it('show masked columns at any requested redaction, and allow lookups with SEARCH', async () => {
     const { vault, ids } = await open(engine.fresh().open())
     const support = vault.as(callerOf('support'))
     for (const redaction of ['DEFAULT', 'MASKED', 'PLAIN_TEXT'] as const) {
@@ -127,7 +127,7 @@ onEachStorage('policies', (engine) => {
     expect(await codeOf(support.get('clients', { columnName: 'name' as 'email', columnValues: ['Anna'] }))).toBe('forbidden')
   })
 
-  test('hide a column so that naming it anywhere is naming one that is not there', async () => {
+  it('give the same error for a hidden column as for one that does not exist', async () => {
     const { vault, ids } = await open(engine.fresh().open())
     const blind = vault.as(callerOf('blind'))
     const namings: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
@@ -145,7 +145,7 @@ onEachStorage('policies', (engine) => {
     }
     for (const [place, naming] of Object.entries(namings)) {
       for (const hidden of ['email', 'salary']) {
-        // As long as each other, for queries tell columns by where they stand in the text.
+        // Both names have one length, because query errors contain the position in the text.
         const unknown = 'x'.repeat(hidden.length)
         expect(await errorOf(naming(hidden), hidden), `${place} of ${hidden}`).toEqual(await errorOf(naming(unknown), unknown))
       }
@@ -161,7 +161,7 @@ onEachStorage('policies', (engine) => {
     })
   })
 
-  test('make a row beyond reach one that is not there, for every verb', async () => {
+  it('treat a hidden row as missing, in every verb', async () => {
     const { vault, owner, ids, tokens, namesLeft } = await open(engine.fresh().open())
     const session = vault.as(analyst('SE'))
     const { records } = await owner.insert('clients', [{ fields: { name: 'Gone', email: 'gone@acme.example', country: 'SE' } }], {
@@ -190,13 +190,13 @@ onEachStorage('policies', (engine) => {
       detokenize: ({ token }) => session.detokenize([{ token: tokens[0] ?? '' }, { token }], { continueOnError: true }),
     }
     for (const [verb, call] of Object.entries(answers)) {
-      const told = async (of: typeof hidden) => JSON.stringify(await call(of)).replaceAll(of.token, '…')
-      expect(await told(hidden), verb).toBe(await told(absent))
+      const reported = async (of: typeof hidden) => JSON.stringify(await call(of)).replaceAll(of.token, '…')
+      expect(await reported(hidden), verb).toBe(await reported(absent))
     }
     expect(await namesLeft()).toEqual(['Anna', 'Bert', 'Cilla'])
   })
 
-  test('filter before pages, totals and deletions, by what the caller’s context says', async () => {
+  it("filter rows by the caller's context before pages, totals and deletions", async () => {
     const { vault, owner, namesLeft } = await open(engine.fresh().open())
     const more = Array.from({ length: 40 }, (_, n) => ({ fields: { name: `n${n}`, country: n % 2 === 0 ? 'SE' : 'DE' } }))
     await owner.insert('clients', more)
@@ -216,12 +216,12 @@ onEachStorage('policies', (engine) => {
     expect(await namesLeft()).toEqual(['Bert', ...Array.from({ length: 20 }, (_, n) => `n${2 * n + 1}`)])
   })
 
-  test('whose condition asks for a fact that is not given grant nothing', async () => {
+  it('grant nothing if their condition uses a missing context attribute', async () => {
     const { vault } = await open(engine.fresh().open())
     expect(await codeOf(vault.as(callerOf('analyst')).get('clients'))).toBe('forbidden')
   })
 
-  test('hold for a record as it would stand, too', async () => {
+  it('apply to the record after the change, too', async () => {
     const { vault, ids, namesLeft } = await open(engine.fresh().open())
     const swede = vault.as(callerOf('swede'))
     const fields = { name: 'Disa', email: 'disa@acme.example' }
@@ -241,7 +241,7 @@ onEachStorage('policies', (engine) => {
     expect(await namesLeft()).toEqual(['Anne', 'Bert', 'Cilla', 'Disa'])
   })
 
-  test('answer an upsert onto a row beyond reach as an insert of a taken value', async () => {
+  it('reject an upsert of a hidden row as a duplicate value', async () => {
     const { vault, namesLeft } = await open(engine.fresh().open())
     const swede = vault.as(callerOf('swede'))
     const taken = [{ fields: { name: 'X', email: 'bert@acme.example', country: 'SE' } }]
@@ -251,7 +251,7 @@ onEachStorage('policies', (engine) => {
     expect(await namesLeft()).toEqual(['Anna', 'Bert', 'Cilla'])
   })
 
-  test('may show one column at another level in each row, or not at all', async () => {
+  it('can show a column at another level in each row, or hide it', async () => {
     const { vault, ids } = await open(engine.fresh().open())
     const stepped = vault.as(callerOf('stepped'))
     const shown = [{ name: 'A***', country: 'SE' }, { country: 'DE' }, { name: 'Cilla', country: 'SE' }]
@@ -260,7 +260,7 @@ onEachStorage('policies', (engine) => {
     expect((await stepped.get('clients', { ids, redaction: 'REDACTED' })).records[2]?.fields.name).toBe('*REDACTED*')
   })
 
-  test('show detokenized values at the level of READ, and none where there is none', async () => {
+  it('show detokenized values at the level of READ, and nothing without READ', async () => {
     const policy = {
       plain: ['ALLOW DETOKENIZATION ON clients.email', 'ALLOW READ ON clients.email WITH REDACTION = PLAIN_TEXT'],
       redacted: ['ALLOW DETOKENIZATION ON clients.email', 'ALLOW READ ON clients.email WITH REDACTION = REDACTED'],
@@ -276,7 +276,7 @@ onEachStorage('policies', (engine) => {
     await expect(ask('unread')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('tell a pipeline nothing but the tokens and ids of what it brings', async () => {
+  it('return to a writer without READ only the tokens and ids of its own records', async () => {
     const { vault, owner } = await open(engine.fresh().open())
     const pipeline = vault.as(callerOf('pipeline'))
     const { records } = await pipeline.insert('clients', [{ fields: { name: 'Disa', email: 'disa@acme.example' } }], {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { QueryContext } from '../../../src/core/queries/run-query.ts'
 import type { Queries } from '../../support/queries/open-queries.ts'
 import { answer, openQueries } from '../../support/queries/open-queries.ts'
-import { crowd, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 
 describe('the budget of a query', () => {
   const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }
@@ -11,7 +11,7 @@ describe('the budget of a query', () => {
 
   async function open(): Promise<Queries> {
     const queries = await openQueries({ people: PEOPLE, pets: PETS }, { clock })
-    await queries.insert('people', crowd(1000))
+    await queries.insert('people', samplePeople(1000))
     await queries.insert(
       'people',
       Array.from({ length: 1000 }, (_, at) => ({ name: `more ${at}` })),

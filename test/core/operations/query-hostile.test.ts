@@ -1,5 +1,5 @@
 /** Tests that hostile queries learn nothing of hidden rows from budgets, damaged rows and errors. */
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
@@ -35,7 +35,7 @@ onEachStorage('a query', (engine) => {
     return { ...loose, as }
   }
 
-  test('does not count rows hidden from the caller against its budget', async () => {
+  it('does not count rows hidden from the caller against its budget', async () => {
     const { as } = await open()
     for (const condition of ["ssn = '2'", "ssn = '3'", "name LIKE 'hid%'", "name LIKE 'none%'"]) {
       const answer = await as('dept').query(`SELECT name FROM t WHERE ${condition}`, { budget: { maxRows: 0 } })
@@ -47,7 +47,7 @@ onEachStorage('a query', (engine) => {
     })
   })
 
-  test('does not report damage to a row hidden from the caller', async () => {
+  it('does not report damage to a row hidden from the caller', async () => {
     const { as, storage } = await open()
     const [row] = await storage.find('records_1_t', { kind: 'all' }, { order: 'desc', limit: 1 })
     await storage.update('records_1_t', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(40) } }])
@@ -55,13 +55,13 @@ onEachStorage('a query', (engine) => {
     await expect(as('VAULT_OWNER').query('SELECT name FROM t')).rejects.toMatchObject({ code: 'data_loss', grpcCode: 15 })
   })
 
-  test('for a sum that overflows a double throws out_of_range, for plain and sealed columns', async () => {
+  it('for a sum that overflows a double throws out_of_range, for plain and sealed columns', async () => {
     const { as } = await open()
     const sum = as('VAULT_OWNER').query('SELECT SUM(score) FROM t')
     await expect(sum).rejects.toMatchObject({ code: 'out_of_range', grpcCode: 11 })
   })
 
-  test('rejects invalid options', async () => {
+  it('rejects invalid options', async () => {
     const { as } = await open()
     for (const budget of [{ timeoutMs: Number.POSITIVE_INFINITY }, { maxRows: Number.NaN }]) {
       await expect(as('VAULT_OWNER').query('SELECT name FROM t', { budget })).rejects.toMatchObject({ code: 'out_of_range' })
@@ -81,7 +81,7 @@ onEachStorage('a query', (engine) => {
     }
   })
 
-  test('rejects more than 128 patterns', async () => {
+  it('rejects more than 128 patterns', async () => {
     const { as } = await open()
     const patterns = (count: number) => Array.from({ length: count }, (_, n) => `name LIKE '%${n}%'`).join(' OR ')
     expect((await as('VAULT_OWNER').query(`SELECT name FROM t WHERE ${patterns(128)}`)).records).toEqual([])

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Queries } from '../../support/queries/open-queries.ts'
 import { openQueries } from '../../support/queries/open-queries.ts'
-import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { namesIn, numbers, PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 describe('a policy with conditions', () => {
@@ -19,7 +19,7 @@ describe('a policy with conditions', () => {
   }
   async function open(): Promise<Queries> {
     const queries = await openQueries({ people: PEOPLE, pets: PETS }, { policy })
-    await queries.insert('people', crowd(12))
+    await queries.insert('people', samplePeople(12))
     await queries.insert('pets', [{ owner: 'name 0' }, { owner: 'name 1' }])
     return queries
   }

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Queries } from '../../support/queries/open-queries.ts'
 import { openQueries } from '../../support/queries/open-queries.ts'
-import { crowd, namesIn, numbers, PEOPLE, PETS } from '../../support/queries/sample-people.ts'
+import { namesIn, numbers, PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 
 onEachStorage('queries', ({ fresh }) => {
   it('return at most 25 records in order of insertion, however they are found', async () => {
     const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
-    await queries.insert('people', crowd(300))
+    await queries.insert('people', samplePeople(300))
     for (const condition of ['city IS NOT NULL', "name LIKE 'name%'"]) {
       const select = `SELECT name FROM people WHERE ${condition}`
       expect(await namesIn(queries, select)).toEqual(numbers(0, 25))
@@ -25,7 +25,7 @@ onEachStorage('queries', ({ fresh }) => {
 
   it('find values in plain columns, in sealed ones and by digest alike', async () => {
     const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
-    await queries.insert('people', crowd(300))
+    await queries.insert('people', samplePeople(300))
     expect(await namesIn(queries, "SELECT name FROM people WHERE ssn = '000-00-0123'")).toEqual(['name 123'])
     expect(await namesIn(queries, "SELECT name FROM people WHERE city = 'Rome' AND age > 295")).toEqual(['name 298'])
     expect(await namesIn(queries, "SELECT name FROM people WHERE NOT (age > 3 OR age IS NULL) AND city < 'P'")).toEqual([
@@ -37,7 +37,7 @@ onEachStorage('queries', ({ fresh }) => {
 
   it('join in every way, unmatched rows of the joined table last', async () => {
     const queries = await openQueries({ people: PEOPLE, pets: PETS }, { storage: fresh().open() })
-    await queries.insert('people', crowd(4))
+    await queries.insert('people', samplePeople(4))
     await queries.insert('pets', [
       { owner: 'name 9', kind: 'cow', weight: 500 },
       { owner: 'name 2', kind: 'cat', weight: 4 },
@@ -68,7 +68,7 @@ onEachStorage('queries', ({ fresh }) => {
 describe('results', () => {
   it('contain ids, nulls and keys as documented', async () => {
     const queries = await openQueries({ people: PEOPLE })
-    await queries.insert('people', crowd(2))
+    await queries.insert('people', samplePeople(2))
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
     const [all] = await queries.query('SELECT * FROM people')
     expect(Object.entries(all ?? {})).toEqual([
@@ -93,7 +93,7 @@ describe('results', () => {
   it('show each value at the granted level, which REDACTION can only lower', async () => {
     const policy = { masked: ['ALLOW READ ON people.* WITH REDACTION = MASKED'] }
     const queries = await openQueries({ people: PEOPLE }, { policy })
-    await queries.insert('people', crowd(1))
+    await queries.insert('people', samplePeople(1))
     const shown = async (roles: string[], level: string) =>
       (await queries.as(roles).query(`SELECT redaction(ssn, '${level}') FROM people`))[0]?.ssn
     expect(await shown(['VAULT_OWNER'], 'PLAIN_TEXT')).toBe('000-00-0000')
@@ -111,7 +111,7 @@ describe('results', () => {
 describe('reading and opening', () => {
   async function open(count: number): Promise<Queries> {
     const queries = await openQueries({ people: PEOPLE, pets: PETS })
-    for (let at = 0; at < count; at += 1000) await queries.insert('people', crowd(count).slice(at, at + 1000))
+    for (let at = 0; at < count; at += 1000) await queries.insert('people', samplePeople(count).slice(at, at + 1000))
     queries.forget()
     return queries
   }
@@ -135,12 +135,12 @@ describe('reading and opening', () => {
     expect([rowsRead(queries), queries.opened()]).toEqual([64, 64])
     queries.forget()
     await queries.query('SELECT count(*), min(city) FROM people')
-    expect(queries.calls.map(({ verb }) => verb)).toEqual(['measure'])
+    expect(queries.calls.map(({ verb }) => verb)).toEqual(['aggregate'])
   })
 
   it('looks up few rows of a joined table by digest for few rows before them', async () => {
     const queries = await open(2000)
-    await queries.insert('pets', [{ owner: '000-00-0007' }, { owner: '000-00-1999' }, { owner: 'nobody' }])
+    await queries.insert('pets', [{ owner: '000-00-0007' }, { owner: '000-00-1999' }, { owner: 'unknown' }])
     queries.forget()
     const found = await queries.query('SELECT owner, name FROM pets LEFT JOIN people ON ssn = owner')
     expect(found.map(({ name }) => name)).toEqual(['name 7', 'name 1999', null])

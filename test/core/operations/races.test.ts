@@ -1,5 +1,5 @@
-/** Callers who race for the same record: one record, and no change lost, on every storage. */
-import { expect, test } from 'vitest'
+/** Concurrent calls for the same record: one record, and no lost change, on every storage. */
+import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -11,8 +11,8 @@ const ROUNDS = process.env.SOAK === '1' ? 1000 : 20
 /** Names of 64 columns. */
 const COLUMNS = Array.from({ length: CALLERS }, (_, i) => `c${i}`)
 
-onEachStorage('races', (engine) => {
-  test(`64 concurrent upserts of one key make one record, ${ROUNDS} times over`, async () => {
+onEachStorage('concurrent calls', (engine) => {
+  it(`64 upserts of one key create one record, in ${ROUNDS} rounds`, async () => {
     const vault = await openPeople(engine.fresh().open())
     const people = vault.as(OWNER)
     for (let round = 0; round < ROUNDS; round++) {
@@ -26,7 +26,7 @@ onEachStorage('races', (engine) => {
     }
   }, 600_000)
 
-  test(`64 concurrent updates of different columns of one record all survive, ${ROUNDS / 10} times over`, async () => {
+  it(`64 updates of different columns of one record are all stored, in ${ROUNDS / 10} rounds`, async () => {
     const schema = defineSchema({ wide: Object.fromEntries(COLUMNS.map((name) => [name, column.string({})])) })
     const vault = await createVault({
       id: 'wide',
@@ -44,7 +44,7 @@ onEachStorage('races', (engine) => {
     }
   }, 600_000)
 
-  test('of 64 racing inserts of one unique value one wins and the others are told why', async () => {
+  it('of 64 inserts of one unique value one succeeds, and the others throw conflict', async () => {
     const people = (await openPeople(engine.fresh().open())).as(OWNER)
     const outcomes = await Promise.allSettled(
       COLUMNS.map((name) => people.insert('people', [{ fields: { name, email: 'one@acme.example' } }])),

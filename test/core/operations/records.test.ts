@@ -1,7 +1,7 @@
-/** Records in process: what goes in comes out at the level asked for, on every storage. */
-import { expect, test } from 'vitest'
+/** Records through operations: inserted values are returned at the requested level, on every storage. */
+import { expect, it } from 'vitest'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, openPeople, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
 const ANN = {
   name: 'Ann Svensson',
@@ -31,14 +31,14 @@ onEachStorage('records', (engine) => {
     return vault.as(OWNER)
   }
 
-  test('every type comes back as it went in', async () => {
+  it('of every type are returned as inserted', async () => {
     const people = await session()
     const { records } = await people.insert('people', [{ fields: ANN }])
     const { fields } = await people.getOne('people', records[0]?.id ?? '', { redaction: 'PLAIN_TEXT' })
     expect(fields).toEqual(PLAIN)
   })
 
-  test('levels: each column shows as its own level says, masked where it has a mask, redacted where not', async () => {
+  it('show each column at its own level: masked with a mask, else redacted', async () => {
     const people = await session()
     const { records } = await people.insert('people', [{ fields: ANN }])
     const id = records[0]?.id ?? ''
@@ -56,7 +56,7 @@ onEachStorage('records', (engine) => {
     expect(new Set(Object.values(redacted))).toEqual(new Set(['*REDACTED*']))
   })
 
-  test('null stays null at every level and has no token', async () => {
+  it('show null at every level, without a token', async () => {
     const people = await session()
     const { records } = await people.insert('people', [{ fields: { name: 'Bo', ssn: null } }], { tokenization: true })
     expect(Object.keys(records[0]?.tokens ?? {})).toEqual(['name'])
@@ -66,7 +66,7 @@ onEachStorage('records', (engine) => {
     }
   })
 
-  test('ids are answered in request order and read back in the order asked', async () => {
+  it('return ids in request order, and are read in the requested order', async () => {
     const people = await session()
     const { records } = await people.insert('people', [
       { fields: { name: 'A' } },
@@ -83,7 +83,7 @@ onEachStorage('records', (engine) => {
     expect(read.records.map((record) => record.id)).toEqual([c, a, b, a])
   })
 
-  test('pages come by order of insertion, either way, and stop where they are told', async () => {
+  it('are paged by order of insertion, ascending and descending, within limit and offset', async () => {
     const people = await session()
     await people.insert(
       'people',
@@ -100,7 +100,7 @@ onEachStorage('records', (engine) => {
     expect(await names({ offset: 99 })).toEqual([])
   })
 
-  test('records are looked up by the value of a unique, searchable or indexed column', async () => {
+  it('can be looked up by the value of a unique, searchable or indexed column', async () => {
     const people = await session()
     await people.insert('people', [
       { fields: ANN },
@@ -116,7 +116,7 @@ onEachStorage('records', (engine) => {
     expect(await by({ columnName: 'badge', columnValues: ['B-2'] })).toBe(0)
   })
 
-  test('tokens stand for single cells, die with their value, and live through changes of others', async () => {
+  it('have tokens of single cells, which end with their value and survive changes of others', async () => {
     const people = await session()
     const inserted = await people.insert('people', [{ fields: ANN }, { fields: { name: 'Bo', ssn: '123-45-6789' } }], {
       tokenization: true,
@@ -153,7 +153,7 @@ onEachStorage('records', (engine) => {
     await expect(people.detokenize([{ token: tokens.name ?? '' }])).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('detokenize goes on past bad tokens when told to, and fails whole when all are bad', async () => {
+  it('detokenize past unknown tokens with continueOnError, and fail if all are unknown', async () => {
     const people = await session()
     const { records } = await people.insert('people', [{ fields: ANN }], { tokenization: true })
     const good = records[0]?.tokens.name ?? ''
@@ -177,7 +177,7 @@ onEachStorage('records', (engine) => {
     ).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('a unique value is taken once, whatever its spelling, and the error does not say which', async () => {
+  it('reject a duplicate unique value in any spelling, without naming the value', async () => {
     const people = await session()
     await people.insert('people', [{ fields: ANN }])
     const clash = people.insert('people', [{ fields: { name: 'X' } }, { fields: { name: 'Y', email: 'ANN@ACME.EXAMPLE' } }])
@@ -188,7 +188,7 @@ onEachStorage('records', (engine) => {
     expect((await people.get('people')).records.length).toBe(1)
   })
 
-  test('upsert updates what it finds, inserts what it does not, and the later of two wins', async () => {
+  it('are updated or inserted by upsert, and the later of two equal keys wins', async () => {
     const people = await session()
     const {
       records: [ann],
@@ -217,7 +217,7 @@ onEachStorage('records', (engine) => {
     expect(byPlain[0]?.id).toBe(ann?.id)
   })
 
-  test('an update names its columns and touches no others; null empties one', async () => {
+  it('change only in the columns of an update, where null clears a cell', async () => {
     const people = await session()
     const { records } = await people.insert('people', [{ fields: ANN }])
     const id = records[0]?.id ?? ''
@@ -231,7 +231,7 @@ onEachStorage('records', (engine) => {
     })
   })
 
-  test('deletion is all or none, and a star takes all', async () => {
+  it('are deleted all or none, and "*" deletes every record', async () => {
     const people = await session()
     const { records } = await people.insert('people', [
       { fields: { name: 'A' } },
@@ -253,7 +253,7 @@ onEachStorage('records', (engine) => {
     })
   })
 
-  test('an id of another table, of another vault, made up or malformed is simply not found', async () => {
+  it('are not found by ids of another table or vault, or by invalid ids', async () => {
     const people = await session()
     const other = await session()
     const {
@@ -270,39 +270,39 @@ onEachStorage('records', (engine) => {
     }
   })
 
-  test('whoever is not the owner may do nothing at all', async () => {
+  it('are forbidden to callers without a grant', async () => {
     const vault = await openPeople(engine.fresh().open())
     const { records } = await vault.as(OWNER).insert('people', [{ fields: ANN }], { tokenization: true })
     const [id, token] = [records[0]?.id ?? '', records[0]?.tokens.name ?? '']
-    const stranger = vault.as(STRANGER)
+    const clerk = vault.as(CLERK)
     const tries = [
-      () => stranger.insert('people', [{ fields: { name: 'X' } }]),
-      () => stranger.get('people'),
-      () => stranger.getOne('people', id),
-      () => stranger.update('people', id, { fields: { name: 'X' } }),
-      () => stranger.delete('people', '*'),
-      () => stranger.deleteOne('people', id),
-      () => stranger.detokenize([{ token }]),
+      () => clerk.insert('people', [{ fields: { name: 'X' } }]),
+      () => clerk.get('people'),
+      () => clerk.getOne('people', id),
+      () => clerk.update('people', id, { fields: { name: 'X' } }),
+      () => clerk.delete('people', '*'),
+      () => clerk.deleteOne('people', id),
+      () => clerk.detokenize([{ token }]),
     ]
     for (const attempt of tries) await expect(attempt()).rejects.toMatchObject({ code: 'forbidden', grpcCode: 7 })
     expect((await vault.as(OWNER).get('people')).records.length).toBe(1)
   })
 
-  test('inside a transaction a caught failure undoes itself alone, and the rest commits', async () => {
+  it('commit after a caught failure, which rolls back only itself', async () => {
     const vault = await openPeople(engine.fresh().open())
     await vault.transaction(async (inside) => {
       const people = inside.as(OWNER)
       await people.insert('people', [{ fields: { name: 'A', email: 'one@acme.example' } }])
       const clash = [{ fields: { name: 'B' } }, { fields: { name: 'C', email: 'one@acme.example' } }]
       await expect(people.insert('people', clash)).rejects.toMatchObject({ code: 'conflict' })
-      await expect(people.deleteOne('people', 'nobody')).rejects.toMatchObject({ code: 'not_found' })
+      await expect(people.deleteOne('people', 'unknown')).rejects.toMatchObject({ code: 'not_found' })
       await people.insert('people', [{ fields: { name: 'D' } }])
     })
     const { records } = await vault.as(OWNER).get('people', { redaction: 'PLAIN_TEXT', fields: ['name'] })
     expect(records.map((record) => record.fields.name)).toEqual(['A', 'D'])
   })
 
-  test('a transaction commits all its changes or none', async () => {
+  it('change all or none in a transaction', async () => {
     const vault = await openPeople(engine.fresh().open())
     const failed = vault.transaction(async (inside) => {
       await inside.as(OWNER).insert('people', [{ fields: ANN }])

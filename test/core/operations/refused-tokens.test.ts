@@ -1,5 +1,5 @@
-/** Brought tokens that are refused, each for its own reason and before anything is stored. */
-import { describe, expect, test } from 'vitest'
+/** Supplied tokens that are rejected, each with its own error and before anything is stored. */
+import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { POINTER_WORDS } from '../../../src/core/ports/keys.ts'
 import { writePointer } from '../../../src/core/sealing/pointer.ts'
@@ -20,7 +20,7 @@ const TABLES = {
 const VALUES = { pointer: 'Ann', pin: 1234, badge: 'B-1' }
 const ENABLE = { byot: 'ENABLE' }
 
-describe('brought tokens are refused', () => {
+describe('supplied tokens are rejected', () => {
   const own = '123e4567-e89b-12d3-a456-426614174000'
   const wrong: readonly (readonly [why: string, record: unknown, options: Cells, answer: Cells, says: string])[] = [
     ['when byot is not given', { fields: { pointer: 'a' }, tokens: { pointer: 'x' } }, {}, { code: 'unprocessable' }, 'DISABLE'],
@@ -31,9 +31,9 @@ describe('brought tokens are refused', () => {
       { code: 'unprocessable' },
       'DISABLE',
     ],
-    ['when byot is a word of its own', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
+    ['when byot is an unknown word', { fields: { pointer: 'a' } }, { byot: 'enable' }, { code: 'invalid_request' }, 'byot'],
     [
-      'has a token but no value',
+      'for a column without a value',
       { fields: { badge: 'a' }, tokens: { pointer: 'x' } },
       ENABLE,
       { code: 'unprocessable', column: 'pointer' },
@@ -134,18 +134,18 @@ describe('brought tokens are refused', () => {
     ],
   ]
 
-  test.each(wrong)('%s', async (_why, record, options, { code, column: name }, says) => {
+  it.each(wrong)('%s', async (_why, record, options, { code, column: name }, says) => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const refused = session.insert('people', [{ fields: {} }, record as never], options)
-    const facts = name === undefined ? {} : { details: [{ table: 'people', column: name }] }
-    await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...facts })
+    const details = name === undefined ? {} : { details: [{ table: 'people', column: name }] }
+    await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...details })
     expect((await session.get('people')).records).toEqual([])
     const { id } = await insertOne(session, 'people', {})
     const change = session.update('people', id, record as never, options)
     await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says) })
   })
 
-  test('when they look like pointers of this vault: an id, a live token, a dead one', async () => {
+  it('if they are pointers of this vault: an id, a valid token, a deleted one', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const { id, tokens } = await insertOne(session, 'people', VALUES)
     const pet = await insertOne(session, 'pets', { name: 'Rex' })
@@ -157,7 +157,7 @@ describe('brought tokens are refused', () => {
     }
   })
 
-  test('not when the row they would point at is none a vault comes to: else random UUIDs would now and then be refused', async () => {
+  it('but not if they point to a row no vault reaches, because random UUIDs can', async () => {
     const { session, ring } = await openLoose(memoryStorage(), TABLES)
     const words = new Uint32Array(2 * POINTER_WORDS)
     for (const [place, row] of [2 ** 40, 2 ** 40 + 1].entries())
@@ -170,7 +170,7 @@ describe('brought tokens are refused', () => {
     expect(await valuesOf(session, [far])).toEqual(['Bo'])
   })
 
-  test('not when they are pointers of another vault, random UUIDs, 256 characters long, or demanded and there', async () => {
+  it('but not as pointers of another vault, random UUIDs, 256 characters, or with ENABLE_STRICT if complete', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     const elsewhere = await openLoose(memoryStorage(), TABLES, { id: 'v2' })
     const foreign = await insertOne(elsewhere.session, 'people', VALUES)

@@ -1,5 +1,5 @@
-/** One token, several cells: who may resolve it in one of them gets that one, whatever others beyond his reach hold the same value. */
-import { describe, expect, test } from 'vitest'
+/** One token of several cells: a caller who can resolve it in one of them gets that one, despite hidden cells with the same value. */
+import { describe, expect, it } from 'vitest'
 import type { StringOptions } from '../../../src/core/schema/column.ts'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
@@ -29,7 +29,7 @@ const KINDS: readonly Shared[] = [
 /** A value in a cell, and in which table. */
 type Placed = readonly [table: string, fields: Cells]
 
-/** A clerk's vault: records in the order they are written, all but the last beyond his reach. */
+/** The vault of a clerk: records in write order, of which only the last is visible. */
 async function open(engine: Engine, { token }: Shared, { policy, placed }: { policy: string[]; placed: readonly Placed[] }) {
   const kin = column.string({ token, redaction: 'PLAIN_TEXT', columnGroup: 'kin' })
   const tables = { aliases: { alias: kin }, cards: { alias: kin, name: kin, region: column.string({ encrypted: false }) } }
@@ -54,21 +54,21 @@ onEachStorage('a token of several cells', (engine) => {
         policy: ['ALLOW READ, DETOKENIZATION ON cards.name'],
         placed: [['cards', { alias: value, name: value }]],
       },
-      'a table of the group that he may not know of': {
+      'a table of the group without any grant': {
         policy: ['ALLOW READ, DETOKENIZATION ON cards.name'],
         placed: [
           ['aliases', { alias: value }],
           ['cards', { name: value }],
         ],
       },
-      'a table of the group that he may read and not detokenize': {
+      'a table of the group with READ and without DETOKENIZATION': {
         policy: ['ALLOW READ, DETOKENIZATION ON cards.name', 'ALLOW READ ON aliases.*'],
         placed: [
           ['aliases', { alias: value }],
           ['cards', { name: value }],
         ],
       },
-      'earlier records beyond his filter': {
+      'earlier records that the condition hides': {
         policy: ["ALLOW READ, DETOKENIZATION ON cards.name WHERE region = 'north'"],
         placed: [
           ...Array.from({ length: 3 }, () => ['cards', { name: value, region: 'south' }] as const),
@@ -77,7 +77,7 @@ onEachStorage('a token of several cells', (engine) => {
       },
     }
 
-    test.each(Object.entries(cases))('it is resolved where he may, beside %s', async (_, given) => {
+    it.each(Object.entries(cases))('is resolved where the caller can read, beside %s', async (_, given) => {
       const { clerk, reached } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''
       expect(await clerk.detokenize([{ token }])).toEqual({ records: [{ token, valueType: 'STRING', value }] })
@@ -86,8 +86,8 @@ onEachStorage('a token of several cells', (engine) => {
       })
     })
 
-    test('it stands for nothing once the one record within his reach is gone', async () => {
-      const given = cases['earlier records beyond his filter'] ?? { policy: [], placed: [] }
+    it('is not found once the only visible record is deleted', async () => {
+      const given = cases['earlier records that the condition hides'] ?? { policy: [], placed: [] }
       const { clerk, reached, owner } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''
       await owner.delete('cards', [reached?.id ?? ''])

@@ -1,5 +1,5 @@
-/** A stable token outlives its value: whoever writes over a value he never saw is not told the token it had. */
-import { expect, test } from 'vitest'
+/** Stable tokens survive their value: a caller who overwrites a hidden value does not get its token. */
+import { expect, it } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
 import type { Engine } from '../../support/storages/engines.ts'
@@ -27,7 +27,7 @@ const EMAIL = 'ann@acme.example'
 const OLD = { email: EMAIL, number: '4111111111111111', backup: '4111111111111111', region: 'north' }
 const NEW = { number: '4012888888881881', backup: '4012888888881881' }
 
-/** A change of the standing record that asks for its tokens. */
+/** A change of the stored record that requests its tokens. */
 const CHANGES: Readonly<Record<string, (session: LooseSession, id: string) => Promise<Readonly<Record<string, string>>>>> = {
   async update(session, id) {
     return (await session.update('cards', id, { fields: NEW }, { tokenization: true })).tokens
@@ -43,28 +43,28 @@ async function open(engine: Engine, role: keyof typeof POLICY, region = 'north')
   return { session: asLoose(vault.as(callerOf(role))), owner: session, standing }
 }
 
-onEachStorage('a kept token', (engine) => {
+onEachStorage('the token of a stable column', (engine) => {
   for (const [verb, change] of Object.entries(CHANGES)) {
-    test.each(['writer', 'resolver'] as const)(
-      `is not answered by ${verb} to a %s, who saw nothing of the value before`,
+    it.each(['writer', 'resolver'] as const)(
+      `is not returned by ${verb} to a %s who could not read the previous value`,
       async (role) => {
         const { session, owner, standing } = await open(engine, role)
         const tokens = await change(session, standing.id)
         expect(tokens.number).toBeUndefined()
         expect(JSON.stringify(tokens)).not.toContain(standing.tokens.number)
-        // A token that is new tells of nothing but his own value.
+        // A new token reveals only the caller's own value.
         expect(tokens.backup).toMatch(/^4012\d{12}$/)
         const { fields } = await owner.getOne('cards', standing.id, { tokenization: true })
         expect(fields).toMatchObject({ number: standing.tokens.number, backup: tokens.backup })
       },
     )
 
-    test(`is answered by ${verb} to whoever may read the value at any level`, async () => {
+    it(`is returned by ${verb} to callers who can read the value at any level`, async () => {
       const { session, standing } = await open(engine, 'reader')
       expect((await change(session, standing.id)).number).toBe(standing.tokens.number)
     })
 
-    test(`is answered by ${verb} in the rows that may be read, and in no others`, async () => {
+    it(`is returned by ${verb} only in rows that the caller can read`, async () => {
       const north = await open(engine, 'northern')
       expect((await change(north.session, north.standing.id)).number).toBe(north.standing.tokens.number)
       const south = await open(engine, 'northern', 'south')
@@ -72,7 +72,7 @@ onEachStorage('a kept token', (engine) => {
     })
   }
 
-  test('is answered to the writer as long as it is his own: where it was given with his value', async () => {
+  it('is returned to the writer if it was minted for a value of their own', async () => {
     const { session, owner } = await open(engine, 'writer')
     const { id, tokens } = await insertOne(session, 'cards', { email: 'bo@acme.example', ...NEW })
     expect(tokens.number).toMatch(/^4012\d{12}$/)

@@ -1,5 +1,5 @@
-/** Tokens that callers bring: taken or mixed with generated ones, a conflict where they are taken, and alive exactly as long as their value. */
-import { expect, test } from 'vitest'
+/** Supplied tokens: alone or mixed with generated ones, unique, and valid exactly as long as their value. */
+import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -33,17 +33,17 @@ const VALUES = {
 }
 const KINDS = Object.keys(VALUES)
 const TEXTS = Object.values(VALUES).map(String)
-/** A text of the caller's own for each column. */
+/** A supplied token for each column. */
 const tokensOf = (mark: string): Record<string, string> => Object.fromEntries(KINDS.map((name) => [name, `${name} ${mark}`]))
 const ENABLE = { byot: 'ENABLE' }
 
 const bring = (session: LooseSession, fields: Cells, tokens: Cells) =>
   insertOne(session, 'people', fields, { tokens, options: ENABLE })
 
-onEachStorage('brought tokens', (engine) => {
+onEachStorage('supplied tokens', (engine) => {
   const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
 
-  test('of every kind are answered, shown in the token view, and lead to their values', async () => {
+  it('of every kind are returned, shown by tokenization, and detokenize to their values', async () => {
     const { session } = await open()
     const tokens = tokensOf('one')
     const stored = await bring(session, VALUES, tokens)
@@ -54,7 +54,7 @@ onEachStorage('brought tokens', (engine) => {
     expect(records[0]).toEqual({ token: 'pin one', valueType: 'INTEGER', value: '1234' })
   })
 
-  test('stand beside generated ones when enabled, in one record and in one request', async () => {
+  it('can be mixed with generated ones in one record and in one request', async () => {
     const { session } = await open()
     const { records } = await session.insert('people', [{ fields: VALUES, tokens: { card: 'my card' } }, { fields: VALUES }], {
       tokenization: true,
@@ -68,7 +68,7 @@ onEachStorage('brought tokens', (engine) => {
     expect(await valuesOf(session, Object.values(mixed?.tokens ?? {}))).toEqual(TEXTS)
   })
 
-  test('die with their own value and not with another, and may then be brought again', async () => {
+  it('end with their own value, and can then be supplied again', async () => {
     const { session, storage } = await open()
     const tokens = tokensOf('one')
     const { id } = await bring(session, { ...VALUES, bare: 'x' }, tokens)
@@ -83,13 +83,13 @@ onEachStorage('brought tokens', (engine) => {
     await session.update('people', id, { fields: { kept: null } })
     expect(await valuesOf(session, [tokens.kept])).toEqual([undefined])
     const remembered = await storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 100 })
-    expect(remembered.length).toBe(1) // The drawn token of the card alone.
+    expect(remembered.length).toBe(1) // Only the drawn token of the card.
     const other = await bring(session, VALUES, tokens)
     expect(other.tokens).toEqual(tokens)
     expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
   })
 
-  test('die with their record, singly and with all, but for those of values that live apart', async () => {
+  it('end with their record, except those of transient values', async () => {
     const { session, clock, vault } = await open()
     const tokens = tokensOf('one')
     const { id } = await bring(session, VALUES, tokens)
@@ -110,7 +110,7 @@ onEachStorage('brought tokens', (engine) => {
     expect((await bring(session, VALUES, tokens)).tokens).toEqual(tokens)
   })
 
-  test('that are taken are a conflict naming column and record, and nothing is stored', async () => {
+  it('that are in use throw conflict, name column and record, and store nothing', async () => {
     const { session, storage } = await open()
     const { tokens } = await insertOne(session, 'people', VALUES)
     await bring(session, {}, {})
@@ -141,7 +141,7 @@ onEachStorage('brought tokens', (engine) => {
     expect((await storage.find(TRANSIENTS.name, { kind: 'all' }, { order: 'asc', limit: 10 })).length).toBe(1)
   })
 
-  test('given twice in one request, or twice in one record, are a conflict', async () => {
+  it('given twice in one request or record throw conflict', async () => {
     const { session } = await open()
     const twice = ['a', 'b'].map((pointer) => ({ fields: { pointer }, tokens: { pointer: 'same' } }))
     await expect(session.insert('people', twice, ENABLE)).rejects.toMatchObject({
@@ -157,7 +157,7 @@ onEachStorage('brought tokens', (engine) => {
     expect((await session.get('people')).records).toEqual([])
   })
 
-  test('may be a value’s own deterministic token, for that value alone', async () => {
+  it('can be the deterministic token of a value, for that value only', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'people', { same: 'Svensson' })
     const own = await bring(session, { same: 'Svensson' }, { same: tokens.same })
@@ -167,7 +167,7 @@ onEachStorage('brought tokens', (engine) => {
     expect(await valuesOf(session, [tokens.same])).toEqual(['Svensson'])
   })
 
-  test('in an update follow the same rules, and may be those the record has already', async () => {
+  it('in an update follow the same rules, and can repeat those of the record', async () => {
     const { session } = await open()
     const { id } = await bring(session, VALUES, tokensOf('one'))
     const off = session.update('people', id, { fields: { pointer: 'Bo' }, tokens: { pointer: 'two' } })
@@ -195,7 +195,7 @@ onEachStorage('brought tokens', (engine) => {
     ])
   })
 
-  test('in an upsert go to the record that exists, and the later of two wins', async () => {
+  it('in an upsert apply to the existing record, and the later of two wins', async () => {
     const { session } = await open()
     const email = 'ann@acme.example'
     const first = await bring(session, { ...VALUES, email }, tokensOf('one'))
@@ -218,7 +218,7 @@ onEachStorage('brought tokens', (engine) => {
     expect(await valuesOf(session, asked)).toEqual([undefined, 'late', 'B-2', undefined, 'newest', undefined, VALUES.card])
   })
 
-  test('two records may exchange their tokens in one upsert', async () => {
+  it('can be exchanged between two records in one upsert', async () => {
     const { session } = await open()
     const records = (one: string, two: string) => [
       { fields: { email: 'a@acme.example', pointer: 'A' }, tokens: { pointer: one } },
@@ -229,7 +229,7 @@ onEachStorage('brought tokens', (engine) => {
     expect(await valuesOf(session, ['one', 'two'])).toEqual(['B', 'A'])
   })
 
-  test('vanish with the transaction that brought them', async () => {
+  it('roll back with their transaction', async () => {
     const { session, vault } = await open()
     const failed = vault.transaction(async (inside) => {
       const rows: readonly { fields: never; tokens: never }[] = [{ fields: VALUES as never, tokens: tokensOf('one') as never }]

@@ -1,11 +1,11 @@
-/** Tokenize: values, as text, to their deterministic tokens, for those that live and for no others. */
-import { describe, expect, test } from 'vitest'
+/** Tokenize: stored values, as text, to their deterministic tokens. */
+import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
-import { STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK } from '../../support/vaults/test-vault.ts'
 
 const name = column.string({ token: 'deterministic', columnGroup: 'names', normalize: ['trim', 'lowercase'] })
 const TABLES = {
@@ -62,7 +62,7 @@ const TEXTS: Readonly<Record<keyof typeof FIELDS, string>> = {
 onEachStorage('tokenize', (engine) => {
   const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
 
-  test('answers the token of the insert for values of every type, given as text, in order', async () => {
+  it('returns the tokens of the insert for values of every type, in order', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'people', FIELDS)
     const columns = Object.keys(FIELDS)
@@ -73,7 +73,7 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
-  test('knows one token for a group, wherever the value lives', async () => {
+  it('returns one token for a column group, for a value in any of its columns', async () => {
     const { session } = await open()
     const pet = await insertOne(session, 'pets', { name: 'Rex' })
     const { tokens } = await insertOne(session, 'people', { alias: 'Ann' })
@@ -92,7 +92,7 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
-  test('finds rare values beside common ones that fill page after page of storage', async () => {
+  it('finds rare values beside common ones that fill many pages', async () => {
     const { session } = await open()
     const common = ['Ann', 'Bo', 'Cy'].flatMap((one) => Array.from({ length: 250 }, () => ({ fields: { name: one } })))
     const rare = Array.from({ length: 40 }, (_, i) => `rare ${i}`)
@@ -107,10 +107,10 @@ onEachStorage('tokenize', (engine) => {
     const { records } = await ask(['Cy', ...rare, 'ann', 'Bo', 'cy'])
     expect(records.slice(1, -3)).toEqual(stored.records.map(({ tokens }) => ({ token: tokens.name })))
     expect(records[0]).toEqual(records.at(-1))
-    await expect(ask(['Cy', ...rare, 'nobody', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
+    await expect(ask(['Cy', ...rare, 'unknown', 'ann'])).rejects.toMatchObject({ code: 'not_found', details: [{ index: 41 }] })
   })
 
-  test('refuses values that do not live, or no longer, naming their positions and storing nothing', async () => {
+  it('rejects values that are not stored, names their indexes and stores nothing', async () => {
     const { session } = await open()
     const { id } = await insertOne(session, 'people', FIELDS)
     const ask = (...values: string[]) => session.tokenize(values.map((value) => ({ value, table: 'people', column: 'name' })))
@@ -125,7 +125,7 @@ onEachStorage('tokenize', (engine) => {
     expect((await session.get('people')).records).toEqual([])
   })
 
-  test('answers the derived token where the record brought another, and both lead to the value', async () => {
+  it('returns the derived token beside a supplied one, and both detokenize to the value', async () => {
     const { session } = await open()
     const own = await insertOne(session, 'people', { name: 'Ann' }, { tokens: { name: 'mine' }, options: { byot: 'ENABLE' } })
     expect(own.tokens.name).toBe('mine')
@@ -137,7 +137,7 @@ onEachStorage('tokenize', (engine) => {
   })
 })
 
-describe('tokenize refuses', () => {
+describe('tokenize rejects', () => {
   const at = { table: 'people', column: 'name' }
   const wrong: readonly (readonly [
     why: string,
@@ -148,7 +148,7 @@ describe('tokenize refuses', () => {
     ['an empty list', [], { code: 'invalid_request' }],
     ['more than 1,000 values', new Array(1001).fill({ value: 'x', ...at }), { code: 'limit_exceeded', grpcCode: 8 }],
     ['null', [null], { code: 'invalid_request' }],
-    ['a value that is no text', [{ value: 5, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
+    ['a value that is not a string', [{ value: 5, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
     ['a missing value', [at], { code: 'invalid_request' }],
     ['neither group nor column', [{ value: 'x' }], { code: 'invalid_request' }],
     ['both group and column', [{ value: 'x', ...at, columnGroup: 'names' }], { code: 'invalid_request' }],
@@ -156,14 +156,14 @@ describe('tokenize refuses', () => {
     ['a group beside a column', [{ value: 'x', column: 'name', columnGroup: 'names' }], { code: 'invalid_request' }],
     ['a table without a column', [{ value: 'x', table: 'people' }], { code: 'invalid_request' }],
     ['a column without a table', [{ value: 'x', column: 'name' }], { code: 'invalid_request' }],
-    ['an unknown table', [{ value: 'x', table: 'nobody', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
+    ['an unknown table', [{ value: 'x', table: 'unknown', column: 'name' }], { grpcCode: 5, code: 'not_found' }],
     [
       'an unknown column',
       [{ value: 'x', table: 'people', column: 'nme' }],
       { code: 'invalid_request', details: [{ column: 'nme' }] },
     ],
     ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
-    ['an unknown group', [{ value: 'x', columnGroup: 'nobody' }], { code: 'invalid_request' }],
+    ['an unknown group', [{ value: 'x', columnGroup: 'unknown' }], { code: 'invalid_request' }],
     ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
     ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'unprocessable', grpcCode: 9 }],
     ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'unprocessable' }],
@@ -172,18 +172,18 @@ describe('tokenize refuses', () => {
     ['a group of pointers', [{ value: 'x', columnGroup: 'pointers' }], { code: 'unprocessable' }],
     ['a group without tokens', [{ value: 'x', columnGroup: 'bare' }], { code: 'unprocessable' }],
     [
-      'text that is no value of the type',
+      'text that is not a value of the type',
       [{ value: 'secret', table: 'people', column: 'age' }],
       { code: 'unprocessable', details: [{ index: 0 }] },
     ],
     [
-      'a fault behind a good item',
+      'an invalid item after a valid one',
       [{ value: 'Ann', ...at }, { value: 'x' }],
       { code: 'invalid_request', details: [{ index: 1 }] },
     ],
   ]
 
-  test.each(wrong)('%s', async (_why, asked, answer) => {
+  it.each(wrong)('%s', async (_why, asked, answer) => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     await insertOne(session, 'people', FIELDS)
     const refused = session.tokenize(asked as never)
@@ -191,20 +191,20 @@ describe('tokenize refuses', () => {
     await expect(refused).rejects.not.toThrow(/secret/)
   })
 
-  test('a value that no token of the format can stand for as one that does not live', async () => {
+  it('a value that does not match the format like a value that is not stored', async () => {
     const { session } = await openLoose(memoryStorage(), TABLES)
     await expect(session.tokenize([{ value: 'x', table: 'people', column: 'phone' }])).rejects.toMatchObject({
       code: 'not_found',
     })
   })
 
-  test('whoever is not allowed, before it tells whether the value lives', async () => {
+  it('callers without a grant before it looks up the value', async () => {
     const { vault, session } = await openLoose(memoryStorage(), TABLES)
     await insertOne(session, 'people', FIELDS)
-    const stranger = asLoose(vault.as(STRANGER))
-    for (const value of ['Ann', 'nobody']) {
-      await expect(stranger.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
-      await expect(stranger.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
+    const clerk = asLoose(vault.as(CLERK))
+    for (const value of ['Ann', 'unknown']) {
+      await expect(clerk.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
+      await expect(clerk.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
     }
   })
 })

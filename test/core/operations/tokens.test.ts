@@ -1,5 +1,5 @@
-/** Tokens through the public door: bad ones answer alike, races make one or none twice, and nobody can turn a token by editing storage. */
-import { expect, test } from 'vitest'
+/** Tokens through operations: one error for all unknown ones, no duplicates by concurrent calls, and no redirection by edited storage. */
+import { expect, it } from 'vitest'
 import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -26,7 +26,7 @@ const FIELDS = { label: 'Gold', owner: 'Ann', number: '4000056655665556', phone:
 onEachStorage('tokens', (engine) => {
   const open = (id = 'v1'): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES, { id })
 
-  test('unknown, expired, malformed, foreign, dead and misspelt tokens answer alike, item by item', async () => {
+  it('unknown, expired, malformed, deleted and misspelled tokens give the same error, per item', async () => {
     const { session, clock } = await open()
     const foreign = await insertOne((await open('v2')).session, 'cards', FIELDS)
     const expired = await insertOne(session, 'cards', { pin: '9999' })
@@ -75,7 +75,7 @@ onEachStorage('tokens', (engine) => {
     }
   })
 
-  test('a token shows at the level asked for, whatever its kind', async () => {
+  it('detokenize returns the requested level for every token kind', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'cards', FIELDS)
     const shown = async (redaction?: string) => {
@@ -91,7 +91,7 @@ onEachStorage('tokens', (engine) => {
     expect(new Set(await shown('REDACTED'))).toEqual(new Set(['*REDACTED*']))
   })
 
-  test('an insert or update answers the tokens of the columns it was given values for, and of no others', async () => {
+  it('insert and update return tokens only for the columns with a given value', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { ...FIELDS, label: null, bare: 'x' })
     expect(Object.keys(tokens)).toEqual(['owner', 'number', 'phone', 'pin'])
@@ -106,7 +106,7 @@ onEachStorage('tokens', (engine) => {
     expect(quiet.tokens).toBeUndefined()
   })
 
-  test(`${CALLERS} racing first inserts of one value give it one token`, async () => {
+  it(`${CALLERS} concurrent first inserts of one value share one token`, async () => {
     const { session } = await open()
     const stored = await Promise.all(
       Array.from({ length: CALLERS }, () => insertOne(session, 'cards', { owner: 'Ann', phone: FIELDS.phone })),
@@ -117,7 +117,7 @@ onEachStorage('tokens', (engine) => {
     expect(await valuesOf(session, [stored[0]?.tokens.owner, stored[0]?.tokens.phone])).toEqual(['Ann', FIELDS.phone])
   })
 
-  test(`${CALLERS} racing inserts into a column with a format give as many tokens, each leading to its own`, async () => {
+  it(`${CALLERS} concurrent inserts into a column with a format give distinct tokens, each for its own value`, async () => {
     const { session } = await open()
     const values = Array.from({ length: CALLERS }, (_, i) => `${100_000 + i}`)
     const stored = await Promise.all(values.map((code) => insertOne(session, 'cards', { code })))
@@ -126,7 +126,7 @@ onEachStorage('tokens', (engine) => {
     expect(await valuesOf(session, tokens)).toEqual(values)
   })
 
-  test(`of ${CALLERS} callers who bring one token at a time exactly one is served`, async () => {
+  it(`exactly one of ${CALLERS} concurrent callers who supply one token succeeds`, async () => {
     const { session } = await open()
     const outcomes = await Promise.allSettled(
       Array.from({ length: CALLERS }, (_, i) =>
@@ -143,7 +143,7 @@ onEachStorage('tokens', (engine) => {
     expect((await session.get('cards', { limit: 100 })).records.length).toBe(1)
   })
 
-  test('a stable token outlives its value but neither null nor its record', async () => {
+  it('a stable token survives a new value, but not null or the deletion of its record', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { kept: 'one', code: '111111', label: 'one' })
     const updated = await session.update(
@@ -166,7 +166,7 @@ onEachStorage('tokens', (engine) => {
     )
   })
 
-  test('a stable token gives way when the new value is its very text', async () => {
+  it('a stable token is replaced if the new value equals its text', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { code: '111111' })
     const updated = await session.update('cards', id, { fields: { code: tokens.code } }, { tokenization: true })
@@ -174,7 +174,7 @@ onEachStorage('tokens', (engine) => {
     expect(await valuesOf(session, [tokens.code, updated.tokens.code])).toEqual([undefined, tokens.code])
   })
 
-  test('one deterministic value in 200 records dies with the last of them', async () => {
+  it('a deterministic token in 200 records is valid until the last of them is deleted', async () => {
     const { session } = await open()
     const { records } = await session.insert(
       'cards',
@@ -191,7 +191,7 @@ onEachStorage('tokens', (engine) => {
     expect(await valuesOf(session, tokens)).toEqual([undefined, undefined])
   })
 
-  test('a digest moved by hand, or a remembered token turned to another row, brings nothing rather than the wrong record', async () => {
+  it('a digest or stored token moved to another row in storage resolves to nothing', async () => {
     const { session, storage } = await open()
     const ann = await insertOne(session, 'cards', FIELDS)
     const bo = await insertOne(session, 'cards', {

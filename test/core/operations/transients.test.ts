@@ -1,5 +1,5 @@
-/** Transient values: apart from their record, until an absolute time that nobody can put off, and gone for good once swept. */
-import { expect, test } from 'vitest'
+/** Transient values: stored apart from their record, valid until a fixed time, and deleted for good by a purge. */
+import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -30,7 +30,7 @@ onEachStorage('transient values', (engine) => {
   const rowCount = async ({ storage }: LooseVault, table = TRANSIENTS.name): Promise<unknown> =>
     (await storage.aggregate(table, { kind: 'all' }, [{ kind: 'count' }]))[0]
 
-  test('are left out of every read, at every level, even when asked for by name', async () => {
+  it('are absent from every read at every level, even if named', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', FIELDS)
     for (const redaction of ['PLAIN_TEXT', 'MASKED', 'REDACTED', 'DEFAULT']) {
@@ -52,7 +52,7 @@ onEachStorage('transient values', (engine) => {
     })
   })
 
-  test('live for the minutes of their column, 60 unless it says otherwise, to the millisecond', async () => {
+  it('expire after the minutes of their column, default 60, to the millisecond', async () => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
     for (const [minutes, before, after] of [
@@ -65,10 +65,10 @@ onEachStorage('transient values', (engine) => {
       vault.clock.ms = START_MS + minutes * MINUTE
       expect(await alive(vault, tokens)).toEqual(after)
     }
-    expect(await rowCount(vault)).toBe(3) // Nothing was swept: readers are told by the time alone.
+    expect(await rowCount(vault)).toBe(3) // Nothing was purged: the time alone expires them.
   })
 
-  test('reads do not put their end off, and other changes neither', async () => {
+  it('do not live longer by reads or by changes of other columns', async () => {
     const vault = await open()
     const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 59 * MINUTE
@@ -79,7 +79,7 @@ onEachStorage('transient values', (engine) => {
     expect((await alive(vault, tokens))[0]).toBeUndefined()
   })
 
-  test('an update of the value begins a new life: the old token is dead and the old row gone', async () => {
+  it('get a new token and expiry by an update, which deletes the old row', async () => {
     const vault = await open()
     const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 59 * MINUTE
@@ -93,7 +93,7 @@ onEachStorage('transient values', (engine) => {
     expect(await valuesOf(vault.session, [updated.tokens.code])).toEqual([undefined])
   })
 
-  test('an upsert of the same record begins a new life too', async () => {
+  it('get a new token and expiry by an upsert', async () => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
     const again = await insertOne(vault.session, 'cards', { holder: 'Ann', code: '456' }, { options: { upsert: 'holder' } })
@@ -101,7 +101,7 @@ onEachStorage('transient values', (engine) => {
     expect(await rowCount(vault)).toBe(3)
   })
 
-  test('outlive their record until their time, deleted singly or with all', async () => {
+  it('stay valid until they expire after their record is deleted, singly or with all', async () => {
     const vault = await open()
     const one = await insertOne(vault.session, 'cards', FIELDS)
     const two = await insertOne(vault.session, 'cards', { ...FIELDS, holder: 'Bo' })
@@ -113,7 +113,7 @@ onEachStorage('transient values', (engine) => {
     for (const { tokens } of [one, two]) expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
   })
 
-  test('the token view leaves expired ones out', async () => {
+  it('are absent from tokens once expired', async () => {
     const { session, clock } = await open()
     const { id, tokens } = await insertOne(session, 'cards', FIELDS)
     const view = async () => (await session.getOne('cards', id, { tokenization: true })).tokens
@@ -124,7 +124,7 @@ onEachStorage('transient values', (engine) => {
     expect((await session.getOne('cards', id, { tokenization: true, fields: ['brief'] })).fields).toEqual({})
   })
 
-  test('a sweep removes what expired, in slices, with the tokens it was brought under, and answers how many', async () => {
+  it('are deleted by purgeExpired with their supplied tokens, in slices, and counted', async () => {
     const vault = await open()
     const { session, clock } = vault
     for (let from = 0; from < 1_200; from += 600) {
@@ -150,7 +150,7 @@ onEachStorage('transient values', (engine) => {
     expect((await session.get('cards', { limit: 1 })).records.length).toBe(1)
   })
 
-  test('a clock set back does not revive what was swept', async () => {
+  it('stay deleted if the clock is set back after a purge', async () => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 60 * MINUTE
@@ -159,7 +159,7 @@ onEachStorage('transient values', (engine) => {
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
   })
 
-  test('an expiry edited in storage does not prolong a life: the sealed one rules', async () => {
+  it('expire at the sealed time, even if the stored one was changed', async () => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
     const rows = await vault.storage.find(TRANSIENTS.name, { kind: 'all' }, { order: 'asc', limit: 10 })
@@ -172,7 +172,7 @@ onEachStorage('transient values', (engine) => {
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
   })
 
-  test('a body put into another row, or a token turned to another value, brings nothing', async () => {
+  it('resolve to nothing if a body or token was moved in storage', async () => {
     const vault = await open()
     const one = await insertOne(
       vault.session,
@@ -190,7 +190,7 @@ onEachStorage('transient values', (engine) => {
     const restored = rows.map(({ id, version }, k) => ({ id, version: version + 1, set: { body: bodies[k] ?? null } }))
     await vault.storage.update(TRANSIENTS.name, restored)
     const [token] = await vault.storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 1 })
-    if (token === undefined) throw new Error('the brought token is not remembered')
+    if (token === undefined) throw new Error('the supplied token is not stored')
     for (const { id } of rows.slice(1)) {
       const [now] = await vault.storage.get(TOKENS.name, [token.id])
       await vault.storage.update(TOKENS.name, [{ id: token.id, version: now?.version ?? 0, set: { row_id: id } }])
@@ -198,7 +198,7 @@ onEachStorage('transient values', (engine) => {
     }
   })
 
-  test('a transaction that is undone leaves nothing behind, and one that is not leaves all', async () => {
+  it('commit or roll back with their transaction', async () => {
     const vault = await open()
     const before = await insertOne(vault.session, 'cards', FIELDS)
     const change = async (session: LooseSession) => {
@@ -224,7 +224,7 @@ onEachStorage('transient values', (engine) => {
     expect(await rowCount(vault)).toBe(6)
   })
 
-  test('a failed insert leaves no value behind', async () => {
+  it('are not stored by a failed insert', async () => {
     const vault = await open()
     await insertOne(vault.session, 'cards', FIELDS)
     const clash = vault.session.insert('cards', [{ fields: { holder: 'Bo', code: 'x', brief: 1 } }, { fields: FIELDS }])

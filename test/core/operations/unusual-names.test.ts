@@ -1,12 +1,12 @@
-/** Names the schema does not have, in requests: the caller hears which it was, and the trail, which others read, does not keep it. */
-import { expect, test } from 'vitest'
+/** Unknown names in requests: the error quotes them to the caller, and the event masks them. */
+import { expect, it } from 'vitest'
 import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseSession } from '../../support/vaults/open-untyped.ts'
 import { asLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** A value, put by a careless caller where a name belongs; it looks like a name. */
+/** A value in place of a name, which looks like a name. */
 const STRANGE = 'hunter2_secret'
 const NUMBER = 4_111_111_111_111_111
 
@@ -41,8 +41,8 @@ const NAMINGS: Readonly<Record<string, Naming>> = {
   'a column beside a table': ({ query }) => query(`SELECT name FROM clients WHERE clients.${STRANGE} IS NULL`),
 }
 
-onEachStorage('a strange name', (engine) => {
-  test('as whatever it was sent is repeated to its caller and not to the trail', async () => {
+onEachStorage('an unknown name', (engine) => {
+  it('is quoted in the error and masked in the event, in every argument', async () => {
     const vault = await openClients(engine.fresh().open())
     const owner = vault.as(OWNER)
     const { records } = await owner.insert('clients', [{ fields: { name: 'Ann' } }])
@@ -52,19 +52,19 @@ onEachStorage('a strange name', (engine) => {
       expect(error, what).toMatchObject({ name: 'VaultError', message: expect.stringContaining(STRANGE) })
       expect(events, what).toHaveLength(1)
       expect(JSON.stringify(events), what).not.toContain(STRANGE)
-      const told = error instanceof Error ? error.message.replaceAll(`"${STRANGE}"`, '*UNKNOWN*') : ''
-      expect(events[0]?.message, what).toBe(told)
+      const message = error instanceof Error ? error.message.replaceAll(`"${STRANGE}"`, '*UNKNOWN*') : ''
+      expect(events[0]?.message, what).toBe(message)
     }
   })
 
-  test('beside names that the schema has leaves those as they are', async () => {
+  it('leaves names of the schema unmasked', async () => {
     const vault = await openClients(engine.fresh().open())
     const { error, events } = await eventsBy(vault, () => asLoose(vault.as(OWNER)).get('clients', { fields: ['email', STRANGE] }))
     expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`Column "${STRANGE}" of table "clients"`)) })
     expect(events[0]?.message).toContain('Column *UNKNOWN* of table "clients"')
   })
 
-  test('that is a number in place of a choice is replaced in what is kept of the body', async () => {
+  it('is replaced in the recorded request, and so is a number in place of a choice', async () => {
     const vault = await openClients(engine.fresh().open())
     const session = asLoose(vault.as(OWNER))
     const calls: readonly Naming[] = [
@@ -83,7 +83,7 @@ onEachStorage('a strange name', (engine) => {
       expect(JSON.stringify(events), String(index)).not.toMatch(new RegExp(`${NUMBER}|${STRANGE}`))
       expect(events[0]?.content, String(index)).toContain('*REDACTED*')
     }
-    // The two members that are numbers are told as they are.
+    // Members that are numbers are recorded as they are.
     const { events } = await eventsBy(vault, () => session.get('clients', { limit: 7, offset: 3 }))
     expect(JSON.parse(events[0]?.content ?? '')).toEqual({ table: 'clients', limit: 7, offset: 3 })
   })

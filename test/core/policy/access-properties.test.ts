@@ -1,5 +1,5 @@
 /** Property tests of access: random policies decide every row and column like a slow oracle, and one DENY more never shows more. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import type { Action } from '../../../src/core/policy/actions.ts'
@@ -110,7 +110,7 @@ function forCases(name: string, check: (one: Case) => void): void {
 }
 
 describe('random policies', () => {
-  test('grant in every row exactly what the oracle grants', () => {
+  it('grant in every row exactly what the oracle grants', () => {
     const seen = { shown: 0, hidden: 0, conditional: 0 }
     forCases('policy-oracle', ({ access, statements, table, context }) => {
       const granted = ROWS.map((row) => printed(rowAccess(access, row))).join('\n')
@@ -122,7 +122,7 @@ describe('random policies', () => {
     expect(Math.min(seen.shown, seen.hidden, seen.conditional)).toBeGreaterThan(CASES / 4)
   })
 
-  test('possibly grant what some row grants, and always grant only what every row grants', () => {
+  it('possibly grant what some row grants, and always grant only what every row grants', () => {
     forCases('policy-bounds', ({ access, random }) => {
       const rows = ROWS.map((row) => rowAccess(access, row))
       const need = randomNeed(random)
@@ -136,7 +136,7 @@ describe('random policies', () => {
     })
   })
 
-  test('push down a condition that finds exactly the rows that meet a need', () => {
+  it('push down a condition that finds exactly the rows that meet a need', () => {
     let asked = 0
     forCases('policy-necessary', ({ access, random }) => {
       for (const need of [randomNeed(random), { action: 'SEARCH', columns: [pick(random, PERSONS.columns)] } as const]) {
@@ -149,14 +149,14 @@ describe('random policies', () => {
     expect(asked).toBeGreaterThan(CASES / 10)
   })
 
-  test('list the columns of their conditions', () => {
-    forCases('policy-judged', ({ access }) => {
+  it('list the columns of their conditions', () => {
+    forCases('policy-evaluated', ({ access }) => {
       for (const column of access.conditionColumns) expect(['country', 'age']).toContain(column.name)
       expect(access.conditionColumns.length > 0).toBe(access.conditions.length > 0)
     })
   })
 
-  test('show no more with one DENY more, and no less with one ALLOW more', () => {
+  it('show no more with one DENY more, and no less with one ALLOW more', () => {
     forCases('policy-monotone', ({ random, statements, context, access }) => {
       const extra = randomStatement(random)
       const more = accessBy(random, [...statements, extra], context)
@@ -165,7 +165,7 @@ describe('random policies', () => {
     })
   })
 
-  test('are explained as they decide, with a record and without', () => {
+  it('are explained as they decide, with a record and without', () => {
     forCases('policy-explained', ({ random, statements, context }) => {
       const policy = policyOf(random, statements)
       const caller = { roles: ['first', 'second'], context }
@@ -173,7 +173,7 @@ describe('random policies', () => {
       const action = pick<Action>(random, TABLE_ACTIONS)
       const row = pick(random, ROWS)
       const open = explainAccess(policy, caller, { action, table: PERSONS })
-      const settled = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
+      const explained = explainAccess(policy, caller, { action, table: PERSONS, record: { ...row } })
       const here = rowAccess(access, row)
       expect(open.columns.map(({ decision }) => decision)).toEqual(
         PERSONS.columns.map((column) => {
@@ -181,7 +181,7 @@ describe('random policies', () => {
           return access.alwaysMeets(need) ? 'ALLOWED' : access.possiblyMeets(need) ? 'CONDITIONAL' : 'DENIED'
         }),
       )
-      expect(settled.columns.map(({ decision, level, highestLevel }) => [decision, level, highestLevel])).toEqual(
+      expect(explained.columns.map(({ decision, level, highestLevel }) => [decision, level, highestLevel])).toEqual(
         PERSONS.columns.map((column) => {
           const level = here.level(column)
           return [here.allows(action, column) ? 'ALLOWED' : 'DENIED', level, level]

@@ -1,5 +1,5 @@
 /** Tests that explanations name the deciding statements, and with an example record decide every column. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import type { ColumnExplanation, ExplainRequest } from '../../../src/core/policy/explain-access.ts'
@@ -20,13 +20,13 @@ const POLICY = compilePolicy(
 )
 
 function explained(name: string, question: Partial<ExplainRequest> = {}, context = {}): ColumnExplanation | undefined {
-  const caller = { roles: ['clerk', 'guard', 'nobody'], context }
+  const caller = { roles: ['clerk', 'guard', 'unknown'], context }
   const { columns } = explainAccess(POLICY, caller, { action: 'READ', table: table(), ...question })
   return columns.find(({ column }) => column === name)
 }
 
 describe('an explanation', () => {
-  test('lists each statement relevant to a column, in one line, and whether it applies', () => {
+  it('lists each statement relevant to a column, in one line, and whether it applies', () => {
     expect(explained('name')).toEqual({
       column: 'name',
       decision: 'ALLOWED',
@@ -44,7 +44,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('prints a typed statement as text', () => {
+  it('prints a typed statement as text', () => {
     const statements = explained('ssn')?.statements
     expect(statements?.[1]).toEqual({
       role: 'clerk',
@@ -55,17 +55,17 @@ describe('an explanation', () => {
     expect(explained('ssn')).toMatchObject({ decision: 'CONDITIONAL', level: undefined, highestLevel: 'REDACTED' })
   })
 
-  test('names the denial of another role', () => {
+  it('names the denial of another role', () => {
     expect(explained('notes')).toMatchObject({ decision: 'DENIED', level: undefined, highestLevel: undefined })
     expect(explained('notes')?.statements.map(({ role }) => role)).toEqual(['clerk', 'guard'])
   })
 
-  test('marks a statement NEVER if the caller context lacks an attribute it uses', () => {
+  it('marks a statement NEVER if the caller context lacks an attribute it uses', () => {
     const appliesOf = (context: Record<string, string>) => explained('age', {}, context)?.statements[1]?.applies
     expect([appliesOf({}), appliesOf({ home: 'SE' })]).toEqual(['NEVER', 'SOMETIMES'])
   })
 
-  test('names the grants that imply SEARCH', () => {
+  it('names the grants that imply SEARCH', () => {
     const policy = compilePolicy({ writer: ['ALLOW UPDATE ON persons.*', 'DENY SEARCH ON persons.*'] }, LAYOUT)
     const { columns } = explainAccess(policy, { roles: ['writer'] }, { action: 'SEARCH', table: table() })
     const [ssn, email] = ['ssn', 'email'].map((name) => columns.find(({ column }) => column === name))
@@ -73,7 +73,7 @@ describe('an explanation', () => {
     expect([email?.decision, email?.statements.length]).toEqual(['ALLOWED', 2])
   })
 
-  test('of AUDIT is the same for every column', () => {
+  it('of AUDIT is the same for every column', () => {
     const decisions = (role: string) => {
       const { columns } = explainAccess(POLICY, { roles: [role] }, { action: 'AUDIT', table: table() })
       return new Set(columns.map(({ decision }) => decision))
@@ -83,7 +83,7 @@ describe('an explanation', () => {
 })
 
 describe('an example record', () => {
-  test('decides every condition', () => {
+  it('decides every condition', () => {
     const adult = { record: { country: 'S  E', age: 18 } }
     expect(explained('name', adult)).toMatchObject({ decision: 'ALLOWED', level: 'PLAIN_TEXT', highestLevel: 'PLAIN_TEXT' })
     expect(explained('ssn', adult)).toMatchObject({ decision: 'DENIED', level: undefined })
@@ -91,7 +91,7 @@ describe('an example record', () => {
     expect(explained('ssn', { record: {} })?.decision).toBe('DENIED')
   })
 
-  test('is rejected if the table cannot hold it, without repeating a value', () => {
+  it('is rejected if the table cannot hold it, without repeating a value', () => {
     const cases: readonly (readonly [record: unknown, code: 'invalid_request' | 'unprocessable', sentence: string])[] = [
       [{ contry: 'canary' }, 'invalid_request', 'Column "contry" of table "persons" is invalid.'],
       [{ age: 'canary' }, 'unprocessable', 'Column "age" of table "persons" in record must be'],
@@ -106,7 +106,7 @@ describe('an example record', () => {
     }
   })
 
-  test('rejects an unknown action', () => {
+  it('rejects an unknown action', () => {
     const thrown = caught(() => explained('age', { action: 'PEEK' as 'READ' })) // A JavaScript caller may send any text.
     expect(isVaultError(thrown, 'invalid_request') && thrown.message).toContain('Action "PEEK" is unknown. Supported: CREATE')
   })

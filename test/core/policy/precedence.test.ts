@@ -1,5 +1,5 @@
 /** Tests how statements combine: deny by default, DENY wins, the highest level applies, and which grants are implied. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import { accessBy, accessUnder, columnAt, table } from './sample-vault.ts'
@@ -11,7 +11,7 @@ const COUNTRY = columnAt('country')
 
 describe('levels', () => {
   const cases: readonly (readonly [sentence: string, statements: PolicyDefinition[string], level: string | undefined])[] = [
-    ['nothing said hides', [], undefined],
+    ['no statement hides', [], undefined],
     ['another column said hides', ['ALLOW READ ON persons.ssn'], undefined],
     ["without a redaction the column's own level holds", ['ALLOW READ ON persons.name'], 'MASKED'],
     ['DEFAULT is the same as saying nothing', ['ALLOW READ ON persons.name WITH REDACTION = DEFAULT'], 'MASKED'],
@@ -40,13 +40,13 @@ describe('levels', () => {
       'PLAIN_TEXT',
     ],
   ]
-  test.each(cases)('%s', (_, statements, level) => {
+  it.each(cases)('%s', (_, statements, level) => {
     const access = accessBy(...statements)
     expect(access.forRow([]).level(NAME)).toBe(level)
     expect(access.possiblyVisible(NAME)).toBe(level !== undefined)
   })
 
-  test('roles add up, and a DENY in one wins over an ALLOW in another', () => {
+  it('roles add up, and a DENY in one wins over an ALLOW in another', () => {
     const policy: PolicyDefinition = {
       reader: ['ALLOW READ ON persons.*'],
       auditor: ['ALLOW READ ON persons.ssn WITH REDACTION = PLAIN_TEXT'],
@@ -59,8 +59,8 @@ describe('levels', () => {
     expect(levelFor('VAULT_OWNER', 'outsider')).toBe(undefined)
   })
 
-  test('an unknown role grants nothing, even if it has the name of an inherited object member', () => {
-    for (const role of ['nobody', 'constructor', '__proto__', 'toString', 'vault_owner']) {
+  it('an unknown role grants nothing, even if it has the name of an inherited object member', () => {
+    for (const role of ['unknown', 'constructor', '__proto__', 'toString', 'vault_owner']) {
       const access = accessUnder({}, [role])
       expect(access.table(table()).hasAnyGrant).toBe(false)
       expect(ACTIONS.filter((action) => access.possiblyAllowsAnywhere(action))).toEqual([])
@@ -78,17 +78,17 @@ describe('views', () => {
         .map((view) => [view.column.name, view.level]),
     )
 
-  test('show the lower of the requested and the granted level, and no hidden column', () => {
+  it('show the lower of the requested and the granted level, and no hidden column', () => {
     expect(levels('PLAIN_TEXT')).toEqual({ name: 'MASKED', ssn: 'PLAIN_TEXT', email: 'PLAIN_TEXT' })
     expect(levels('MASKED')).toEqual({ name: 'MASKED', ssn: 'MASKED', email: 'MASKED' })
     expect(levels('REDACTED')).toEqual({ name: 'REDACTED', ssn: 'REDACTED', email: 'REDACTED' })
   })
 
-  test("at DEFAULT show the column's own level, even if more is granted", () => {
+  it("at DEFAULT show the column's own level, even if more is granted", () => {
     expect(levels('DEFAULT')).toEqual({ name: 'MASKED', ssn: 'REDACTED', email: 'PLAIN_TEXT' })
   })
 
-  test('keep the requested order and cache the last list', () => {
+  it('keep the requested order and cache the last list', () => {
     const columns = [EMAIL, COUNTRY, NAME]
     const row = access.forRow([])
     const views = row.views(columns, 'DEFAULT')
@@ -110,21 +110,21 @@ describe('SEARCH', () => {
     ['does not come of DELETE', ['ALLOW DELETE ON persons.*'], false, false],
     ['is taken by DENY SEARCH', ['ALLOW SEARCH ON persons.*', 'DENY SEARCH ON persons.*'], false, false],
     [
-      'is taken by DENY SEARCH even where plain text shows',
+      'is removed by DENY SEARCH even if READ shows plain text',
       ['ALLOW READ ON persons.* WITH REDACTION = PLAIN_TEXT', 'DENY SEARCH ON persons.*'],
       false,
       false,
     ],
     [
-      'stays with whoever writes a unique column, whatever is denied',
+      'stays with callers who can write a unique column, despite a DENY',
       ['ALLOW CREATE ON persons.*', 'DENY SEARCH ON persons.*'],
       false,
       true,
     ],
-    ['goes with the right to write', ['ALLOW CREATE ON persons.*', 'DENY CREATE ON persons.*'], false, false],
+    ['ends with the grant to write', ['ALLOW CREATE ON persons.*', 'DENY CREATE ON persons.*'], false, false],
     ['does not come of a READ that is denied', ['ALLOW READ ON persons.*', 'DENY READ ON persons.*'], false, false],
   ]
-  test.each(cases)('%s', (_, statements, ssn, email) => {
+  it.each(cases)('%s', (_, statements, ssn, email) => {
     const access = accessBy(...statements)
     expect([access.possiblyAllows('SEARCH', SSN), access.possiblyAllows('SEARCH', EMAIL)]).toEqual([ssn, email])
     expect(access.alwaysMeets({ action: 'SEARCH', columns: [SSN, EMAIL] })).toBe(ssn && email)
@@ -135,18 +135,18 @@ describe('SEARCH', () => {
 describe('needs', () => {
   const access = accessBy('ALLOW DELETE ON persons.*', 'DENY DELETE ON persons.ssn', 'ALLOW UPDATE ON persons.name')
 
-  test('are met if the action is granted on every listed column', () => {
+  it('are met if the action is granted on every listed column', () => {
     expect(access.possiblyMeets({ action: 'DELETE', columns: [NAME, EMAIL] })).toBe(true)
     expect(access.possiblyMeets({ action: 'DELETE', columns: [NAME, SSN] })).toBe(false)
     expect(access.possiblyMeets({ action: 'DELETE', columns: table().columns })).toBe(false)
   })
 
-  test('without columns are met by one granted column', () => {
+  it('without columns are met by one granted column', () => {
     expect(access.alwaysMeets({ action: 'UPDATE', columns: [] })).toBe(true)
     expect(access.alwaysMeets({ action: 'CREATE', columns: [] })).toBe(false)
   })
 
-  test('a table without grants has none', () => {
+  it('a table without grants has none', () => {
     const mixed = accessUnder({ clerk: ['ALLOW READ ON orders.memo', 'DENY ALL ON persons.*'] }, ['clerk'])
     expect([mixed.table(table()).hasAnyGrant, mixed.table(table('orders')).hasAnyGrant]).toEqual([false, true])
     expect([mixed.possiblyAllowsAnywhere('READ'), mixed.possiblyAllowsAnywhere('CREATE')]).toEqual([true, false])
@@ -155,7 +155,7 @@ describe('needs', () => {
 
 describe('AUDIT', () => {
   const cases: readonly (readonly [sentence: string, statements: PolicyDefinition[string], mayAudit: boolean])[] = [
-    ['is not there unless said', ['ALLOW READ ON *'], false],
+    ['is not granted by default', ['ALLOW READ ON *'], false],
     ['is granted ON *', ['ALLOW AUDIT ON *'], true],
     ['is part of ALL ON *', ['ALLOW ALL ON *'], true],
     ['is no part of ALL on tables', ['ALLOW ALL ON persons.*, orders.*, ctx.*'], false],
@@ -163,13 +163,13 @@ describe('AUDIT', () => {
     ['is denied by DENY ALL ON *', ['ALLOW AUDIT ON *', 'DENY ALL ON *'], false],
     ['is not denied by DENY ALL on tables', ['ALLOW AUDIT ON *', 'DENY ALL ON persons.*, orders.*, ctx.*'], true],
   ]
-  test.each(cases)('%s', (_, statements, mayAudit) => {
+  it.each(cases)('%s', (_, statements, mayAudit) => {
     const access = accessUnder({ clerk: statements }, ['clerk'])
     expect(access.allowsAudit).toBe(mayAudit)
     expect(access.possiblyAllowsAnywhere('AUDIT')).toBe(mayAudit)
   })
 
-  test('alone grants nothing on any table', () => {
+  it('alone grants nothing on any table', () => {
     expect(accessBy('ALLOW AUDIT ON *').hasAnyGrant).toBe(false)
   })
 })
@@ -180,14 +180,14 @@ describe('built-in roles', () => {
     return ACTIONS.filter((action) => access.possiblyAllowsAnywhere(action))
   }
 
-  test('grant the actions of their statements', () => {
+  it('grant the actions of their statements', () => {
     expect(held('VAULT_OWNER')).toEqual(ACTIONS)
     expect(held('VAULT_EDITOR')).toEqual(ACTIONS.filter((action) => action !== 'AUDIT'))
     // READ implies SEARCH on columns whose own level is PLAIN_TEXT.
     expect(held('VAULT_VIEWER')).toEqual(['READ', 'SEARCH'])
   })
 
-  test('show the owner plain text, and others each column at its own level', () => {
+  it('show the owner plain text, and others each column at its own level', () => {
     const levels = (role: string) =>
       table().columns.map((column) => accessUnder({}, [role]).table(table()).forRow([]).level(column))
     expect(new Set(levels('VAULT_OWNER'))).toEqual(new Set(['PLAIN_TEXT']))
@@ -195,7 +195,7 @@ describe('built-in roles', () => {
     expect(levels('VAULT_VIEWER')).toEqual(levels('VAULT_EDITOR'))
   })
 
-  test('need no condition and share one access', () => {
+  it('need no condition and share one access', () => {
     const policy = { clerk: ["ALLOW READ ON persons.* WHERE country = 'SE'"] }
     const owner = accessUnder(policy, ['VAULT_OWNER']).table(table())
     expect([owner.conditions, owner.conditionColumns]).toEqual([[], []])

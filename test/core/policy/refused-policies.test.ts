@@ -1,5 +1,5 @@
 /** Tests that `compilePolicy` rejects invalid policies and names role, statement, line and column, and what was expected. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
@@ -70,11 +70,11 @@ describe('a statement in text form is rejected with its line and column', () => 
     ["ALLOW READ ON persons.* WHERE country LIKE 'a\\'", 1, 44, ''],
     ["ALLOW READ ON persons.* WHERE country = 'SE", 1, 41, ''],
   ]
-  test.each(cases)('%s', (statement, line, column, sentence) => {
+  it.each(cases)('%s', (statement, line, column, sentence) => {
     expect(refusalOf({ clerk: [statement] })).toContain(`${OF_STATEMENT}, line ${line}, column ${column}: ${sentence}`)
   })
 
-  test('names the number of the invalid statement', () => {
+  it('names the number of the invalid statement', () => {
     expect(refusalOf({ reader: ['ALLOW READ ON *'], clerk: ['ALLOW READ ON *', 'DENY READ'] })).toContain(
       'statement 2 of role "clerk", line 1, column 10: Expected ON.',
     )
@@ -112,35 +112,35 @@ describe('a typed statement is rejected with its member', () => {
     [', where, line 2, column 5: Column "contry" of table "persons"', { ...good, where: 'age > 1\nAND contry IS NULL' }],
     [', where, line 1, column 9: Expected AND, OR or the end.', { ...good, where: 'age > 1 WITH' }],
   ]
-  test.each(cases)('%s', (sentence, statement) => {
+  it.each(cases)('%s', (sentence, statement) => {
     expect(refusalOf({ clerk: [statement] })).toContain(`${OF_STATEMENT}${sentence}`)
   })
 })
 
 describe('compilePolicy rejects a policy', () => {
-  test('that is not an object of arrays', () => {
+  it('that is not an object of arrays', () => {
     for (const definition of [null, [], 'ALLOW ALL ON *', 7])
       expect(refusalOf(definition)).toContain('expected an object of roles by name')
     expect(refusalOf({ clerk: 'ALLOW ALL ON *' })).toContain('role "clerk" must be an array of statements.')
   })
 
-  test('that redefines a built-in role', () => {
+  it('that redefines a built-in role', () => {
     for (const role of ['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER']) {
       expect(refusalOf({ [role]: ['ALLOW READ ON *'] })).toContain(`role "${role}" is built in and cannot be redefined.`)
     }
   })
 
-  test('whose role name is empty or too long', () => {
+  it('whose role name is empty or too long', () => {
     expect(refusalOf({ '': [] })).toContain('must have 1 to 128 characters')
     expect(refusalOf({ ['r'.repeat(129)]: [] })).toContain('must have 1 to 128 characters')
     expect(refusalOf({ ['r'.repeat(128)]: [] })).toBe(undefined)
   })
 
-  test('and does not repeat a role name of several words', () => {
+  it('and does not repeat a role name of several words', () => {
     expect(refusalOf({ 'ann (4111 1111)': ['ALLOW'] })).toContain('of role (not a single word), line 1')
   })
 
-  test('with more than 30 conditional statements for one table over all roles', () => {
+  it('with more than 30 conditional statements for one table over all roles', () => {
     const some = (count: number, from = 0) =>
       Array.from({ length: count }, (_, i) => `ALLOW READ ON persons.* WHERE age = ${from + i}`)
     const other = ['ALLOW READ ON orders.* WHERE total > 1', 'ALLOW READ ON persons.*']
@@ -150,7 +150,7 @@ describe('compilePolicy rejects a policy', () => {
     )
   })
 
-  test('and repeats no literal of its conditions', () => {
+  it('and repeats no literal of its conditions', () => {
     for (const where of ["name = 'canary-7341", "age = 'canary-7341'", "canary_7341_is 'canary-7341'", "notes = 'canary-7341'"]) {
       const message = refusalOf({ clerk: [`ALLOW READ ON persons.* WHERE ${where}`] })
       expect(message).toContain('Invalid policy:')
@@ -169,7 +169,7 @@ describe('the code of a rejected policy', () => {
     }
   }
 
-  test.each([
+  it.each([
     ['ALLOW READ', 'invalid_request'],
     ['ALLOW READ ON persns.*', 'invalid_request'],
     ['ALLOW READ ON persons.* WHERE naem IS NULL', 'invalid_request'],
@@ -180,7 +180,7 @@ describe('the code of a rejected policy', () => {
     expect(codeOf({ clerk: [statement] })).toBe(code)
   })
 
-  test('is limit_exceeded for too many conditional statements', () => {
+  it('is limit_exceeded for too many conditional statements', () => {
     const statements = Array.from({ length: 31 }, (_, age) => `ALLOW READ ON persons.* WHERE age = ${age}`)
     expect(codeOf({ clerk: statements })).toBe('limit_exceeded')
   })

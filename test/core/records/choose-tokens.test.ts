@@ -1,5 +1,5 @@
-/** Drawn tokens are never taken ones: unlucky draws are repeated, crowded formats searched, and an exhausted format says so. */
-import { expect, test } from 'vitest'
+/** Drawn tokens are unused: collisions are drawn again, nearly full formats are searched, and exhausted formats give an error. */
+import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import { tokenRows } from '../../../src/core/records/token-store.ts'
@@ -11,7 +11,7 @@ import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** A million possibilities, and not one more. */
+/** A format with exactly a million tokens. */
 const TABLES: SchemaDefinition = {
   codes: {
     code: column.string({ token: { kind: 'formatPreserving', format: { pattern: '\\d{6}' } }, redaction: 'PLAIN_TEXT' }),
@@ -24,7 +24,7 @@ const TABLES: SchemaDefinition = {
   },
 }
 
-/** Luck that draws zero, the rank of 000000, so many times; or as the test says. */
+/** Entropy that draws zero, the rank of 000000, this many times, or as the test defines. */
 interface Rigged {
   zeros: number
   draws: number
@@ -45,8 +45,8 @@ function rig(): Rigged {
 
 const textOf = (rank: number): string => String(rank).padStart(6, '0')
 
-/** Fills the format from 000000 on, but for one rank. */
-async function crowd({ storage, ring }: LooseVault, count: number, free?: number): Promise<void> {
+/** Fills the format from 000000 on, except one rank. */
+async function fillFormat({ storage, ring }: LooseVault, count: number, free?: number): Promise<void> {
   const ranks = Array.from({ length: count }, (_, rank) => rank).filter((rank) => rank !== free)
   for (let from = 0; from < ranks.length; from += 2_000) {
     const slice = ranks.slice(from, from + 2_000)
@@ -56,14 +56,14 @@ async function crowd({ storage, ring }: LooseVault, count: number, free?: number
 }
 
 onEachStorage('drawing tokens', (engine) => {
-  /** The caller names his requests, so that all luck drawn is drawn for tokens. */
+  /** The caller sets the request ids, so that random bytes are drawn only for tokens. */
   async function open(rigged: Rigged): Promise<LooseVault> {
     const loose = await openLoose(engine.fresh().open(), TABLES, { entropy: { bytes: (count) => rigged.bytes(count) } })
     const request = { requestID: 'request-1', traceID: '0123456789abcdef0123456789abcdef' }
     return { ...loose, session: asLoose(loose.vault.as({ ...OWNER, request })) }
   }
 
-  test('a token that is taken is drawn again', async () => {
+  it('draws again when the token is in use', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 1
@@ -77,7 +77,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [first.tokens.code, second.tokens.code])).toEqual(['999999', '999998'])
   })
 
-  test('two records of one request never get the same token', async () => {
+  it('never draws the same token for two records of a request', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 2
@@ -88,7 +88,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, tokens)).toEqual(['999999', '999998', '999997'])
   })
 
-  test('a token that another record of the request brings is not drawn', async () => {
+  it('does not draw a token supplied by another record of the request', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     rigged.zeros = 1
@@ -98,7 +98,7 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [stored.records[0]?.tokens.code, '000000'])).toEqual(['999999', 'x'])
   })
 
-  test('a token that a live value derives is not drawn', async () => {
+  it('does not draw a token derived from a stored value', async () => {
     const rigged = rig()
     const { session } = await open(rigged)
     const live = await insertOne(session, 'codes', { same: '123456' })
@@ -117,20 +117,20 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [taken, drawn.tokens.code])).toEqual(['123456', '999999'])
   })
 
-  test('in a crowded format the first free neighbour is found', async () => {
+  it('finds the next free token in a nearly full format', async () => {
     const rigged = rig()
     const vault = await open(rigged)
-    await crowd(vault, 10_000, 7_777)
+    await fillFormat(vault, 10_000, 7_777)
     rigged.zeros = 1_000
     const { tokens } = await insertOne(vault.session, 'codes', { code: '999999' })
     expect(tokens.code).toBe('007777')
     expect(await valuesOf(vault.session, [tokens.code])).toEqual(['999999'])
   })
 
-  test('an exhausted format says so, naming its column, and stores nothing', async () => {
+  it('throws tokens_exhausted, names the column and stores nothing when no token is left', async () => {
     const rigged = rig()
     const vault = await open(rigged)
-    await crowd(vault, 10_000)
+    await fillFormat(vault, 10_000)
     rigged.zeros = 1_000
     const refused = vault.session.insert('codes', [{ fields: { label: 'x' } }, { fields: { code: '999999' } }])
     await expect(refused).rejects.toMatchObject({
@@ -144,7 +144,7 @@ onEachStorage('drawing tokens', (engine) => {
     await expect(insertOne(vault.session, 'codes', { code: '999999' })).resolves.toBeDefined()
   })
 
-  test('a value that fits no format is refused by column and record, and not quoted', async () => {
+  it('rejects a value that does not match the format by column and record, without quoting it', async () => {
     const { session } = await open(rig())
     for (const name of ['digits', 'same']) {
       const refused = session.insert('codes', [{ fields: { label: 'x' } }, { fields: { [name]: 'secret' } }])

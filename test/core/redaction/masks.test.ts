@@ -94,36 +94,36 @@ const text = fc.oneof(
   fc.emailAddress(),
 )
 
-/** What `MASK_REVEALS` states, computed independently: two texts that share these facts have the same masked form. */
-const FACTS: Readonly<Record<keyof typeof MASK_REVEALS, readonly [MaskDefinition, (text: string) => unknown]>> = {
+/** What `MASK_REVEALS` states, computed independently: two texts that share these revealed have the same masked form. */
+const REVEALED: Readonly<Record<keyof typeof MASK_REVEALS, readonly [MaskDefinition, (text: string) => unknown]>> = {
   keepFirst: [mask.keepFirst(2), (given) => lengthAnd([...given], (points) => points.slice(0, 2))],
   keepLast: [mask.keepLast(2), (given) => lengthAnd([...given], (points) => points.slice(-2))],
-  email: [mask.email, emailFacts],
+  email: [mask.email, revealedOfEmail],
   ssn: [mask.ssn, (given) => lastFour(given, 9, 9)],
   card: [mask.card, (given) => lastFour(given, 12, 19)],
   replace: [replace('([a-z])[0-9]+', '$1#'), (given) => [/[a-z][0-9]/.test(given), given.replaceAll(/(?<=[a-z])[0-9]+/g, '#')]],
 }
 
-describe.each(Object.entries(FACTS))('the mask %s', (name, [definition, factsOf]) => {
+describe.each(Object.entries(REVEALED))('the mask %s', (name, [definition, revealedBy]) => {
   const show = compileMask(definition)
 
   it('gives equal results for texts that agree in what it states', () => {
-    const shownByFacts = new Map<string, string>()
+    const shownByRevealed = new Map<string, string>()
     fc.assert(
       fc.property(text, (given) => {
-        const facts = JSON.stringify(factsOf(given))
+        const revealed = JSON.stringify(revealedBy(given))
         const shown = show(given)
-        expect(shownByFacts.get(facts) ?? shown).toBe(shown)
-        shownByFacts.set(facts, shown)
+        expect(shownByRevealed.get(revealed) ?? shown).toBe(shown)
+        shownByRevealed.set(revealed, shown)
       }),
       RUNS,
     )
-    expect(shownByFacts.size).toBeGreaterThan(1)
+    expect(shownByRevealed.size).toBeGreaterThan(1)
   })
 
   it('does not show changes of hidden characters, unlike a mask that hides nothing', () => {
-    assertHides(show, factsOf)
-    expect(() => assertHides((given) => given, factsOf)).toThrow()
+    assertHides(show, revealedBy)
+    expect(() => assertHides((given) => given, revealedBy)).toThrow()
   })
 
   it('states what it reveals', () => {
@@ -131,14 +131,14 @@ describe.each(Object.entries(FACTS))('the mask %s', (name, [definition, factsOf]
   })
 })
 
-/** Changes one character after another; where the stated facts stay, what is shown must stay. */
-function assertHides(show: (text: string) => string, factsOf: (text: string) => unknown): void {
+/** Changes one character after another; where the stated revealed stay, what is shown must stay. */
+function assertHides(show: (text: string) => string, revealedBy: (text: string) => unknown): void {
   fc.assert(
     fc.property(text, fc.nat(), fc.constantFrom('7', 'q', 'é', '😀'), (given, place, other) => {
       const points = [...given]
       if (points.length > 0) points[place % points.length] = other
       const changed = points.join('')
-      if (JSON.stringify(factsOf(changed)) === JSON.stringify(factsOf(given))) expect(show(changed)).toBe(show(given))
+      if (JSON.stringify(revealedBy(changed)) === JSON.stringify(revealedBy(given))) expect(show(changed)).toBe(show(given))
     }),
     RUNS,
   )
@@ -153,7 +153,7 @@ function lastFour(given: string, min: number, max: number): unknown {
   return digits.length >= min && digits.length <= max ? digits.slice(-4) : 'not that'
 }
 
-function emailFacts(given: string): unknown {
+function revealedOfEmail(given: string): unknown {
   const found = /^(.+)@([^@\s]+)$/su.exec(given)
   const [, local = '', domain = ''] = found ?? []
   const reads =

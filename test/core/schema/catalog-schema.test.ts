@@ -27,12 +27,12 @@ it('keeps known numbers and assigns new ones to new tables and columns, in any o
     objectId: 1,
     columns: { y: { objectId: 2, ordinal: 0 }, x: { objectId: 3, ordinal: 1 }, n: { ordinal: 2 } },
   })
-  const spaces = Object.values(grown.tables).flatMap((table) => [
+  const objectIds = Object.values(grown.tables).flatMap((table) => [
     table.objectId,
     ...Object.values(table.columns).map(({ objectId }) => objectId),
   ])
-  expect(new Set(spaces).size).toBe(spaces.length)
-  expect(Math.max(...spaces)).toBe(grown.nextObjectId - 1)
+  expect(new Set(objectIds).size).toBe(objectIds.length)
+  expect(Math.max(...objectIds)).toBe(grown.nextObjectId - 1)
 })
 
 const changes: readonly [why: string, was: ColumnDefinition, is: ColumnDefinition, allowed: boolean][] = [

@@ -17,7 +17,7 @@ import { seededRandom } from '../../support/random/seeded-random.ts'
 
 interface Cell {
   readonly ordinal: number
-  readonly stamp: 'shared' | 'own' | 'none'
+  readonly check: 'shared' | 'own' | 'none'
   readonly value: Uint8Array | undefined
 }
 
@@ -26,16 +26,16 @@ function write(cells: readonly Cell[]): Uint8Array {
   writeRecordCheckHead(out)
   out.u32(0xaaaa)
   out.u32(0xbbbb)
-  for (const { ordinal, stamp, value } of cells) {
-    writeCellHead(out, ordinal, stamp, value !== undefined)
-    if (stamp === 'own') {
+  for (const { ordinal, check, value } of cells) {
+    writeCellHead(out, ordinal, check, value !== undefined)
+    if (check === 'own') {
       out.u32(ordinal)
       out.u32(ordinal)
     }
     if (value === undefined) continue
-    const mark = beginValue(out)
+    const start = beginValue(out)
     out.raw(value)
-    endValue(out, mark)
+    endValue(out, start)
   }
   return out.written().slice()
 }
@@ -45,10 +45,10 @@ function read(bytes: Uint8Array, ordinals: number) {
   expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
   return Array.from({ length: ordinals }, (_, ordinal) => {
     const start = valueStart(map, ordinal)
-    const stamp = checkStart(map, ordinal)
+    const check = checkStart(map, ordinal)
     return {
       value: start < 0 ? undefined : bytes.slice(start, valueEnd(map, ordinal)),
-      stamp: stamp < 0 ? 'none' : stamp === map.recordCheck ? 'shared' : 'own',
+      check: check < 0 ? 'none' : check === map.recordCheck ? 'shared' : 'own',
     }
   })
 }
@@ -58,35 +58,35 @@ it('finds cells of every size and token check where they were written, for 300 r
   const sizes = [0, 1, 127, 128, 129, 16_383, 16_384, 20_000]
   for (let round = 0; round < 300; round++) {
     const cells = Array.from({ length: 40 }, (_, ordinal): Cell => {
-      const stamp = (['shared', 'own', 'none'] as const)[Math.floor(random() * 3)] ?? 'none'
+      const check = (['shared', 'own', 'none'] as const)[Math.floor(random() * 3)] ?? 'none'
       const size = sizes[Math.floor(random() * sizes.length)] ?? 0
-      return { ordinal, stamp, value: random() < 0.2 ? undefined : new Uint8Array(size).fill(ordinal) }
+      return { ordinal, check, value: random() < 0.2 ? undefined : new Uint8Array(size).fill(ordinal) }
     }).filter(() => random() < 0.5)
     const found = read(write(cells), 40)
-    for (const { ordinal, stamp, value } of cells) expect(found[ordinal]).toEqual({ stamp, value })
-    expect(found.filter(({ value, stamp }) => value !== undefined || stamp !== 'none').length).toBeLessThanOrEqual(cells.length)
+    for (const { ordinal, check, value } of cells) expect(found[ordinal]).toEqual({ check, value })
+    expect(found.filter(({ value, check }) => value !== undefined || check !== 'none').length).toBeLessThanOrEqual(cells.length)
   }
 })
 
 it('returns false for a body truncated inside a value', () => {
-  const bytes = write([{ ordinal: 0, stamp: 'none', value: new Uint8Array(50) }])
+  const bytes = write([{ ordinal: 0, check: 'none', value: new Uint8Array(50) }])
   const map = createCellMap(1)
   for (let end = 10; end < bytes.length; end++) expect(mapCells(bytes, 0, end, map)).toBe(false)
 })
 
 it('copies the token check of the record and unknown columns, and skips replaced cells', () => {
   const bytes = write([
-    { ordinal: 0, stamp: 'shared', value: Uint8Array.of(1) },
-    { ordinal: 1, stamp: 'own', value: Uint8Array.of(2) },
-    { ordinal: 300, stamp: 'shared', value: Uint8Array.of(3) },
+    { ordinal: 0, check: 'shared', value: Uint8Array.of(1) },
+    { ordinal: 1, check: 'own', value: Uint8Array.of(2) },
+    { ordinal: 300, check: 'shared', value: Uint8Array.of(3) },
   ])
   const out = new ByteWriter()
   copyCells(bytes, 0, bytes.length, (ordinal) => ordinal === 1, out)
   expect(
-    read(out.written(), 301).flatMap(({ value, stamp }, ordinal) => (value === undefined ? [] : [[ordinal, stamp, ...value]])),
+    read(out.written(), 301).flatMap(({ value, check }, ordinal) => (value === undefined ? [] : [[ordinal, check, ...value]])),
   ).toEqual([
     [0, 'shared', 1],
     [300, 'shared', 3],
   ])
-  expect(read(bytes, 1)[0]).toEqual({ stamp: 'shared', value: Uint8Array.of(1) })
+  expect(read(bytes, 1)[0]).toEqual({ check: 'shared', value: Uint8Array.of(1) })
 })

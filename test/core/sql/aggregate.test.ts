@@ -88,20 +88,20 @@ describe('an accumulator', () => {
 
 describe('storage aggregates', () => {
   it('replace aggregates over plain columns and counts over digests, all or none', () => {
-    const measures = (...aggregates: AggregateOutput[]) => storageAggregates({ kind: 'totals', aggregates })
-    expect(measures(output('count', undefined), output('min', 'plain_text'))).toEqual([
+    const inStorage = (...aggregates: AggregateOutput[]) => storageAggregates({ kind: 'totals', aggregates })
+    expect(inStorage(output('count', undefined), output('min', 'plain_text'))).toEqual([
       { kind: 'count' },
       { kind: 'min', column: columnNamed('plain_text').plain },
     ])
-    expect(measures(output('count', 'digested'))).toEqual([{ kind: 'count', column: columnNamed('digested').digest }])
-    expect(measures(output('count', 'text'))).toBeUndefined()
-    expect(measures(output('min', 'digested'))).toBeUndefined()
-    expect(measures(output('sum', 'plain_whole'), output('sum', 'whole'))).toBeUndefined()
+    expect(inStorage(output('count', 'digested'))).toEqual([{ kind: 'count', column: columnNamed('digested').digest }])
+    expect(inStorage(output('count', 'text'))).toBeUndefined()
+    expect(inStorage(output('min', 'digested'))).toBeUndefined()
+    expect(inStorage(output('sum', 'plain_whole'), output('sum', 'whole'))).toBeUndefined()
   })
 
   it('give the same results as the accumulators', async () => {
     const queries = await openQueries(TABLES)
-    const random = seededRandom('measures')
+    const random = seededRandom('aggregates')
     const maybe = <T>(value: T) => (random() < 0.2 ? null : value)
     const records = Array.from({ length: 60 }, () => {
       const whole = maybe((BigInt(Math.floor(random() * 2 ** 52)) * 1024n).toString())
@@ -120,7 +120,7 @@ describe('storage aggregates', () => {
     const sealed = await queries.query(`SELECT ${list('')} FROM t`)
     queries.forget()
     const plain = await queries.query(`SELECT ${list('plain_')} FROM t`)
-    expect(queries.calls.map(({ verb }) => verb)).toEqual(['measure'])
+    expect(queries.calls.map(({ verb }) => verb)).toEqual(['aggregate'])
     expect(Object.values(plain[0] ?? {})).toEqual(Object.values(sealed[0] ?? {}))
   })
 })

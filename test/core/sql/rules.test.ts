@@ -55,7 +55,7 @@ describe('a rejected query', () => {
   it.each([
     ['SELEC name FROM people', 'invalid_request', 3, 'Line 1, column 1:'],
     ['SELECT name\nFROM people\nWHERE age >= 3', 'unsupported', 12, 'Line 3, column 11:'],
-    ['SELECT name FROM nobody', 'not_found', 5, 'Line 1, column 18: Table "nobody" does not exist.'],
+    ['SELECT name FROM unknown', 'not_found', 5, 'Line 1, column 18: Table "unknown" does not exist.'],
     ['SELECT emial FROM people', 'invalid_request', 3, 'Line 1, column 8: Column "emial" is invalid.'],
     ['SELECT p.emial FROM people p', 'invalid_request', 3, 'Column "emial" of table "p" is invalid.'],
     ['SELECT people.name FROM people p', 'invalid_request', 3, 'Table "people" is not joined at this point.'],

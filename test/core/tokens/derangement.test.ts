@@ -65,7 +65,7 @@ it('handles runs of fixed points at the start, in the middle, at the end and aro
   for (let round = 0; round < 200; round++) {
     const domain = 40
     const images = ranksBelow(domain).map(({ value }) => Number(value))
-    // Few numbers move, so most stand in long runs of fixed points.
+    // Few numbers move, so most are in long runs of fixed points.
     for (let swaps = 1 + Math.floor(random() * 5); swaps > 0; swaps--) {
       const [one, other] = [Math.floor(random() * domain), Math.floor(random() * domain)]
       ;[images[one], images[other]] = [images[other] ?? 0, images[one] ?? 0]
@@ -101,11 +101,11 @@ it('throws internal for the identity instead of searching without end', () => {
     encrypt: (ranks) => ranks.map(({ value }) => value),
     decrypt: (ranks) => ranks.map(({ value }) => value),
   }
-  // 6 moves, so that its neighbour below, fixed, makes the walk begin; everything below that is fixed too.
+  // 6 moves, so that its neighbor below, fixed, makes the walk begin; everything below that is fixed too.
   const almostStill: Permutation = { ...still, encrypt: (ranks) => ranks.map(({ value }) => (value === 6n ? 7n : value)) }
   const cases = [
     () => encryptDeranged(almostStill, [{ value: 6n, domain: 10n ** 9n }]),
-    // Going back from 9, whose neighbour below moved, the walk goes up and finds no end.
+    // Going back from 9, whose neighbor below moved, the walk goes up and finds no end.
     () =>
       decryptDeranged({ ...almostStill, decrypt: (ranks) => ranks.map(({ value }) => (value === 8n ? 1n : value)) }, [
         { value: 9n, domain: 10n ** 9n },

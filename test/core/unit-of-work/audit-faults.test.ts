@@ -1,7 +1,7 @@
-/** When storage fails, at whatever step: nothing is answered, nothing is changed, no event is half there, and afterwards all goes on. */
+/** Storage failures at any step: nothing is returned, changed or half recorded, and the vault works afterwards. */
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
 import type { Log, StorageHandle, Vault } from '../../../src/index.ts'
 import type { ClientSession, Clients } from '../../support/audit/audited-clients.ts'
@@ -9,22 +9,22 @@ import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { Call, FaultOf, FaultyStorage } from '../../support/storages/faulty-storage.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const CANARY = 'Quetzalcoatl'
 const EMAIL = `${CANARY}@acme.example`
 
-/** What the operations below are given. */
+/** The input of the operations below. */
 interface Given {
   readonly session: ClientSession
   readonly id: string
   readonly token: string
 }
 
-type Deed = (given: Given) => Promise<unknown>
+type CallOf = (given: Given) => Promise<unknown>
 
-/** One call of every verb that goes well as often as it is made. */
-const DEEDS: Readonly<Record<string, Deed>> = {
+/** One call of every verb that succeeds each time. */
+const CALLS: Readonly<Record<string, CallOf>> = {
   insert: ({ session }) =>
     session.insert('clients', [{ fields: { name: CANARY } }, { fields: { name: 'b' } }], { tokenization: true }),
   'insert of many': ({ session }) =>
@@ -46,19 +46,19 @@ const DEEDS: Readonly<Record<string, Deed>> = {
   'delete all': ({ session }) => session.delete('orders', '*'),
 }
 
-/** Verbs whose success would take away what the next round needs. */
+/** Verbs whose success would remove what the next round needs. */
 const CONSUMING = new Set(['delete one'])
 
 const AUDIT_TABLES = new Set(['audit_events', 'audit_chains'])
 const down = (): VaultError => new VaultError('unavailable', 'The storage cannot be reached. Try again.')
 
-/** A failure, and whether it came. */
+/** A failure, and whether it occurred. */
 interface Fault {
   readonly faultOf: FaultOf
   hasFailed(): boolean
 }
 
-/** Fails the nth of the calls that are asked about, from 1: that one alone, or it and all after it. */
+/** Fails the nth of the selected calls, from 1: only that one, or also all later ones. */
 function nth(n: number, isAsked: (call: Call) => boolean, { forGood = false } = {}): Fault {
   let count = 0
   return {
@@ -71,7 +71,7 @@ function nth(n: number, isAsked: (call: Call) => boolean, { forGood = false } = 
   }
 }
 
-/** A digest of everything stored but the audit trail. */
+/** A digest of everything in storage except the audit trail. */
 async function recordsIn(faulty: FaultyStorage): Promise<string> {
   const tables = [...(await faulty.dump())].filter(([table]) => !AUDIT_TABLES.has(table))
   const text = JSON.stringify(tables, (_, cell) => (typeof cell === 'bigint' ? String(cell) : cell))
@@ -85,7 +85,7 @@ interface Opened {
   given: Given
 }
 
-/** With one record. */
+/** The same with one record. */
 async function open(sound: StorageHandle, log?: Log): Promise<Opened> {
   const faulty = faultyStorage(sound)
   const vault = await openClients(faulty.storage, log === undefined ? {} : { log })
@@ -97,7 +97,7 @@ async function standing(session: ClientSession): Promise<Given> {
   return { session, id: records[0]?.id ?? '', token: records[0]?.tokens.email ?? '' }
 }
 
-/** One failure to be gone through. */
+/** One failure to test. */
 interface Trial {
   readonly fault: Fault
   readonly place: string
@@ -107,44 +107,44 @@ interface Trial {
 
 const isAnyCall = ({ method }: Call): boolean => method !== 'committed'
 
-/** What every failure of a deed must be like, whichever call failed. */
+/** Asserts what holds for every failed call. */
 async function assertFailsClean(
   { faulty, vault, given }: Opened,
-  deed: Deed,
+  call: CallOf,
   { fault, place, mostEvents }: Trial,
 ): Promise<boolean> {
   const [before, events] = [await recordsIn(faulty), await eventsOf(vault)]
   faulty.fail(fault.faultOf)
-  const [outcome] = await Promise.allSettled([deed(given)])
+  const [outcome] = await Promise.allSettled([call(given)])
   faulty.mend()
   if (!fault.hasFailed()) return false
   expect(outcome, place).toMatchObject({ status: 'rejected', reason: { name: 'VaultError', code: 'unavailable' } })
   expect(inspect(outcome, { depth: 9, showHidden: true }), place).not.toContain(CANARY)
   expect(await recordsIn(faulty), place).toBe(before)
-  const told = (await eventsOf(vault)).slice(events.length)
-  expect(told.length, place).toBeLessThanOrEqual(mostEvents)
-  for (const event of told) expect(event, place).toMatchObject({ code: 500 })
+  const recorded = (await eventsOf(vault)).slice(events.length)
+  expect(recorded.length, place).toBeLessThanOrEqual(mostEvents)
+  for (const event of recorded) expect(event, place).toMatchObject({ code: 500 })
   return true
 }
 
-onEachStorage('faults', (engine) => {
-  test('of any one call, or of all from it on, answer nothing, change nothing, and are over when they end', async () => {
+onEachStorage('storage faults', (engine) => {
+  it('in one call or all later calls return nothing and change nothing, and work continues afterwards', async () => {
     const opened = await open(engine.fresh().open())
-    for (const [name, deed] of Object.entries(DEEDS)) {
+    for (const [name, call] of Object.entries(CALLS)) {
       for (let n = 1; ; n++) {
         const place = `${name}, call ${n}`
         const forGood = { fault: nth(n, isAnyCall, { forGood: true }), place: `${place} and all after it`, mostEvents: 0 }
-        const hasFailed = await assertFailsClean(opened, deed, forGood)
+        const hasFailed = await assertFailsClean(opened, call, forGood)
         if (!hasFailed) break
-        expect(await assertFailsClean(opened, deed, { fault: nth(n, isAnyCall), place, mostEvents: 1 })).toBe(true)
-        expect(n, 'the deed goes on for ever').toBeLessThan(50)
+        expect(await assertFailsClean(opened, call, { fault: nth(n, isAnyCall), place, mostEvents: 1 })).toBe(true)
+        expect(n, 'the call goes on for ever').toBeLessThan(50)
       }
       if (CONSUMING.has(name)) opened.given = await standing(opened.given.session)
     }
     expect(await opened.vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  test('of an audit table alone, or of the commit, keep back what was read, refused and changed', async () => {
+  it('in an audit table or the commit withhold reads, refusals and changes', async () => {
     const opened = await open(engine.fresh().open())
     const { vault, given } = opened
     const steps: Readonly<Record<string, (call: Call) => boolean>> = {
@@ -153,19 +153,19 @@ onEachStorage('faults', (engine) => {
       'the head being read': ({ method, table }) => method === 'get' && table === 'audit_chains',
       'the commit': ({ method }) => method === 'commit',
     }
-    const refused: Deed = () => vault.as(STRANGER).getOne('clients', given.id)
-    const bad: Deed = ({ session }) => session.getOne('clients', CANARY)
-    const deeds = { ...DEEDS, refused, bad }
+    const refused: CallOf = () => vault.as(CLERK).getOne('clients', given.id)
+    const bad: CallOf = ({ session }) => session.getOne('clients', CANARY)
+    const calls = { ...CALLS, refused, bad }
     for (const [step, isAsked] of Object.entries(steps)) {
-      for (const [name, deed] of Object.entries(deeds)) {
+      for (const [name, call] of Object.entries(calls)) {
         const fault = nth(1, isAsked, { forGood: true })
-        expect(await assertFailsClean(opened, deed, { fault, place: `${name} without ${step}`, mostEvents: 0 }), name).toBe(true)
+        expect(await assertFailsClean(opened, call, { fault, place: `${name} without ${step}`, mostEvents: 0 }), name).toBe(true)
       }
     }
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
-  test('in an engine’s own words are heard by nobody, but that something failed is logged', async () => {
+  it("are logged as a failure, without the engine's message", async () => {
     const lines: unknown[] = []
     const line = (...said: unknown[]): unknown => lines.push(said)
     const { faulty, vault, given } = await open(engine.fresh().open(), { info: line, warn: line, error: line })
@@ -178,11 +178,11 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true, eventCount: 1 })
   })
 
-  test('of a shared commit fail all who share it, or, where one of them was at fault, him alone', async () => {
+  it('in a shared commit fail all its members, or only the member that caused it', async () => {
     const { faulty, vault, given } = await open(engine.fresh().open())
-    const stranger = vault.as(STRANGER)
+    const clerk = vault.as(CLERK)
     const refusals = async (): Promise<unknown[]> => {
-      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => stranger.getOne('clients', given.id)))
+      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => clerk.getOne('clients', given.id)))
       return outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)
     }
     faulty.fail(nth(1, ({ method }) => method === 'commit').faultOf)
@@ -196,7 +196,7 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 19 })
   })
 
-  test('of the answer to a commit are settled by the event: where it is stored, so is the change', async () => {
+  it('in the reply to a commit are resolved by the event: if it is stored, so is the change', async () => {
     const { faulty, vault, given } = await open(engine.fresh().open())
     faulty.fail(nth(1, ({ method }) => method === 'committed').faultOf)
     const { records } = await given.session.insert('orders', [{ fields: { memo: 'm' } }])
@@ -206,7 +206,7 @@ onEachStorage('faults', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 3 })
   })
 
-  test('inside a transaction can be caught, and what is committed is whole', async () => {
+  it('inside a transaction can be caught, and the commit is complete', async () => {
     const { faulty, vault, given } = await open(engine.fresh().open())
     await vault.transaction(async (inside) => {
       const session = inside.as(OWNER)

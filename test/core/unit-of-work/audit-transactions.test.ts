@@ -1,10 +1,10 @@
-/** Events inside transactions, ours and the application's: they commit with what they tell of, and a rollback hides nothing. */
+/** Events in transactions of the vault and of the application: they commit with their changes, and a rollback hides nothing. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
 import type { Vault, VaultInTransaction } from '../../../src/index.ts'
@@ -12,7 +12,7 @@ import type { ClientSession, Clients } from '../../support/audit/audited-clients
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, STRANGER } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const CHANGED_MIND = new Error('changed my mind')
 const ROLLED_BACK = 'Rolled back with its transaction.'
@@ -22,23 +22,23 @@ async function insertClient(session: ClientSession, email: string): Promise<stri
   return records[0]?.id ?? ''
 }
 
-/** One of everything: a change, a read of it, a change of it, a failure that is caught, and a refusal that is. */
+/** A change, a read of it, a change of it, a caught failure, and a caught refusal. */
 async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise<string> {
   const session = vault.as(OWNER)
   const id = await insertClient(session, email)
   await session.getOne('clients', id)
   await session.update('clients', id, { fields: { country: 'SE' } })
   await expect(insertClient(session, email)).rejects.toMatchObject({ code: 'conflict' })
-  await expect(vault.as(STRANGER).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
+  await expect(vault.as(CLERK).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
   return id
 }
 
-/** What `doAll` leaves where it is committed, and where it is rolled back. */
-const TOLD = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 Get']
-const TOLD_UNDONE = ['INSERT 500 Rolled', 'GET 200 ', 'UPDATE 500 Rolled', 'INSERT 422 Insert', 'GET 401 Get']
+/** The events of `doAll` after a commit, and after a rollback. */
+const RECORDED = ['INSERT 200 ', 'GET 200 ', 'UPDATE 200 ', 'INSERT 422 Insert', 'GET 401 Get']
+const RECORDED_ROLLED_BACK = ['INSERT 500 Rolled', 'GET 200 ', 'UPDATE 500 Rolled', 'INSERT 422 Insert', 'GET 401 Get']
 
 /** Action, status and first word of the message of each event, by time. */
-async function toldBy(vault: Vault<Clients>): Promise<string[]> {
+async function recordedBy(vault: Vault<Clients>): Promise<string[]> {
   return (await eventsOf(vault)).map(({ action, code, message }) => `${action} ${code} ${message.split(' ')[0]}`)
 }
 
@@ -47,25 +47,25 @@ async function countClients(vault: Vault<Clients>): Promise<number> {
 }
 
 onEachStorage('events of a transaction', (engine) => {
-  test('are stored with it when it commits, those of failures it survived too', async () => {
+  it('are stored when it commits, including those of caught failures', async () => {
     const vault = await openClients(engine.fresh().open())
     await vault.transaction(async (inside) => {
       await doAll(inside, 'a@acme.example')
-      expect(await toldBy(vault)).toEqual([])
+      expect(await recordedBy(vault)).toEqual([])
     })
-    expect(await toldBy(vault)).toEqual(TOLD)
+    expect(await recordedBy(vault)).toEqual(RECORDED)
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 5 })
   })
 
-  test('are told again when it is rolled back: what was read as read, what was changed as undone', async () => {
+  it('are recorded when it rolls back: reads as they were, changes as rolled back', async () => {
     const vault = await openClients(engine.fresh().open())
     const work = vault.transaction(async (inside) => {
       await doAll(inside, 'a@acme.example')
       throw CHANGED_MIND
     })
     await expect(work).rejects.toBe(CHANGED_MIND)
-    // They are stored side by side, so which is the earlier means nothing.
-    expect((await toldBy(vault)).sort()).toEqual([...TOLD_UNDONE].sort())
+    // They are stored concurrently, in any order.
+    expect((await recordedBy(vault)).sort()).toEqual([...RECORDED_ROLLED_BACK].sort())
     const rolledBack = (await eventsOf(vault)).filter(({ code }) => code === 500)
     expect(rolledBack.map(({ message }) => message)).toEqual([ROLLED_BACK, ROLLED_BACK])
     // The rows of a change that rolled back stay named: its record ids are what an auditor looks for.
@@ -74,7 +74,7 @@ onEachStorage('events of a transaction', (engine) => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 6 })
   })
 
-  test('keep the chain whole when many transactions end this way and that beside other callers', async () => {
+  it('keep their chains valid while many concurrent transactions commit and roll back', async () => {
     const vault = await openClients(engine.fresh().open())
     const works = Array.from({ length: 16 }, (_, n) => {
       if (n % 4 === 3) return vault.as(OWNER).get('clients')
@@ -89,25 +89,25 @@ onEachStorage('events of a transaction', (engine) => {
     expect(await countClients(vault)).toBe(8)
   })
 
-  test('of a failed transaction are told in the words of each failure, once', async () => {
+  it('of a failed transaction are recorded once, each with its own message', async () => {
     const vault = await openClients(engine.fresh().open())
     const work = vault.transaction(async (inside) => {
       await insertClient(inside.as(OWNER), 'a@acme.example')
       await insertClient(inside.as(OWNER), 'a@acme.example')
     })
     await expect(work).rejects.toMatchObject({ code: 'conflict' })
-    expect((await toldBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Rolled'])
+    expect((await recordedBy(vault)).sort()).toEqual(['INSERT 422 Insert', 'INSERT 500 Rolled'])
   })
 })
 
-/** The same transactions of the application's own on both engines. */
+/** The same application transactions on both engines. */
 interface Host {
   begin(): Promise<unknown>
   end(transaction: unknown, statement: 'commit' | 'rollback'): Promise<void>
   run(transaction: unknown, statement: string): Promise<void>
 }
 
-/** What holds of a host's transaction, one at a time. */
+/** Asserts what holds for host transactions, one at a time. */
 async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void> {
   const within = async (end: 'commit' | 'rollback', email: string) => {
     const transaction = await host.begin()
@@ -115,10 +115,10 @@ async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void
     await host.end(transaction, end)
   }
   await within('commit', 'a@acme.example')
-  expect(await toldBy(vault)).toEqual(TOLD)
-  // Its end is the application's: what it takes back, its events included, leaves no trace.
+  expect(await recordedBy(vault)).toEqual(RECORDED)
+  // The application ends it: a rollback removes its changes and its events.
   await within('rollback', 'b@acme.example')
-  expect(await toldBy(vault)).toEqual(TOLD)
+  expect(await recordedBy(vault)).toEqual(RECORDED)
   await within('commit', 'b@acme.example')
   expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   const transaction = await host.begin()
@@ -133,7 +133,7 @@ async function hostTransactions(vault: Vault<Clients>, host: Host): Promise<void
   expect(await countClients(vault)).toBe(4)
 }
 
-describe('events of a host’s transaction on SQLite', () => {
+describe('events of a host transaction on SQLite', () => {
   const directory = mkdtempSync(join(tmpdir(), 'strongroom-audit-'))
   const filename = join(directory, 'app.db')
   const storage = sqliteStorage({ filename })
@@ -144,7 +144,7 @@ describe('events of a host’s transaction on SQLite', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('stand and fall with it, and the chain stays whole', async () => {
+  it('commit and roll back with it, and their chain stays valid', async () => {
     const vault = await openClients(storage)
     await hostTransactions(vault, {
       async begin() {
@@ -161,7 +161,7 @@ describe('events of a host’s transaction on SQLite', () => {
   })
 })
 
-describe('events of a host’s transaction on Postgres', () => {
+describe('events of a host transaction on PostgreSQL', () => {
   let pool: pg.Pool
   let drop = async (): Promise<void> => {}
   let places = 0
@@ -177,8 +177,8 @@ describe('events of a host’s transaction on Postgres', () => {
     await drop()
   })
 
-  /** Until a connection to this database waits for another's lock. */
-  async function untilSomebodyWaits(): Promise<void> {
+  /** Resolves when a connection to this database waits for a lock. */
+  async function untilAnotherWaits(): Promise<void> {
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     while ((await pool.query(waiting)).rowCount === 0);
   }
@@ -199,11 +199,11 @@ describe('events of a host’s transaction on Postgres', () => {
     },
   }
 
-  test('stand and fall with it, and the chain stays whole', async () => {
+  it('commit and roll back with it, and their chain stays valid', async () => {
     await hostTransactions(await nextVault(), host)
   })
 
-  test('do not wait for those of another one, nor for anybody else’s', async () => {
+  it('wait neither for those of another host transaction nor for other callers', async () => {
     const vault = await nextVault()
     const [left, right] = [await host.begin(), await host.begin()]
     await doAll(vault.withTransaction(left), 'l@acme.example')
@@ -218,13 +218,13 @@ describe('events of a host’s transaction on Postgres', () => {
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 5 + 10 + 1 })
   })
 
-  test('are stored in another chain where another process was quicker to begin the same', async () => {
+  it('are stored in another chain if another process began the same chain first', async () => {
     const place = { pool, schema: `host_${++places}` }
     const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
     const [left, right] = [await host.begin(), await host.begin()]
     await doAll(one.withTransaction(left), 'l@acme.example')
     const late = doAll(other.withTransaction(right), 'r@acme.example')
-    await untilSomebodyWaits()
+    await untilAnotherWaits()
     await host.end(left, 'commit')
     await late
     await host.end(right, 'commit')
@@ -232,20 +232,20 @@ describe('events of a host’s transaction on Postgres', () => {
     expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   })
 
-  test('have one each, also of ours where another process was quicker, and nobody hears of it', async () => {
+  it('are recorded once each after a chain conflict, which no caller sees', async () => {
     const place = { pool, schema: `host_${++places}` }
     const [one, other] = [await openClients(postgresStorage(place)), await openClients(postgresStorage(place))]
     const left = await host.begin()
     await doAll(one.withTransaction(left), 'l@acme.example')
     const late = other.transaction((inside) => doAll(inside, 'r@acme.example'))
-    await untilSomebodyWaits()
+    await untilAnotherWaits()
     await host.end(left, 'commit')
     await late
-    expect(await toldBy(one)).toEqual(expect.arrayContaining([...TOLD, ...TOLD]))
+    expect(await recordedBy(one)).toEqual(expect.arrayContaining([...RECORDED, ...RECORDED]))
     expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
   })
 
-  test('need no connection but the host’s, who may hold them all', async () => {
+  it("need no connection but the host's, even if the host holds every connection", async () => {
     const tight = new pg.Pool({ ...pool.options, max: 2 })
     const vault = await openClients(postgresStorage({ pool: tight, schema: `host_${++places}` }))
     const clients = [await tight.connect(), await tight.connect()]
@@ -261,7 +261,7 @@ describe('events of a host’s transaction on Postgres', () => {
     await tight.end()
   })
 
-  test('use again the chains of those that committed', async () => {
+  it('reuse the chains of committed host transactions', async () => {
     const vault = await nextVault()
     for (let n = 0; n < 10; n++) {
       const transaction = await host.begin()

@@ -1,12 +1,12 @@
-/** Sharing a commit: what comes in one turn goes together, in order, and only who is at fault fails. */
-import { expect, test } from 'vitest'
+/** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
+import { expect, it } from 'vitest'
 import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const { scheduler } = SYSTEM_PORTS
 
-/** Something to send: its weight, and whether it makes a list fail. */
+/** An item: its weight, and whether it makes a list fail. */
 interface Item {
   readonly name: number
   readonly weight: number
@@ -14,9 +14,9 @@ interface Item {
 }
 
 const OWN_FAULT = new Error('one of them is at fault')
-const OUTAGE = new Error('nobody can be reached')
+const OUTAGE = new Error('the server is unreachable')
 
-/** A sender that keeps the lists it was handed, and fails those that hold a bad item. */
+/** A sender that collects its lists, and fails those with a faulty item. */
 function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
   const lists: number[][] = []
   const send = createGroupCommit<Item>(
@@ -32,7 +32,7 @@ function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
 
 const itemsOf = (...weights: number[]): Item[] => weights.map((weight, name) => ({ name, weight }))
 
-test('what comes in one turn goes as one list, in order; what comes in the next goes by itself', async () => {
+it('items of one event-loop turn are sent as one list in order, and items of the next turn as another', async () => {
   const { lists, send } = recording()
   const first = itemsOf(1, 1, 1).map(send)
   await scheduler.yield()
@@ -41,7 +41,7 @@ test('what comes in one turn goes as one list, in order; what comes in the next 
   expect(lists).toEqual([[0, 1, 2], [9]])
 })
 
-test('a list never waits for the one before it, which may be held up for as long as it likes', async () => {
+it('a list does not wait for the list before it', async () => {
   const lists: string[] = []
   let letGo = (): void => {}
   const held = new Promise<void>((resolve) => {
@@ -62,13 +62,13 @@ test('a list never waits for the one before it, which may be held up for as long
   await waiting
 })
 
-test('a list holds no more than it may, but an item heavier than that goes all the same', async () => {
+it('a list stays within its maximum weight, and a heavier item is sent alone', async () => {
   const { lists, send } = recording({ most: 5 })
   await Promise.all(itemsOf(2, 2, 2, 9, 1).map(send))
   expect(lists).toEqual([[0, 1], [2], [3], [4]])
 })
 
-test('law: every item goes in order in lists within bounds, and each fails just when it is at fault itself', async () => {
+it('random items are sent in order in lists within the limits, and each fails only by its own error', async () => {
   const random = seededRandom('commit together')
   for (let round = 0; round < 200; round++) {
     const { lists, send } = recording({ most: 8 })
@@ -79,7 +79,7 @@ test('law: every item goes in order in lists within bounds, and each fails just 
     }))
     const outcomes = await Promise.allSettled(items.map(send))
     expect(outcomes.map(({ status }) => status === 'rejected')).toEqual(items.map(({ isBad }) => isBad))
-    // Lists as they first went: what was tried again alone comes behind them.
+    // The lists as first sent; items retried alone follow them.
     const seen = new Set<number>()
     const firstTries = lists.filter((list) => list.every((name) => !seen.has(name) && seen.add(name)))
     expect(firstTries.flat()).toEqual(items.map(({ name }) => name))
@@ -88,14 +88,14 @@ test('law: every item goes in order in lists within bounds, and each fails just 
   }
 })
 
-test('an outage fails all of a list, and nothing is sent a second time', async () => {
+it('an outage fails every item of a list and sends none again', async () => {
   const { lists, send } = recording({ fault: OUTAGE })
   const outcomes = await Promise.allSettled([...itemsOf(1, 1), { name: 2, weight: 1, isBad: true }].map(send))
   expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual([OUTAGE, OUTAGE, OUTAGE])
   expect(lists).toEqual([[0, 1, 2]])
 })
 
-test('an item alone that is at fault is not tried again', async () => {
+it('a failing item that was sent alone is not sent again', async () => {
   const { lists, send } = recording()
   await expect(send({ name: 0, weight: 1, isBad: true })).rejects.toBe(OWN_FAULT)
   expect(lists).toEqual([[0]])

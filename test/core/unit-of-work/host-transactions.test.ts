@@ -1,11 +1,11 @@
-/** The application's own write and the vault's commit together, or vanish together, on both SQL engines. */
+/** Writes of the application and of the vault commit or roll back together, on both SQL engines. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
@@ -17,7 +17,7 @@ interface HostTables {
   orders: { id: number; customer: string }
 }
 
-/** Changes of the vault inside a host's transaction: an insert, an update of it, an upsert, and reads that see them. */
+/** Vault changes inside a host transaction: an insert, its update, an upsert, and reads that see them. */
 async function changeInside(vault: Vault<People>, hostTransaction: unknown): Promise<string> {
   const people = vault.withTransaction(hostTransaction).as(OWNER)
   const { records } = await people.insert('people', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }], {
@@ -39,7 +39,21 @@ async function countPeople(vault: Vault<People>): Promise<number> {
 
 const CHANGED_MIND = new Error('changed my mind')
 
-describe('SQLite', () => {
+/** Asserts that a transaction of Kysely commits an order and vault changes together, and rolls back both. */
+async function assertCommitsWithKysely(vault: Vault<People>, kysely: Kysely<HostTables>): Promise<void> {
+  const write = (fails: boolean) =>
+    kysely.transaction().execute(async (trx) => {
+      const id = await changeInside(vault, trx)
+      await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
+      if (fails) throw CHANGED_MIND
+    })
+  await expect(write(true)).rejects.toBe(CHANGED_MIND)
+  expect(await countPeople(vault)).toBe(0)
+  await write(false)
+  expect(await countPeople(vault)).toBe(1)
+}
+
+describe('a host transaction on SQLite', () => {
   const directory = mkdtempSync(join(tmpdir(), 'strongroom-host-'))
   const filename = join(directory, 'app.db')
   const storage = sqliteStorage({ filename })
@@ -58,7 +72,7 @@ describe('SQLite', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('a transaction of the driver commits both or neither', async () => {
+  it('of the driver commits application and vault changes together or not at all', async () => {
     const before = await countPeople(vault)
     host.exec('begin immediate')
     host.prepare('insert into orders (customer) values (?)').run(await changeInside(vault, host))
@@ -67,7 +81,7 @@ describe('SQLite', () => {
     host.exec('begin immediate')
     const id = await changeInside(vault, host)
     host.prepare('insert into orders (customer) values (?)').run(id)
-    // A read from outside sees nothing of it, and answers as soon as the writer is free to record that it was made.
+    // A read from outside sees nothing of it, and returns once the writer can record the read.
     const outside = countPeople(vault)
     await new Promise((resolve) => setImmediate(resolve))
     host.exec('commit')
@@ -77,21 +91,10 @@ describe('SQLite', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  test('a transaction of Kysely commits both or neither', async () => {
-    const write = (fails: boolean) =>
-      kysely.transaction().execute(async (trx) => {
-        const id = await changeInside(vault, trx)
-        await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
-        if (fails) throw CHANGED_MIND
-      })
-    await expect(write(true)).rejects.toBe(CHANGED_MIND)
-    expect(await countPeople(vault)).toBe(0)
-    await write(false)
-    expect(await countPeople(vault)).toBe(1)
-  })
+  it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))
 })
 
-describe('Postgres', () => {
+describe('a host transaction on PostgreSQL', () => {
   let pool: pg.Pool
   let kysely: Kysely<HostTables>
   let vault: Vault<People>
@@ -111,7 +114,7 @@ describe('Postgres', () => {
     await drop()
   })
 
-  test('a transaction of the driver commits both or neither', async () => {
+  it('of the driver commits application and vault changes together or not at all', async () => {
     const client = await pool.connect()
     await client.query('begin')
     await client.query('insert into orders (customer) values ($1)', [await changeInside(vault, client)])
@@ -128,21 +131,10 @@ describe('Postgres', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
-  test('a transaction of Kysely commits both or neither', async () => {
-    const write = (fails: boolean) =>
-      kysely.transaction().execute(async (trx) => {
-        const id = await changeInside(vault, trx)
-        await trx.insertInto('orders').values({ id: 99, customer: id }).execute()
-        if (fails) throw CHANGED_MIND
-      })
-    await expect(write(true)).rejects.toBe(CHANGED_MIND)
-    expect(await countPeople(vault)).toBe(0)
-    await write(false)
-    expect(await countPeople(vault)).toBe(1)
-  })
+  it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))
 })
 
-test('what is no transaction is refused by name, and memory has none to join', async () => {
+it('joining rejects anything but a transaction by name, and memory supports none', async () => {
   const vault = await openPeople(memoryStorage())
   expect(() => vault.withTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
 })

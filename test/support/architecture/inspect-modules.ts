@@ -1,4 +1,5 @@
 /** The module rules, executable: one sentence for each place where a source file breaks a rule. */
+import { findRetiredWords } from './find-retired-words.ts'
 import {
   ADAPTERS_SEE_ADAPTERS,
   ADAPTERS_SEE_CORE,
@@ -45,6 +46,7 @@ export const MODULE_RULES = {
     return lines > MAX_FILE_LINES ? `${path} has ${lines} lines; split it at a noun (limit ${MAX_FILE_LINES})` : undefined
   }),
   names: each(({ path }) => nameFaults(path)),
+  words: each(({ path, text }) => wordFaults(path, text)),
   'named exports': each(({ path, exportsDefault, exportsStar }) => [
     exportsDefault && !MAY_EXPORT_DEFAULT.test(path) ? `${path} has a default export; export by name` : undefined,
     exportsStar ? `${path} exports everything of another file; name each export` : undefined,
@@ -179,6 +181,14 @@ function nameFaults(path: string): string[] {
   })
 }
 
+/** One sentence for each retired word in the path or the text of a file of any kind. */
+export function wordFaults(path: string, text: string): string[] {
+  return [
+    ...findRetiredWords(path, path).map(({ word, use }) => `${path} has the retired word "${word}" in its name; use ${use}`),
+    ...findRetiredWords(path, text).map(({ line, word, use }) => `${path}:${line} has the retired word "${word}"; use ${use}`),
+  ]
+}
+
 function strayImport(path: string, { module, target }: ImportOf, files: ReadonlyMap<string, FileRead>): string | undefined {
   if (module === undefined) return `${path} imports a module computed at run time; use a literal name`
   return target !== undefined && !files.has(target) ? `${path} imports ${module}, which does not exist` : undefined
@@ -244,7 +254,7 @@ function undocumented(entryPoint: string, files: ReadonlyMap<string, FileRead>):
   })
 }
 
-/** Follows re-exports to the file that declares a name; undefined if there is none. */
+/** Follows re-exports to the file that declares a name; undefined if it has none. */
 function declarationOf(
   path: string,
   name: string,

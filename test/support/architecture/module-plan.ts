@@ -35,7 +35,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
 ])
 
 /** Files of `operations` that every operation may import. */
-export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants', 'operation', 'perform', 'story'])
+export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants', 'operation', 'perform'])
 
 /** The one file that lists every operation. */
 export const REGISTRY = 'src/core/operations/operations.ts'

@@ -22,7 +22,7 @@ export type Clients = (typeof clients)['tables']
 /** A session on the vault of `clients`. */
 export type ClientSession = Session<Clients>
 
-/** Opens the vault of `clients`. It can be opened several times on one place. */
+/** Opens the vault of `clients`. It can be opened several times on one storage. */
 export function openClients(
   storage: StorageHandle,
   more: Partial<VaultOptions<Clients>> & { readonly policy?: PolicyFor<Clients> } = {},

@@ -85,7 +85,7 @@ export interface Trail {
 }
 
 /** Appends lists of events to one chain, from a start time. */
-export function chainLane(
+export function writeChain(
   chain: number,
   drafts: readonly EventDraft[],
   { now = START, head }: { now?: bigint; head?: ChainHead } = {},
@@ -96,7 +96,7 @@ export function chainLane(
 /** A trail with chains of these lengths. */
 export function writeTrail(lengths: readonly number[]): Trail {
   const chains = lengths.map((length, index) =>
-    chainLane(
+    writeChain(
       index + 1,
       Array.from({ length }, (_, place) => ({ ...(DRAFTS[place % DRAFTS.length] ?? DRAFT), message: `${index}/${place}` })),
     ),
@@ -105,7 +105,7 @@ export function writeTrail(lengths: readonly number[]): Trail {
 }
 
 /** The tree heads of a trail. */
-export function marksOf({ heads }: Trail): TreeHead[] {
+export function treeHeadsOf({ heads }: Trail): TreeHead[] {
   return heads.map((head) => treeHeadOf(systemHash, head))
 }
 
@@ -120,8 +120,12 @@ export function createSigning(keyId: string): { signer: Signer; keys: { keyId: s
 }
 
 /** A signed checkpoint of these tree heads. */
-export async function signCheckpoint(marks: readonly TreeHead[], now: bigint, { signer } = SIGNING): Promise<SignedCheckpoint> {
-  const checkpoint = createCheckpoint(marks, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
+export async function signCheckpoint(
+  treeHeads: readonly TreeHead[],
+  now: bigint,
+  { signer } = SIGNING,
+): Promise<SignedCheckpoint> {
+  const checkpoint = createCheckpoint(treeHeads, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
 }
 
@@ -129,7 +133,7 @@ export async function signCheckpoint(marks: readonly TreeHead[], now: bigint, { 
 export function exportLines(trail: Trail, checkpoints: readonly SignedCheckpoint[] = []): string[] {
   return [
     headerLine('v1'),
-    ...marksOf(trail).map(headLine),
+    ...treeHeadsOf(trail).map(headLine),
     ...checkpoints.map(checkpointLine),
     ...trail.rows.map(({ bytes }) => eventLine(systemHash, bytes)),
     endLine({ heads: trail.heads.length, checkpoints: checkpoints.length, events: trail.rows.length }),

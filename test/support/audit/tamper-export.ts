@@ -5,7 +5,7 @@ import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.t
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { eventLine } from '../../../src/core/audit/export-lines.ts'
 import type { Trail } from './sample-trails.ts'
-import { chainLane, exportLines, writeTrail } from './sample-trails.ts'
+import { exportLines, writeChain, writeTrail } from './sample-trails.ts'
 
 /** One export to tamper with: the trail, its lines, and random integers. */
 export interface Target {
@@ -42,7 +42,7 @@ export const CLUMSY: Readonly<Record<string, Tampering>> = {
     return lines.with(at, line.slice(0, where) + other + line.slice(where + 1))
   },
   'removes a line': ({ lines, below }) => lines.toSpliced(below(lines.length), 1),
-  'removes neighbours': ({ lines, below }) => lines.toSpliced(below(lines.length), 1 + below(4)),
+  'removes neighbors': ({ lines, below }) => lines.toSpliced(below(lines.length), 1 + below(4)),
   'copies a line': ({ lines, below }) => lines.toSpliced(below(lines.length + 1), 0, lines[below(lines.length)] ?? ''),
   'swaps two lines': ({ lines, below }) => {
     const [one, other] = twoOf(lines.length, below)
@@ -62,7 +62,7 @@ export const CLUMSY: Readonly<Record<string, Tampering>> = {
   'edits an event and its digest': (target) => withEvent(target, (row, { below }) => eventLine(systemHash, edited(row, below))),
   'puts in an event of its own': ({ trail, lines, below }) => {
     const draft: EventDraft = { ...someDraft(trail, below), message: 'forged' }
-    const [row] = chainLane(1 + below(LENGTHS.length + 1), [draft]).rows
+    const [row] = writeChain(1 + below(LENGTHS.length + 1), [draft]).rows
     return lines.toSpliced(1 + below(lines.length - 1), 0, eventLine(systemHash, row?.bytes ?? Uint8Array.of()))
   },
   'takes a line of another export': ({ lines, below }) => {
@@ -73,30 +73,30 @@ export const CLUMSY: Readonly<Record<string, Tampering>> = {
 
 /** Tampering that recomputes heads, counts and all later digests: only a checkpoint reveals it. */
 export const CAREFUL: Readonly<Record<string, Tampering>> = {
-  'cuts the end of a lane': ({ below }) => {
+  'cuts the end of a chain': ({ below }) => {
     const chain = below(LENGTHS.length)
     const length = LENGTHS[chain] ?? 1
     return exportLines(rewritten(LENGTHS.with(chain, length - 1 - below(length))))
   },
-  'cuts whole lanes': ({ below }) => exportLines(rewritten(LENGTHS.slice(0, below(LENGTHS.length)))),
+  'cuts whole chains': ({ below }) => exportLines(rewritten(LENGTHS.slice(0, below(LENGTHS.length)))),
   'edits an event and chains the rest to it': ({ below }) => {
     const chain = below(LENGTHS.length)
     const sequence = below(LENGTHS[chain] ?? 1)
     return exportLines(
-      rewritten(LENGTHS, (draft, at) => (at.lane === chain && at.place === sequence ? changedDraft(draft, below) : draft)),
+      rewritten(LENGTHS, (draft, at) => (at.chain === chain && at.position === sequence ? changedDraft(draft, below) : draft)),
     )
   },
   'puts in an event and chains the rest to it': ({ trail, below }) => {
     const chain = below(LENGTHS.length)
     const drafts = draftsOf(trail, chain + 1)
     const put = drafts.toSpliced(below(drafts.length), 0, { ...someDraft(trail, below), message: 'forged' })
-    return exportLines(replacedLane(trail, chain + 1, put))
+    return exportLines(replacedChain(trail, chain + 1, put))
   },
   'takes out an event and chains the rest together': ({ trail, below }) => {
     // A chain of one event would be removed completely, which the cut above does already.
     const chain = below(2) === 0 ? 1 : 3
     const drafts = draftsOf(trail, chain)
-    return exportLines(replacedLane(trail, chain, drafts.toSpliced(below(drafts.length), 1)))
+    return exportLines(replacedChain(trail, chain, drafts.toSpliced(below(drafts.length), 1)))
   },
 }
 
@@ -108,19 +108,19 @@ export function tamperedTrail(): Trail {
 /** The trail rewritten with chains of these lengths, without empty chains. */
 function rewritten(
   lengths: readonly number[],
-  change?: (draft: EventDraft, at: { lane: number; place: number }) => EventDraft,
+  change?: (draft: EventDraft, at: { chain: number; position: number }) => EventDraft,
 ): Trail {
   const whole = writeTrail(LENGTHS)
   const chains = lengths.flatMap((length, chain) => {
     const drafts = draftsOf(whole, chain + 1).slice(0, length)
-    const changed = change === undefined ? drafts : drafts.map((draft, place) => change(draft, { lane: chain, place }))
-    return changed.length === 0 ? [] : chainLane(chain + 1, changed)
+    const changed = change === undefined ? drafts : drafts.map((draft, place) => change(draft, { chain, position: place }))
+    return changed.length === 0 ? [] : writeChain(chain + 1, changed)
   })
   return { rows: chains.flatMap(({ rows }) => rows), heads: chains.map(({ head }) => head) }
 }
 
-function replacedLane({ rows, heads }: Trail, chain: number, drafts: readonly EventDraft[]): Trail {
-  const anew = chainLane(chain, drafts)
+function replacedChain({ rows, heads }: Trail, chain: number, drafts: readonly EventDraft[]): Trail {
+  const anew = writeChain(chain, drafts)
   const others = rows.filter(({ bytes }) => decodeEvent(bytes).position.chain !== chain)
   return {
     rows: [...others, ...anew.rows].sort((left, right) => left.id - right.id),
@@ -149,7 +149,7 @@ function draftsOf({ rows }: Trail, chain: number): EventDraft[] {
 function someDraft(trail: Trail, below: Target['below']): EventDraft {
   const drafts = draftsOf(trail, 1)
   const draft = drafts[below(drafts.length)]
-  if (draft === undefined) throw new Error('the trail has no lane 1')
+  if (draft === undefined) throw new Error('the trail has no chain 1')
   return draft
 }
 

@@ -40,8 +40,8 @@ export function createCanaries(random: SeededRandom): Canaries {
       if (cores.length === 0) return { value, id: undefined }
       const id = made++
       for (const core of cores) {
-        for (const text of foldedDisguises(core)) note(folded, { text: text.toLowerCase(), id })
-        for (const text of base64Disguises(core)) note(exact, { text, id })
+        for (const text of foldedForms(core)) note(folded, { text: text.toLowerCase(), id })
+        for (const text of base64Forms(core)) note(exact, { text, id })
       }
       return { value, id }
     },
@@ -78,7 +78,7 @@ function search(index: ReadonlyMap<string, readonly Needle[]>, text: string, fou
  * Cores are plain letters and digits with at most a point, a colon or a hyphen, so that escapes of JSON and URLs leave their letters as they are; one
  * more needle spells the colon as a URL does.
  */
-function foldedDisguises({ text, least: min }: Core): Set<string> {
+function foldedForms({ text, least: min }: Core): Set<string> {
   const head = text.slice(0, min)
   const reversed = [...text].reverse().join('')
   const utf16 = Buffer.from(head, 'utf16le')
@@ -96,7 +96,7 @@ function foldedDisguises({ text, least: min }: Core): Set<string> {
 }
 
 /** Base64 of a text inside a longer one depends on where it begins; each of the three offsets leaves a part in the middle that does not. */
-function base64Disguises({ text, least: min }: Core): Set<string> {
+function base64Forms({ text, least: min }: Core): Set<string> {
   const head = Buffer.from(text.slice(0, Math.max(min, 12)))
   const parts = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), head])

@@ -22,7 +22,7 @@ interface Answered {
 }
 
 /** One sentence for each record of a result that differs from the oracle; an empty list if none does. */
-export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle }: Judges): string[] {
+export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle }: Expected): string[] {
   const records = recordsOf(answer)
   const options = request.args[request.method === 'getOne' ? 2 : 1]
   const asked = levelIn(options)
@@ -34,14 +34,14 @@ export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle 
   return records.flatMap((record) => {
     if (record.error !== undefined) return []
     const row = model.rows.find(({ id }) => id === record.id)
-    if (row === undefined) return [`record ${record.id ?? 'without id'} does not stand`]
+    if (row === undefined) return [`record ${record.id ?? 'without id'} does not exist`]
     const columns = row.table.columns.filter(({ name }) => !Array.isArray(named) || named.includes(name))
     return isTokenView ? faultsOfTokens(record, row, oracle) : faultsOfFields(record, row, { columns, asked, oracle })
   })
 }
 
 /** What determines the expected result. */
-export interface Judges {
+export interface Expected {
   readonly model: Model
   readonly oracle: Oracle
 }
@@ -88,7 +88,7 @@ function faultsOfTokens({ fields }: Answered, row: ModelRow, oracle: Oracle): st
 }
 
 /** The value of a token must equal that of one of its cells, at the level of that cell. */
-function faultOfValue(request: LeakRequest, record: Answered, index: number, { model, oracle }: Judges): string[] {
+function faultOfValue(request: LeakRequest, record: Answered, index: number, { model, oracle }: Expected): string[] {
   const homes = model.homes.get(record.token ?? '') ?? []
   const isApart = homes.length === 0 || homes.some(({ column }) => tokenKindOf(column) === 'transient')
   if (record.valueType === 'NONE' || isApart) return []

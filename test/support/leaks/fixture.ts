@@ -226,15 +226,15 @@ function textsIn(part: unknown): string[] {
 }
 
 function recordingLog(noise: string[]) {
-  const line = (facts: object, message: string) => void noise.push(`${inspect(facts, { depth: 12 })} ${message}`)
+  const line = (fields: object, message: string) => void noise.push(`${inspect(fields, { depth: 12 })} ${message}`)
   return { info: line, warn: line, error: line }
 }
 
 function recordingTracing(noise: string[]): Tracing {
   return {
-    startActiveSpan(name, facts, work) {
-      noise.push(name, inspect(facts))
-      return work({ traceId: undefined, end: (told, failure) => void noise.push(inspect(told), String(failure)) })
+    startActiveSpan(name, attributes, work) {
+      noise.push(name, inspect(attributes))
+      return work({ traceId: undefined, end: (attributes, failure) => void noise.push(inspect(attributes), String(failure)) })
     },
   }
 }

@@ -17,7 +17,7 @@ export interface ModelRow {
 }
 
 /** The cell of a token. */
-export interface TokenHome {
+export interface TokenLocation {
   readonly row: ModelRow
   readonly column: LeakColumn
 }
@@ -25,7 +25,7 @@ export interface TokenHome {
 /** All stored records and their tokens. */
 export interface Model {
   readonly rows: readonly ModelRow[]
-  readonly homes: ReadonlyMap<string, readonly TokenHome[]>
+  readonly homes: ReadonlyMap<string, readonly TokenLocation[]>
 }
 
 const MANY = 1000
@@ -33,7 +33,7 @@ const MANY = 1000
 /** Reads all records and tokens as the owner. */
 export async function readModel(owner: LooseSession, tables: readonly LeakTable[]): Promise<Model> {
   const rows: ModelRow[] = []
-  const homes = new Map<string, TokenHome[]>()
+  const homes = new Map<string, TokenLocation[]>()
   for (const table of tables) {
     const { records } = await owner.get(table.name, { redaction: 'PLAIN_TEXT', limit: MANY })
     const views = await owner.get(table.name, { tokenization: true, limit: MANY })

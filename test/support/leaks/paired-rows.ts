@@ -113,8 +113,8 @@ function mayDiffer(source: PairedRowSource, column: LeakColumn, asked: AskedRow)
   if (isMetByWriting(oracle, table, column) || may('SEARCH') || may('TOKENIZATION')) return false
   if (situations.some((one) => oracle.level(table, column, one) === 'PLAIN_TEXT')) return false
   // A deterministic token reveals equal values to every caller who reads or resolves it. That is its purpose.
-  const tells = tokenKindOf(column)?.toLowerCase().includes('deterministic') || tokenKindOf(column) === 'formatPreserving'
-  return !tells || (!may('READ') && !may('DETOKENIZATION'))
+  const isRevealing = tokenKindOf(column)?.toLowerCase().includes('deterministic') || tokenKindOf(column) === 'formatPreserving'
+  return !isRevealing || (!may('READ') && !may('DETOKENIZATION'))
 }
 
 /** A caller who may write a unique column can detect duplicates. Source: docs/policy.md. */

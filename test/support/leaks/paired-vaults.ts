@@ -129,7 +129,7 @@ interface Known {
   fresh(form: CanaryForm): unknown
 }
 
-/** The caller guesses values of either vault, and knows every id and token that both have at the same place. */
+/** The caller guesses values of either vault, and knows every id and token that both have at the same position. */
 function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): KnownValues {
   const tokens = left.stored.flatMap((one, index) =>
     Object.entries(one.tokens).flatMap(([name, token]) => (right.stored[index]?.tokens[name] === token ? [token] : [])),

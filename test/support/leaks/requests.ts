@@ -72,14 +72,14 @@ function insert(random: SeededRandom, known: KnownValues): LeakRequest {
   const records = Array.from({ length: 1 + random.below(3) }, () => ({ fields: recordFor(random, known, table, named) }))
   const options = { tokenization: random.chance(0.7), ...(random.chance(0.2) ? { homogeneous: true } : {}) }
   if (!random.chance(0.15)) return { method: 'insert', args: [table.name, records, options] }
-  const brought = records.map((record) => ({ ...record, tokens: broughtTokens(random, known, named) }))
+  const supplied = records.map((record) => ({ ...record, tokens: suppliedTokens(random, known, named) }))
   return {
     method: 'insert',
-    args: [table.name, brought, { ...options, byot: random.pick(['ENABLE', 'ENABLE_STRICT', 'DISABLE']) }],
+    args: [table.name, supplied, { ...options, byot: random.pick(['ENABLE', 'ENABLE_STRICT', 'DISABLE']) }],
   }
 }
 
-function broughtTokens(random: SeededRandom, known: KnownValues, columns: readonly LeakColumn[]): Record<string, unknown> {
+function suppliedTokens(random: SeededRandom, known: KnownValues, columns: readonly LeakColumn[]): Record<string, unknown> {
   const tokenized = columns.filter((column) => tokenKindOf(column) !== undefined)
   const token = () => (random.chance(0.3) && known.tokens().length > 0 ? random.pick(known.tokens()) : `tok ${random.below(1e9)}`)
   return Object.fromEntries(tokenized.map((column) => [column.name, token()]))

@@ -13,10 +13,10 @@ export interface AskedRow {
 }
 
 /** The context of a caller, as conditions read it. */
-export type Facts = Readonly<Record<string, string | number | boolean>>
+export type CallerContext = Readonly<Record<string, string | number | boolean>>
 
 /** Conditions of statements, each with its meaning written by hand; undefined means unknown. */
-export const CONDITIONS: Readonly<Record<string, (row: AskedRow, facts: Facts) => boolean | undefined>> = {
+export const CONDITIONS: Readonly<Record<string, (row: AskedRow, context: CallerContext) => boolean | undefined>> = {
   "region = 'north'": ({ region }) => (region === null ? undefined : region === 'north'),
   "NOT region = 'south'": ({ region }) => (region === null ? undefined : region !== 'south'),
   'region = ctx.home': ({ region }, { home }) => (region === null || home === undefined ? undefined : region === home),

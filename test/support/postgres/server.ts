@@ -55,7 +55,7 @@ const SHUT_DOWN = 'database system is shut down'
 const START_LIMIT = 30_000
 
 /**
- * Makes the cluster where there is none, and ends the server when our end of its standard input closes, so that a killed
+ * Makes the cluster if it does not exist, and ends the server when our end of its standard input closes, so that a killed
  * run leaves neither process nor files. `keep` on standard input stops the server and leaves the files.
  */
 const GUARD = `

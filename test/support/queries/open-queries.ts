@@ -24,7 +24,7 @@ export type Record_ = Readonly<Record<string, unknown>>
 
 /** One call of the storage. */
 export interface Call {
-  readonly verb: 'find' | 'measure'
+  readonly verb: 'find' | 'aggregate'
   readonly table: string
   readonly rows: number
 }
@@ -55,7 +55,7 @@ export interface QueriesOptions {
   readonly clock?: { now(): bigint }
 }
 
-/** Answers a query as the operation does, without a session. */
+/** Runs a query as the operation does, without a session. */
 export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryResult> {
   const layout = layoutSchema(EMPTY_CATALOG_SCHEMA)
   const parsing = { layout, limits: { maxRecords: 1000, maxPageSize: 1000 }, event: new EventBuilder() }
@@ -129,7 +129,7 @@ function watched(storage: Storage, calls: Call[]): Storage {
       return rows
     },
     async aggregate(table, filter, aggregates) {
-      calls.push({ verb: 'measure', table, rows: 0 })
+      calls.push({ verb: 'aggregate', table, rows: 0 })
       return storage.aggregate(table, filter, aggregates)
     },
   }

@@ -18,7 +18,7 @@ export const PETS = {
 } as const
 
 /** People 0 to `count` - 1, every tenth without an age, in three cities. */
-export function crowd(count: number) {
+export function samplePeople(count: number) {
   return Array.from({ length: count }, (_, at) => ({
     name: `name ${at}`,
     ssn: `000-00-${String(at).padStart(4, '0')}`,

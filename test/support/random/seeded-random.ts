@@ -25,7 +25,7 @@ export function seededRandom(seed: string): SeededRandom {
   return randomFor(process.env.SEED ?? seed)
 }
 
-/** Draws from exactly this seed, whatever the environment says. For seeds that are built from a run's seed and an index. */
+/** Draws from exactly this seed, independent of the environment. For seeds built from the seed of a run and an index. */
 export function randomFor(seed: string): SeededRandom {
   const fraction = sfc32(createHash('sha256').update(seed).digest())
   const wide = (): number => fraction() + Math.floor(fraction() * 2 ** 21) / 2 ** 53

@@ -82,7 +82,7 @@ function throughDouble(value: JsonValue): JsonValue {
   return typeof value === 'string' && /^-?\d{16,}$/.test(value) ? String(BigInt(Number(value))) : value
 }
 
-/** Characters beyond U+FFFF, which UTF-16 puts before U+E000, and some that stand there by code point. */
+/** Characters beyond U+FFFF, which UTF-16 puts before U+E000, and some after them by code point. */
 const SWAPS = [
   ['😀', '\ud7f0'],
   ['\u{10ffff}', '\ud7f1'],

@@ -8,7 +8,7 @@ import { columnsOf, sourcesOf } from './query-tree.ts'
 export interface Output {
   /** Its key, if no other output has the same. */
   readonly name: string
-  /** Its key beside outputs of the same name; undefined if there is none. */
+  /** Its key beside outputs of the same name; undefined if it has none. */
   readonly fullName: string | undefined
   /** Undefined for a record's id. */
   readonly item: Exclude<Item, { kind: 'star' }> | undefined

@@ -2,7 +2,7 @@
 import { parseSync, scanSync } from 'libpg-query'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 
-/** A tree of ours without places and without texts of functions; numbers by value. */
+/** A tree of ours without offsets and without texts of functions; numbers by value. */
 export type Reading = Readonly<Record<string, unknown>>
 
 // PostgreSQL's tree is JSON without a schema, so every member is checked before it is used.
@@ -42,7 +42,7 @@ export function toReading(tree: unknown): unknown {
 }
 
 /**
- * Whether what PostgreSQL makes of a text says anything about ours. It says nothing of half characters and of control signs, which its
+ * Whether the result of PostgreSQL can be compared with ours. It cannot for lone surrogates and control characters, which its
  * WebAssembly build mangles; of comments, which that build trips over after NOT; and of names it cuts off or has key words for.
  */
 export function isComparable(text: string): boolean {

@@ -29,7 +29,7 @@ export function randomCondition(random: SeededRandom, depth: number): Expression
   return randomPredicate(random)
 }
 
-/** The same query otherwise written: other blanks, comments and case, and marks that mean nothing. */
+/** The same query in another spelling: other blanks, comments and case, and signs without meaning. */
 export function dress(random: SeededRandom, text: string): string {
   const pieces = lex(text).map(({ kind, text: piece }) => {
     if (kind === 'text') return `'${piece.replaceAll("'", "''")}'`
@@ -51,7 +51,7 @@ export function damage(random: SeededRandom, text: string): string {
   return damaged
 }
 
-/** Pieces of SQL and characters in a row that means nothing. */
+/** A meaningless sequence of SQL pieces and characters. */
 export function randomText(random: SeededRandom): string {
   const length = random.below(40)
   const blank = random.chance(0.5) ? ' ' : ''
@@ -60,7 +60,7 @@ export function randomText(random: SeededRandom): string {
   return begin + Array.from({ length }, () => (random.chance(0.8) ? random.pick(SNIPPETS) : character())).join(blank)
 }
 
-/** A tree without its places, for texts that differ in blanks alone. */
+/** A tree without its offsets, for texts that differ only in blanks. */
 export function withoutPlaces(tree: unknown): unknown {
   if (Array.isArray(tree)) return tree.map(withoutPlaces)
   if (typeof tree !== 'object' || tree === null) return tree
@@ -230,7 +230,7 @@ function randomOperand(random: SeededRandom): Operand {
   return random.chance(0.6) ? randomColumn(random) : randomLiteral(random)
 }
 
-/** An operand for the place after an operator, where beside a column a name in double quotes would be a text. */
+/** An operand after an operator, where a name in double quotes beside a column would be a text. */
 function randomRight(random: SeededRandom, left: Operand): Operand {
   const right = randomOperand(random)
   const isMistakable = left.kind === 'column' && right.kind === 'column' && right.table === undefined

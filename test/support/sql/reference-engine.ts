@@ -20,7 +20,7 @@ export interface Reference {
 
 /** Another engine. It loads one fixture after another. */
 export interface ReferenceEngine {
-  /** Undefined where the engine cannot hold this fixture. */
+  /** Undefined if the engine cannot store this fixture. */
   load(fixture: Fixture): Promise<Reference | undefined>
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ export function shownOutputs(query: RandomQuery): readonly (Output & { readonly 
   return outputsOf(query).flatMap(({ item, ...output }) => (item === undefined ? [] : [{ ...output, item }]))
 }
 
-/** The select list: each output with its level, handed to the engine's own manner of showing a type. */
+/** The select list: each output with its level, in the engine's form of its type. */
 export function referenceItems(
   query: RandomQuery,
   column: (term: ColumnTerm) => string,
@@ -51,7 +51,7 @@ function expressionOf(item: NonNullable<Output['item']>, column: (term: ColumnTe
 }
 
 /**
- * The order the vault promises: rows of the FROM table as they were inserted, then those of the joined ones; what has no partner
+ * The order the vault promises: rows of the FROM table as they were inserted, then those of the joined ones; what has no matching row
  * comes after what has. Then the bounds, 25 at most.
  */
 export function referenceWindow(query: RandomQuery): string {

@@ -19,7 +19,7 @@ const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/y
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2}))?$/
 
 /**
- * The query with its tables named as the vault names them, each under the alias it had, and with moments that stand beside
+ * The query with its tables named as the vault names them, each under the alias it had, and with moments that are compared with
  * DATETIME columns read as UTC. What does not parse is answered as it is, for the vault to refuse.
  */
 export function rewriteQuery(sql: string, places: ReadonlyMap<string, KnownPlace>): string {
@@ -78,7 +78,7 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Asks of an operand whether it is a DATETIME column. */
+/** True if an operand is a DATETIME column. */
 function isMomentIn(sources: readonly FromTable[], places: ReadonlyMap<string, KnownPlace>): (operand: Operand) => boolean {
   return (operand) =>
     operand.kind === 'column' &&
@@ -119,6 +119,6 @@ function literalEdits(sql: string, operand: Operand): Edit[] {
 function pieceAt(pattern: RegExp, sql: string, at: number): string {
   pattern.lastIndex = at
   const [piece] = pattern.exec(sql) ?? []
-  if (piece === undefined) throw new Error(`a tree points at character ${at}, where nothing of its kind stands`)
+  if (piece === undefined) throw new Error(`a tree points at character ${at}, where nothing of its kind is`)
   return piece
 }

@@ -38,7 +38,7 @@ function fill(database: Database.Database, { name: table, columns, rows }: Fixtu
   for (const [at, row] of rows.entries()) insert.run(at, ...row.map((value, place) => bound(columns[place]?.type, value)))
 }
 
-/** A value as SQLite holds it: what is more than a number or a text becomes a text that orders as the values do. */
+/** A value as stored in SQLite: anything but a number or text becomes a text with the same order. */
 function bound(type: ColumnTypeName | undefined, value: FixtureValue): string | number | bigint | null {
   if (value === null || typeof value === 'bigint') return value
   if (type === 'JSON' || type === 'ARRAY') return canonicalJson(value)
@@ -48,7 +48,7 @@ function bound(type: ColumnTypeName | undefined, value: FixtureValue): string | 
   return type === 'TIME' || type === 'DATETIME' ? padded(text) : text
 }
 
-/** With nine decimals, always: a shorter fraction would come after a longer one. */
+/** Always with nine decimals, because a shorter fraction would sort after a longer one. */
 function padded(text: string): string {
   const [, moment = '', fraction = '', zone = ''] = /^([^.Z]*)(?:\.(\d+))?(Z?)$/.exec(text) ?? []
   return `${moment}.${fraction.padEnd(9, '0')}${zone}`

@@ -20,8 +20,8 @@ export type Operation =
   | { readonly kind: 'get'; readonly ids: readonly number[] }
   | { readonly kind: 'find'; readonly filter: Filter; readonly page: Page }
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
-  | { readonly kind: 'delete'; readonly doomed: DeleteTarget }
-  | { readonly kind: 'measure'; readonly filter: Filter; readonly measures: readonly Aggregate[] }
+  | { readonly kind: 'delete'; readonly target: DeleteTarget }
+  | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
 
@@ -145,7 +145,7 @@ const page: fc.Arbitrary<Page> = fc.record(
 )
 
 /** Aggregates of every engine: sums and means of numbers, minimum and maximum of numbers and texts. */
-const measure: fc.Arbitrary<Aggregate> = fc.oneof(
+const aggregate: fc.Arbitrary<Aggregate> = fc.oneof(
   fc.constant({ kind: 'count' as const }),
   fc.record({ kind: fc.constant('count' as const), column: fc.constantFrom(...COLUMNS) }),
   fc.record({ kind: fc.constantFrom('sum' as const, 'avg' as const), column: fc.constantFrom('n', 'r', 'b', 'id') }),
@@ -172,12 +172,16 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('update' as const), patches }) },
     {
       weight: 1,
-      arbitrary: fc.record({ kind: fc.constant('delete' as const), doomed: fc.record({ ids: fc.array(id, { maxLength: 3 }) }) }),
+      arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ ids: fc.array(id, { maxLength: 3 }) }) }),
     },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), doomed: fc.record({ filter: leaf }) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ filter: leaf }) }) },
     {
       weight: 3,
-      arbitrary: fc.record({ kind: fc.constant('measure' as const), filter, measures: fc.array(measure, { maxLength: 4 }) }),
+      arbitrary: fc.record({
+        kind: fc.constant('aggregate' as const),
+        filter,
+        aggregates: fc.array(aggregate, { maxLength: 4 }),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('reserve' as const), count: fc.integer({ min: 0, max: 5 }) }) },
     {
@@ -219,7 +223,7 @@ export async function replay(storage: Storage, operations: readonly Operation[])
 }
 
 /** The error that rolls a transaction back on purpose. */
-class Undone extends Error {}
+class RolledBack extends Error {}
 
 /** The result as text. A conflict counts as a result; any other error is thrown on. */
 async function answerOf(storage: Storage, operation: Operation): Promise<string> {
@@ -228,7 +232,7 @@ async function answerOf(storage: Storage, operation: Operation): Promise<string>
   } catch (error) {
     // If several unique indexes are violated, each engine may name another one.
     if (isVaultError(error, 'conflict')) return `${operation.kind}: conflict`
-    if (error instanceof Undone) return `${operation.kind}: undone after ${error.message}`
+    if (error instanceof RolledBack) return `${operation.kind}: rolled back after ${error.message}`
     throw error
   }
 }
@@ -245,9 +249,9 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     case 'update':
       return update(storage, operation.patches)
     case 'delete':
-      return storage.delete(table, operation.doomed)
-    case 'measure':
-      return roundMeans(await storage.aggregate(table, operation.filter, operation.measures), operation.measures)
+      return storage.delete(table, operation.target)
+    case 'aggregate':
+      return roundMeans(await storage.aggregate(table, operation.filter, operation.aggregates), operation.aggregates)
     case 'reserve':
       return areFresh(await storage.reserveIds(table, operation.count), operation.count)
     case 'transaction':
@@ -259,7 +263,7 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
 
 /**
  * A conflict among the operations ends their transaction, as it must on an engine that gives a transaction up after
- * an error; one of a nested transaction is an answer, and the outer one goes on.
+ * an error; one of a nested transaction is a result, and the outer one continues.
  */
 async function performAll(storage: Storage, operations: readonly Operation[], throws: boolean): Promise<readonly string[]> {
   const answers: string[] = []
@@ -267,7 +271,7 @@ async function performAll(storage: Storage, operations: readonly Operation[], th
     const isNested = each.kind === 'transaction'
     answers.push(isNested ? await answerOf(storage, each) : `${each.kind}: ${toText(await perform(storage, each))}`)
   }
-  if (throws) throw new Undone(answers.join('; '))
+  if (throws) throw new RolledBack(answers.join('; '))
   return answers
 }
 

@@ -1,5 +1,5 @@
 /** Runs the storage conformance suite on one adapter, one test per case. */
-import { describe, test } from 'vitest'
+import { describe, it } from 'vitest'
 import { type StorageUnderTest, storageCases } from '../../../src/adapters/conformance/index.ts'
 
 /** An adapter under test, and how to clean up after its case. */
@@ -11,7 +11,7 @@ export interface DisposableStorage extends StorageUnderTest {
 export function runStorageCases(name: string, setup: () => DisposableStorage | Promise<DisposableStorage>): void {
   describe(`the ${name} storage conforms`, () => {
     for (const { name: sentence, run } of storageCases) {
-      test(sentence, async () => {
+      it(sentence, async () => {
         const underTest = await setup()
         try {
           await run(underTest)

@@ -9,8 +9,8 @@ export const TEST_SECRET = Buffer.alloc(32, 7).toString('base64')
 
 /** May do everything. */
 export const OWNER: Caller = { actor: 'owner@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] }
-/** May do nothing. */
-export const STRANGER: Caller = { actor: 'stranger@acme.example', actorType: 'USER', roles: ['clerk'] }
+/** Has no grants. */
+export const CLERK: Caller = { actor: 'clerk@acme.example', actorType: 'USER', roles: ['clerk'] }
 
 /** One column of every type and option that records can have. */
 export const people = defineSchema({

@@ -82,14 +82,14 @@ export const absenceCases: readonly StorageCase[] = [
     await assertRejects(storage.find('nowhere', EVERY, ALL), 'internal', 'find')
     await assertRejects(storage.update('nowhere', [{ id: 1, version: 1, set: {} }]), 'internal', 'update')
     await assertRejects(storage.delete('nowhere', { ids: [1] }), 'internal', 'delete')
-    await assertRejects(storage.aggregate('nowhere', EVERY, [{ kind: 'count' }]), 'internal', 'measure')
+    await assertRejects(storage.aggregate('nowhere', EVERY, [{ kind: 'count' }]), 'internal', 'aggregate')
   }),
   storageCase('A12 an unknown column is refused, not ignored', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 1 }])
     await assertRejects(storage.insert('things', [{ id: 2, nothing: 1 }]), 'internal', 'insert')
     await assertRejects(storage.find('things', equal('nothing', 1), ALL), 'internal', 'find')
     await assertRejects(storage.update('things', [{ id: 1, version: 1, set: { nothing: 1 } }]), 'internal', 'update')
-    await assertRejects(storage.aggregate('things', EVERY, [{ kind: 'sum', column: 'nothing' }]), 'internal', 'measure')
+    await assertRejects(storage.aggregate('things', EVERY, [{ kind: 'sum', column: 'nothing' }]), 'internal', 'aggregate')
     assert((await rowOf(storage, 'things', 1)).version === 1, 'a refused patch should leave the version')
   }),
 ]

@@ -1,4 +1,4 @@
-/** Clause M: measures are exact, ignore nulls, and apply the filter. */
+/** Clause M: aggregates are exact, ignore nulls, and apply the filter. */
 
 import type { Aggregate, Cell, Filter, NewRow } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'
@@ -8,16 +8,16 @@ import { type StorageCase, storageCase } from '../storage-case.ts'
 interface Task {
   readonly rows: readonly NewRow[]
   readonly filter?: Filter
-  readonly measures: readonly Aggregate[]
+  readonly aggregates: readonly Aggregate[]
   readonly expected: readonly Cell[]
 }
 
-function measureCase(name: string, { rows, filter, measures: aggregates, expected }: Task): StorageCase {
+function aggregateCase(name: string, { rows, filter, aggregates, expected }: Task): StorageCase {
   return storageCase(name, [THINGS], async ({ storage }) => {
     await storage.insert('things', rows)
     assertEqual(await storage.aggregate('things', filter ?? EVERY, aggregates), expected)
     const inside = await storage.transaction((inner) => inner.aggregate('things', filter ?? EVERY, aggregates))
-    assertEqual(inside, expected, 'the answer inside a transaction')
+    assertEqual(inside, expected, 'the result inside a transaction')
   })
 }
 
@@ -28,9 +28,9 @@ const ofN = (...kinds: readonly Aggregate['kind'][]): readonly Aggregate[] => ki
 const MOST = 2n ** 63n - 1n
 
 export const aggregateCases: readonly StorageCase[] = [
-  measureCase('M1 count without a column counts rows, with one its cells that are not null', {
+  aggregateCase('M1 count without a column counts rows, with one its cells that are not null', {
     rows: integers(1, null, 3, null),
-    measures: [
+    aggregates: [
       { kind: 'count' },
       { kind: 'count', column: 'n' },
       { kind: 'count', column: 't' },
@@ -38,83 +38,83 @@ export const aggregateCases: readonly StorageCase[] = [
     ],
     expected: [4, 2, 0, 4],
   }),
-  measureCase('M2 of no rows all but count are null', {
+  aggregateCase('M2 of no rows all but count are null', {
     rows: integers(1),
     filter: equal('n', 2),
-    measures: [{ kind: 'count' }, ...ofN('count', 'sum', 'avg', 'min', 'max')],
+    aggregates: [{ kind: 'count' }, ...ofN('count', 'sum', 'avg', 'min', 'max')],
     expected: [0, 0, null, null, null, null],
   }),
-  measureCase('M3 of nulls alone all but count are null', {
+  aggregateCase('M3 of nulls alone all but count are null', {
     rows: integers(null, null),
-    measures: [{ kind: 'count' }, ...ofN('count', 'sum', 'avg', 'min', 'max')],
+    aggregates: [{ kind: 'count' }, ...ofN('count', 'sum', 'avg', 'min', 'max')],
     expected: [2, 0, null, null, null, null],
   }),
-  measureCase('M4 nulls count for nothing in sums, means and extremes', {
+  aggregateCase('M4 nulls count for nothing in sums, means and extremes', {
     rows: integers(4, null, -2, 10, null),
-    measures: ofN('sum', 'avg', 'min', 'max', 'count'),
+    aggregates: ofN('sum', 'avg', 'min', 'max', 'count'),
     expected: [12, 4, -2, 10, 3],
   }),
-  measureCase('M5 measures are answered in the order asked, repeats too', {
+  aggregateCase('M5 aggregates are returned in the requested order, with repeats', {
     rows: integers(1, 2, 3),
-    measures: [...ofN('max', 'min', 'max'), { kind: 'count' }, { kind: 'max', column: 'id' }],
+    aggregates: [...ofN('max', 'min', 'max'), { kind: 'count' }, { kind: 'max', column: 'id' }],
     expected: [3, 1, 3, 3, 3],
   }),
-  measureCase('M6 only rows that match are measured', {
+  aggregateCase('M6 only rows that match are aggregated', {
     rows: integers(1, 5, 9, null),
     filter: above('n', 1),
-    measures: [{ kind: 'count' }, ...ofN('sum', 'min')],
+    aggregates: [{ kind: 'count' }, ...ofN('sum', 'min')],
     expected: [2, 14, 5],
   }),
-  measureCase('M7 sums beyond 2^53 are exact bigints', {
+  aggregateCase('M7 sums beyond 2^53 are exact bigints', {
     rows: integers(2 ** 53 - 1, 2 ** 53 - 1, 1),
-    measures: ofN('sum'),
+    aggregates: ofN('sum'),
     expected: [2n ** 54n - 1n],
   }),
-  measureCase('M8 sums beyond 64 bits are exact', {
+  aggregateCase('M8 sums beyond 64 bits are exact', {
     rows: integers(MOST, MOST, MOST),
-    measures: ofN('sum'),
+    aggregates: ofN('sum'),
     expected: [3n * MOST],
   }),
-  measureCase('M9 sums below the least of 64 bits are exact', {
+  aggregateCase('M9 sums below the least of 64 bits are exact', {
     rows: integers(-MOST - 1n, -MOST - 1n, 1),
-    measures: ofN('sum'),
+    aggregates: ofN('sum'),
     expected: [-2n * MOST - 1n],
   }),
-  measureCase('M10 a sum that passes through large numbers to a small one is an exact number', {
+  aggregateCase('M10 a sum that passes through large numbers to a small one is an exact number', {
     rows: integers(MOST, MOST, -MOST, 7, -MOST),
-    measures: ofN('sum'),
+    aggregates: ofN('sum'),
     expected: [7],
   }),
-  measureCase('M11 extremes of big integers are exact', {
+  aggregateCase('M11 extremes of big integers are exact', {
     rows: integers(MOST, MOST - 1n, -MOST, -MOST - 1n, 3),
-    measures: ofN('min', 'max'),
+    aggregates: ofN('min', 'max'),
     expected: [-MOST - 1n, MOST],
   }),
-  measureCase('M12 reals are summed, averaged and compared as numbers', {
+  aggregateCase('M12 reals are summed, averaged and compared as numbers', {
     rows: [0.5, 10, -2.25, 9, null].map((r, at) => ({ id: at + 1, r })),
-    measures: (['sum', 'avg', 'min', 'max'] as const).map((kind) => ({ kind, column: 'r' })),
+    aggregates: (['sum', 'avg', 'min', 'max'] as const).map((kind) => ({ kind, column: 'r' })),
     expected: [17.25, 4.3125, -2.25, 10],
   }),
-  measureCase('M13 extremes of text go by code point', {
+  aggregateCase('M13 extremes of text go by code point', {
     rows: texts('b', '\uff5e', null, '\u{1f600}', 'B', 'a'),
-    measures: [
+    aggregates: [
       { kind: 'min', column: 't' },
       { kind: 'max', column: 't' },
     ],
     expected: ['B', '\u{1f600}'],
   }),
-  measureCase('M14 extremes of text may hold NUL or be empty', {
+  aggregateCase('M14 extremes of text may hold NUL or be empty', {
     rows: texts('\u0001', '\u0000', 'zz\u0000', 'zz'),
-    measures: [
+    aggregates: [
       { kind: 'min', column: 't' },
       { kind: 'max', column: 't' },
     ],
     expected: ['\u0000', 'zz\u0000'],
   }),
-  measureCase('M15 id and version can be measured', {
+  aggregateCase('M15 id and version can be aggregated', {
     rows: numbers(5, 3).map((id) => ({ id, version: id * 10 })),
     filter: isNull('n'),
-    measures: [
+    aggregates: [
       { kind: 'sum', column: 'id' },
       { kind: 'max', column: 'version' },
     ],

@@ -56,7 +56,7 @@ export const conflictCases: readonly StorageCase[] = [
     { id: 1, email: 'a@x', number: 5, digest: D },
     { id: 2, email: 'b@x', number: 5, digest: new Uint8Array([2]) },
   ),
-  peace('C7 nulls never conflict', { id: 1, colour: 'red' }, { id: 2, colour: 'red' }),
+  peace('C7 nulls never conflict', { id: 1, color: 'red' }, { id: 2, color: 'red' }),
   peace('C8 a null in one of two columns never conflicts', pair(1, 'r', null), pair(2, 'r', null)),
   peace('C9 rows that share one of two columns do not conflict', pair(1, 'r', 'x'), pair(2, 'r', 'y')),
   peace('C10 two columns do not run together', pair(1, 'ab', 'c'), pair(2, 'a', 'bc')),
@@ -91,13 +91,13 @@ export const conflictCases: readonly StorageCase[] = [
     async (fixture) => {
       await insertPair(fixture)
       const patches = [
-        { id: 1, version: 1, set: { colour: 'red' } },
+        { id: 1, version: 1, set: { color: 'red' } },
         { id: 2, version: 1, set: { email: 'a@x' } },
       ]
       assertNames(await assertRejects(fixture.storage.update('keyed', patches), 'conflict'), ['email'], 1)
       const rows = await fixture.storage.get('keyed', [1, 2])
       assertEqual(
-        rows.map((row) => [row?.version, row?.email, row?.colour]),
+        rows.map((row) => [row?.version, row?.email, row?.color]),
         [
           [1, 'a@x', null],
           [1, 'b@x', null],
@@ -121,9 +121,9 @@ export const conflictCases: readonly StorageCase[] = [
   }),
   storageCase('C21 no part of a conflict quotes a cell', [KEYED], async ({ storage }) => {
     const canary = 'canary-7f3a@secret.example'
-    await storage.insert('keyed', [{ id: 1, email: canary, colour: canary }])
+    await storage.insert('keyed', [{ id: 1, email: canary, color: canary }])
     const refused = [
-      storage.insert('keyed', [{ id: 2, email: canary, colour: canary }]),
+      storage.insert('keyed', [{ id: 2, email: canary, color: canary }]),
       storage.insert('keyed', [{ id: 1, email: canary }]),
     ]
     for (const call of refused) {

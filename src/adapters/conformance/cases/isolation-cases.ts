@@ -22,7 +22,7 @@ export const isolationCases: readonly StorageCase[] = [
         readings.push(reader.get('keyed', [1, 2, 3]).then((rows) => assertEqual(rows, [...before, undefined], 'get')))
         readings.push(idsFound(reader, 'keyed', equal('email', 'b@x')).then((ids) => assertEqual(ids, [2], 'find by index')))
         readings.push(idsFound(reader, 'keyed', equal('email', 'changed@x')).then((ids) => assertEqual(ids, [], 'find changed')))
-        readings.push(reader.aggregate('keyed', EVERY, COUNT).then((cells) => assertEqual(cells, [2], 'measure')))
+        readings.push(reader.aggregate('keyed', EVERY, COUNT).then((cells) => assertEqual(cells, [2], 'aggregate')))
       }
       for (let pause = 0; pause < 5; pause++) await inner.get('keyed', [1])
     })

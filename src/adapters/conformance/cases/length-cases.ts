@@ -44,18 +44,18 @@ export const lengthCases: readonly StorageCase[] = [
     assertEqual(rows.length, 70_000)
     assert(
       rows.every((row, at) => row?.id === ((asked[at] ?? 0) % 700 === 0 ? asked[at] : undefined)),
-      'every answer should stand where its id was asked',
+      'every result should have the position of its id',
     )
   }),
   storageCase('V4 20,000 patches are applied in one call', [THINGS], async ({ storage }) => {
     const ids = numbers(1, 20_000)
     await storage.insert('things', rowsWithIds(ids))
-    const answers = await storage.update(
+    const results = await storage.update(
       'things',
       ids.map((id) => ({ id, version: id % 100 === 0 ? 7 : 1, set: { n: id, t: `t${id}` } })),
     )
     assert(
-      answers.length === 20_000 && answers.every((applied, at) => applied === ((at + 1) % 100 !== 0)),
+      results.length === 20_000 && results.every((applied, at) => applied === ((at + 1) % 100 !== 0)),
       'each patch of the standing version should apply, and no other',
     )
     assertEqual(await storage.aggregate('things', EVERY, [{ kind: 'count', column: 'n' }]), [19_800])
@@ -85,7 +85,7 @@ export const lengthCases: readonly StorageCase[] = [
     const digest = (id: number) => new Uint8Array([id >> 8, id & 0xff])
     await storage.insert(
       'keyed',
-      numbers(1, 300).map((id) => ({ id, number: id, email: `${id}@x`, digest: digest(id), colour: `c${id}`, nick: `${id}` })),
+      numbers(1, 300).map((id) => ({ id, number: id, email: `${id}@x`, digest: digest(id), color: `c${id}`, nick: `${id}` })),
     )
     const expected = numbers(1, 150).map((each) => each * 2)
     const wanted = numbers(1, 5000).map((each) => each * 2)
@@ -94,7 +94,7 @@ export const lengthCases: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'keyed', among('digest', wanted.map(digest))), expected, 'bytes') // biome-ignore format: one line
     for (const [column, text] of [
       ['email', (each: number) => `${each}@x`],
-      ['colour', (each: number) => `c${each}`],
+      ['color', (each: number) => `c${each}`],
       ['nick', String],
     ] as const) {
       assertEqual(await idsFound(storage, 'keyed', among(column, wanted.map(text))), expected, column)

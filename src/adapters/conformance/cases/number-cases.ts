@@ -19,18 +19,8 @@ function roundTrip(name: string, column: string, cells: readonly (readonly [give
 
 const same = (cells: readonly Cell[]) => cells.map((cell) => [cell, cell] as const)
 
-/** Neighbours that become one where an engine or driver goes through floating point. */
-const NEIGHBOURS = [
-  2n ** 53n,
-  2n ** 53n + 1n,
-  2n ** 53n + 2n,
-  -(2n ** 53n),
-  -(2n ** 53n) - 1n,
-  MOST - 1n,
-  MOST,
-  LEAST,
-  LEAST + 1n,
-]
+/** Neighbors that become one where an engine or driver goes through floating point. */
+const NEIGHBORS = [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, -(2n ** 53n), -(2n ** 53n) - 1n, MOST - 1n, MOST, LEAST, LEAST + 1n]
 
 export const numberCases: readonly StorageCase[] = [
   roundTrip(
@@ -38,7 +28,7 @@ export const numberCases: readonly StorageCase[] = [
     'n',
     same([0, 1, -1, 255, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 53 - 1, -(2 ** 53) + 1]),
   ),
-  roundTrip('I2 integers from 2^53 on are exact bigints, to the ends of 64 bits', 'n', same(NEIGHBOURS)),
+  roundTrip('I2 integers from 2^53 on are exact bigints, to the ends of 64 bits', 'n', same(NEIGHBORS)),
   roundTrip('I3 the size alone decides between number and bigint', 'n', [
     [5n, 5],
     [-(2n ** 53n) + 1n, -(2 ** 53) + 1],
@@ -53,9 +43,9 @@ export const numberCases: readonly StorageCase[] = [
   roundTrip('I5 a whole real is a number', 'r', same([3, -7, 1e15, 2 ** 53, 2 ** 60])),
   roundTrip('I6 minus zero is zero', 'r', [[-0, 0]]),
   storageCase('I7 big integers compare exactly', [THINGS], async ({ storage }) => {
-    await storage.insert('things', NEIGHBOURS.map((n, at) => ({ id: at + 1, n }))) // biome-ignore format: one line
-    for (const [at, n] of NEIGHBOURS.entries()) {
-      const ids = (test: (other: bigint) => boolean) => numbers(1, 9).filter((id) => test(NEIGHBOURS[id - 1] ?? 0n))
+    await storage.insert('things', NEIGHBORS.map((n, at) => ({ id: at + 1, n }))) // biome-ignore format: one line
+    for (const [at, n] of NEIGHBORS.entries()) {
+      const ids = (test: (other: bigint) => boolean) => numbers(1, 9).filter((id) => test(NEIGHBORS[id - 1] ?? 0n))
       assertEqual(await idsFound(storage, 'things', equal('n', n)), [at + 1])
       assertEqual(await idsFound(storage, 'things', below('n', n)), ids((other) => other < n)) // biome-ignore format: one line
       assertEqual(await idsFound(storage, 'things', above('n', n)), ids((other) => other > n)) // biome-ignore format: one line
@@ -69,8 +59,8 @@ export const numberCases: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'things', among('n', [1n, 2, 5n, 2n ** 60n])), [1, 2, 5])
     assertEqual(await idsFound(storage, 'things', below('n', 2n ** 62n)), numbers(1, 5))
   }),
-  storageCase('I9 a unique index tells big neighbours apart', [KEYED], async ({ storage }) => {
-    await storage.insert('keyed', NEIGHBOURS.map((number, at) => ({ id: at + 1, number }))) // biome-ignore format: one line
+  storageCase('I9 a unique index distinguishes big neighbors', [KEYED], async ({ storage }) => {
+    await storage.insert('keyed', NEIGHBORS.map((number, at) => ({ id: at + 1, number }))) // biome-ignore format: one line
     await assertRejects(storage.insert('keyed', [{ id: 20, number: 2n ** 53n + 1n }]), 'conflict')
     assertEqual(await idsFound(storage, 'keyed', among('number', [MOST, 2n ** 53n + 1n])), [2, 7])
   }),

@@ -50,13 +50,13 @@ export const patchCases: readonly StorageCase[] = [
   }),
   storageCase('P5 patches of one list may name different columns and values', [THINGS], async ({ storage }) => {
     await storage.insert('things', rowsWithIds([1, 2, 3, 4]))
-    const answers = await storage.update('things', [
+    const applied = await storage.update('things', [
       { id: 3, version: 1, set: { t: 'three' } },
       { id: 1, version: 1, set: { n: 1, r: 0.25 } },
       { id: 2, version: 9, set: { n: 2 } },
       { id: 4, version: 1, set: { b: new Uint8Array([4]), t: null } },
     ])
-    assertEqual(answers, [true, true, false, true])
+    assertEqual(applied, [true, true, false, true])
     const rows = await storage.get('things', [1, 2, 3, 4])
     assertEqual(rows, [
       { id: 1, version: 2, n: 1, r: 0.25, t: null, b: null },
@@ -67,20 +67,20 @@ export const patchCases: readonly StorageCase[] = [
   }),
   storageCase('P6 of two patches of one row and version in one list the first applies', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 1 }])
-    const answers = await storage.update('things', [
+    const applied = await storage.update('things', [
       { id: 1, version: 1, set: { t: 'first' } },
       { id: 1, version: 1, set: { t: 'second', n: 2 } },
     ])
-    assertEqual(answers, [true, false])
+    assertEqual(applied, [true, false])
     assertEqual(await rowOf(storage, 'things', 1), { id: 1, version: 2, n: null, r: null, t: 'first', b: null })
   }),
   storageCase('P7 patches of one row in one list apply one after the other', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 1 }])
-    const answers = await storage.update('things', [
+    const applied = await storage.update('things', [
       { id: 1, version: 1, set: { t: 'first', n: 1 } },
       { id: 1, version: 2, set: { t: 'second' } },
     ])
-    assertEqual(answers, [true, true])
+    assertEqual(applied, [true, true])
     assertEqual(await rowOf(storage, 'things', 1), { id: 1, version: 3, n: 1, r: null, t: 'second', b: null })
   }),
   storageCase('P8 a version given at insert is stored and incremented from there', [THINGS], async ({ storage }) => {
@@ -91,16 +91,16 @@ export const patchCases: readonly StorageCase[] = [
   storageCase('P9 of 64 racing patches of one version exactly one applies', [THINGS], async ({ storage, another }) => {
     await storage.insert('things', [{ id: 1 }])
     const handles = [storage, await another()]
-    const answers = await Promise.all(
+    const applied = await Promise.all(
       numbers(0, 64).map((n) => (handles[n % 2] ?? storage).update('things', [{ id: 1, version: 1, set: { n } }])),
     )
-    const winners = numbers(0, 64).filter((n) => answers[n]?.[0] === true)
+    const winners = numbers(0, 64).filter((n) => applied[n]?.[0] === true)
     assertEqual(winners.length, 1, 'the number of winners')
     const row = await rowOf(storage, 'things', 1)
     assertEqual([row.version, row.n], [2, winners[0]])
   }),
   storageCase(
-    'P10 racing patches of one row, each retried until it applies, are none lost',
+    'P10 racing patches of one row, each retried until it applies, are all applied',
     [COUNTERS],
     async ({ storage, another }) => {
       await storage.insert('counters', [{ id: 1 }])

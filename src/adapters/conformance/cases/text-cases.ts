@@ -148,7 +148,7 @@ export const textCases: readonly StorageCase[] = [
     const expected = odd.map((row) => row.id)
     assertEqual(await idsFound(storage, 'things', among('t', wanted)), expected)
   }),
-  storageCase('N5 a unique index tells all texts apart and knows each again', [indexedTexts()], async ({ storage }) => {
+  storageCase('N5 a unique index distinguishes all texts and finds each again', [indexedTexts()], async ({ storage }) => {
     await storage.insert('texts', ODD_ROWS)
     for (const t of ['', '\u0000', '\u0001\u0001', 'e\u0301', '\\0', '\u{10ffff}']) {
       await assertRejects(storage.insert('texts', [{ id: 999, t }]), 'conflict', 'a second row of the same text')

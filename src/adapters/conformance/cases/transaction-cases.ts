@@ -12,25 +12,25 @@ const committing: readonly StorageCase[] = [
     'T1 a transaction returns the result of work, and its changes are stored',
     [THINGS],
     async ({ storage, another }) => {
-      const answer = { some: 'object' }
+      const result = { some: 'object' }
       const given = await storage.transaction(async (inner) => {
         await inner.insert('things', [{ id: 1, n: 5 }])
         await inner.update('things', [{ id: 1, version: 1, set: { n: 6 } }])
-        return answer
+        return result
       })
-      assert(given === answer, 'the very object work returned should come out')
+      assert(given === result, 'the very object work returned should come out')
       assertEqual((await rowOf(await another(), 'things', 1)).n, 6)
     },
   ),
   storageCase('T2 a throw rolls back inserts, updates and deletes', [KEYED], async ({ storage }) => {
     await storage.insert('keyed', [
-      { id: 1, email: 'a@x', colour: 'red' },
-      { id: 2, email: 'b@x', colour: 'red' },
+      { id: 1, email: 'a@x', color: 'red' },
+      { id: 2, email: 'b@x', color: 'red' },
     ])
     const before = await storage.find('keyed', EVERY, ALL)
     await rolledBack(storage, changeEverything)
     assertEqual(await storage.find('keyed', EVERY, ALL), before)
-    assertEqual(await idsFound(storage, 'keyed', equal('colour', 'red')), [1, 2])
+    assertEqual(await idsFound(storage, 'keyed', equal('color', 'red')), [1, 2])
     assertEqual(await idsFound(storage, 'keyed', equal('email', 'changed@x')), [])
     await assertRejects(storage.insert('keyed', [{ id: 4, email: 'b@x' }]), 'conflict')
   }),
@@ -84,7 +84,7 @@ const committing: readonly StorageCase[] = [
 
 const nesting: readonly StorageCase[] = [
   storageCase('T8 a nested transaction that succeeds is stored with the outer one', [THINGS], async ({ storage }) => {
-    const answer = await storage.transaction(async (outer) => {
+    const result = await storage.transaction(async (outer) => {
       await outer.insert('things', [{ id: 1 }])
       const given = await outer.transaction(async (inner) => {
         await inner.insert('things', [{ id: 2 }])
@@ -93,7 +93,7 @@ const nesting: readonly StorageCase[] = [
       await outer.insert('things', [{ id: 3 }])
       return given
     })
-    assertEqual(answer, [1, 2])
+    assertEqual(result, [1, 2])
     assertEqual(await idsFound(storage, 'things', EVERY), [1, 2, 3])
   }),
   storageCase('T9 a nested throw rolls back the nested work only', [THINGS], async ({ storage }) => {
@@ -145,7 +145,7 @@ async function assertEnded(ended: Storage | undefined): Promise<void> {
   assert(ended !== undefined, 'work should have been called')
   await assertRejects(ended.get('things', [1]), 'internal', 'get after the end')
   await assertRejects(ended.find('things', EVERY, ALL), 'internal', 'find after the end')
-  await assertRejects(ended.aggregate('things', EVERY, COUNT), 'internal', 'measure after the end')
+  await assertRejects(ended.aggregate('things', EVERY, COUNT), 'internal', 'aggregate after the end')
   await assertRejects(ended.insert('things', [{ id: 99 }]), 'internal', 'insert after the end')
   await assertRejects(ended.update('things', [{ id: 1, version: 1, set: {} }]), 'internal', 'update after the end')
   await assertRejects(ended.delete('things', { ids: [1] }), 'internal', 'delete after the end')
@@ -239,7 +239,7 @@ async function breath(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits until a straggler's first rows are written, as far as its transaction can tell. */
+/** Waits until a straggler's first rows are written, as far as its transaction can see. */
 async function somethingWritten({ written }: Straggler): Promise<void> {
   while (written.length < 3) await breath()
 }

@@ -112,19 +112,19 @@ export function cardDomain(card: string, kept: Kept, sums: readonly number[]): T
   for (const index of free) slots[index] = DIGITS
   // The computed digit is 0 at first, where it adds nothing to the sum.
   slots[solved] = '0'
-  const space = slotDomain(slots)
+  const domain = slotDomain(slots)
   const count = BigInt(sums.length)
   const put = (text: string, digit: number): string => `${text.slice(0, solved)}${digit}${text.slice(solved + 1)}`
   return {
-    size: space.size * count,
+    size: domain.size * count,
     textAt(rank) {
-      const text = space.textAt(rank / count)
+      const text = domain.textAt(rank / count)
       const missing = (at(sums, Number(rank % count)) - luhnSum(text) + 10) % 10
       return put(text, luhnDigit(missing, kept.last))
     },
     rankOf(text) {
       const sum = sums.indexOf(luhnSum(text))
-      const rank = isDigit(text, solved) ? space.rankOf(put(text, 0)) : undefined
+      const rank = isDigit(text, solved) ? domain.rankOf(put(text, 0)) : undefined
       return sum < 0 || rank === undefined ? undefined : rank * count + BigInt(sum)
     },
   }

@@ -76,8 +76,8 @@ function layoutOrNone(read: TemplateReader, token: string): TextTemplate | undef
   }
 }
 
-function rankIn(space: TokenDomain, text: string): bigint {
-  const rank = space.rankOf(text)
+function rankIn(domain: TokenDomain, text: string): bigint {
+  const rank = domain.rankOf(text)
   if (rank === undefined) throw new Error('a text is outside the domain of its own template')
   return rank
 }

@@ -51,10 +51,10 @@ export function slotDomain(slots: readonly Slot[]): TokenDomain {
 }
 
 /** Returns the texts of a set without the value itself, renumbered from 0. */
-export function excluding(space: TokenDomain, value: string): TokenRange {
-  const own = space.rankOf(value)
-  if (own === undefined) return { domain: space.size, tokenAt: (rank) => space.textAt(rank) }
-  return { domain: space.size - 1n, tokenAt: (rank) => space.textAt(rank < own ? rank : rank + 1n) }
+export function excluding(domain: TokenDomain, value: string): TokenRange {
+  const own = domain.rankOf(value)
+  if (own === undefined) return { domain: domain.size, tokenAt: (rank) => domain.textAt(rank) }
+  return { domain: domain.size - 1n, tokenAt: (rank) => domain.textAt(rank < own ? rank : rank + 1n) }
 }
 
 function grouped(slots: readonly Slot[]): Group[] {

@@ -36,18 +36,18 @@ it('enumerates exactly the numbers of its sums for few free digits, each once', 
     { first: 3, last: 0 },
   ]) {
     for (const sums of [NON_ZERO, [0], [5]]) {
-      const space = cardDomain(card, kept, sums)
+      const domain = cardDomain(card, kept, sums)
       const expected = Array.from({ length: 100_000 }, (_, i) => i.toString().padStart(5, '0'))
         .map((digits) => `${digits.slice(0, 2)}-${digits.slice(2)}`)
         .filter((text) => text.replace('-', '').startsWith('12345'.slice(0, kept.first)))
         .filter((text) => text.endsWith(card.slice(card.length - kept.last)) && sums.includes(luhnSum(text)))
-      expect(space.size).toBe(BigInt(expected.length))
+      expect(domain.size).toBe(BigInt(expected.length))
       const step = Math.max(1, Math.floor(expected.length / 3000))
       const texts = new Set<string>()
       for (let rank = 0; rank < expected.length; rank += step) {
-        const text = space.textAt(BigInt(rank))
+        const text = domain.textAt(BigInt(rank))
         texts.add(text)
-        expect(space.rankOf(text)).toBe(BigInt(rank))
+        expect(domain.rankOf(text)).toBe(BigInt(rank))
         expect(passes(text)).toBe(sums.includes(0))
       }
       expect(texts.size).toBe(Math.ceil(expected.length / step))

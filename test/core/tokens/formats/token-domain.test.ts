@@ -3,40 +3,40 @@ import { expect, it } from 'vitest'
 import { excluding, slotDomain } from '../../../../src/core/tokens/formats/token-domain.ts'
 
 it('lists each text of a small domain once, in dictionary order, and returns its number', () => {
-  const space = slotDomain(['ab', '-', '012', 'xyz'])
-  const texts = Array.from({ length: Number(space.size) }, (_, rank) => space.textAt(BigInt(rank)))
+  const domain = slotDomain(['ab', '-', '012', 'xyz'])
+  const texts = Array.from({ length: Number(domain.size) }, (_, rank) => domain.textAt(BigInt(rank)))
   expect(texts.length).toBe(18)
   expect(texts).toEqual([...new Set(texts)].sort())
-  expect(texts.map((text) => space.rankOf(text))).toEqual(texts.map((_, rank) => BigInt(rank)))
+  expect(texts.map((text) => domain.rankOf(text))).toEqual(texts.map((_, rank) => BigInt(rank)))
 })
 
 it('counts exactly in a domain of hundreds of slots', () => {
   const slots = Array.from({ length: 200 }, (_, i) =>
     i % 3 === 0 ? '0123456789' : i % 3 === 1 ? 'abcdefghijklmnopqrstuvwxyz' : '-',
   )
-  const space = slotDomain(slots)
-  expect(space.size).toBe(slots.reduce((product, slot) => product * BigInt(slot.length), 1n))
-  for (const rank of [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, space.size / 3n, space.size - 1n]) {
-    expect(space.rankOf(space.textAt(rank))).toBe(rank)
+  const domain = slotDomain(slots)
+  expect(domain.size).toBe(slots.reduce((product, slot) => product * BigInt(slot.length), 1n))
+  for (const rank of [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, domain.size / 3n, domain.size - 1n]) {
+    expect(domain.rankOf(domain.textAt(rank))).toBe(rank)
   }
-  expect(space.textAt(0n)).toBe(slots.map((slot) => slot.charAt(0)).join(''))
-  expect(space.textAt(space.size - 1n)).toBe(slots.map((slot) => slot.at(-1)).join(''))
+  expect(domain.textAt(0n)).toBe(slots.map((slot) => slot.charAt(0)).join(''))
+  expect(domain.textAt(domain.size - 1n)).toBe(slots.map((slot) => slot.at(-1)).join(''))
 })
 
 it('returns undefined for a text of another length or with a character outside its slot', () => {
-  const space = slotDomain(['01', '01', '-'])
-  for (const text of ['', '0', '00', '00--', '02-', 'o0-', '00_', '😀-']) expect(space.rankOf(text)).toBeUndefined()
+  const domain = slotDomain(['01', '01', '-'])
+  for (const text of ['', '0', '00', '00--', '02-', 'o0-', '00_', '😀-']) expect(domain.rankOf(text)).toBeUndefined()
   expect(slotDomain([]).size).toBe(1n)
   expect(slotDomain([]).textAt(0n)).toBe('')
 })
 
 it('excludes only the value, at any position', () => {
-  const space = slotDomain(['abc', '01'])
-  const all = Array.from({ length: 6 }, (_, rank) => space.textAt(BigInt(rank)))
+  const domain = slotDomain(['abc', '01'])
+  const all = Array.from({ length: 6 }, (_, rank) => domain.textAt(BigInt(rank)))
   for (const value of all) {
-    const shape = excluding(space, value)
-    expect(shape.domain).toBe(5n)
-    expect(Array.from({ length: 5 }, (_, rank) => shape.tokenAt(BigInt(rank)))).toEqual(all.filter((text) => text !== value))
+    const range = excluding(domain, value)
+    expect(range.domain).toBe(5n)
+    expect(Array.from({ length: 5 }, (_, rank) => range.tokenAt(BigInt(rank)))).toEqual(all.filter((text) => text !== value))
   }
-  expect(excluding(space, 'elsewhere').domain).toBe(6n)
+  expect(excluding(domain, 'elsewhere').domain).toBe(6n)
 })

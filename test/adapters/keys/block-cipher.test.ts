@@ -1,14 +1,14 @@
 /** AES-256 inside the module: the published example, and equality with the platform's own cipher. */
 import { createCipheriv } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { expandKey, SCHEDULE_BYTES } from '../../../src/adapters/keys/block-cipher.ts'
 import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { hex, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
-const SEED = 'aes law 1'
+const SEED = 'aes property 1'
 
-/** The blocks as the module encrypts them where they lie. */
+/** Encrypts the blocks in place in the module. */
 function encrypt(schedule: Uint8Array, blocks: Uint8Array): string {
   const { calls, memory } = getWasm()
   memory.set(schedule, REGION.schedule)
@@ -20,61 +20,61 @@ function encrypt(schedule: Uint8Array, blocks: Uint8Array): string {
   return out
 }
 
-function judge(key: Uint8Array, blocks: Uint8Array): string {
+function reference(key: Uint8Array, blocks: Uint8Array): string {
   return createCipheriv('aes-256-ecb', key, null).setAutoPadding(false).update(blocks, undefined, 'hex')
 }
 
-test('the AES-256 example of FIPS 197, appendix C.3, comes out', () => {
+it('gives the AES-256 example of FIPS 197, appendix C.3', () => {
   const key = hex('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f')
   const block = hex('00112233445566778899aabbccddeeff')
   expect(encrypt(expandKey(key), block)).toBe('8ea2b7ca516745bfeafc49904b496089')
 })
 
-test('10,000 random blocks, each under its own random key, equal the platform', () => {
-  const luck = seededBytes(SEED)
+it('equals the platform for 10,000 random blocks, each under its own key', () => {
+  const random = seededBytes(SEED)
   for (let round = 0; round < 10_000; round++) {
-    const key = luck.bytes(32)
-    const block = luck.bytes(16)
+    const key = random.bytes(32)
+    const block = random.bytes(16)
     const sealed = encrypt(expandKey(key), block)
-    if (sealed !== judge(key, block)) expect(sealed, `seed ${SEED}, round ${round}`).toBe(judge(key, block))
+    if (sealed !== reference(key, block)) expect(sealed, `seed ${SEED}, round ${round}`).toBe(reference(key, block))
   }
 })
 
-test('runs of 0 to 40 blocks equal the platform, and the block behind them is left alone', () => {
-  const luck = seededBytes(SEED)
+it('equals the platform for runs of 0 to 40 blocks, and leaves the next block unchanged', () => {
+  const random = seededBytes(SEED)
   const { memory } = getWasm()
-  const key = luck.bytes(32)
+  const key = random.bytes(32)
   const schedule = expandKey(key)
   for (let count = 0; count <= 40; count++) {
-    const blocks = luck.bytes(16 * count)
+    const blocks = random.bytes(16 * count)
     const behind = REGION.blocks + blocks.length
     memory.fill(0xa5, behind, behind + 16)
-    expect(encrypt(schedule, blocks), `${count} blocks`).toBe(judge(key, blocks))
+    expect(encrypt(schedule, blocks), `${count} blocks`).toBe(reference(key, blocks))
     expect(memory.subarray(behind, behind + 16).every((byte) => byte === 0xa5)).toBe(true)
     memory.fill(0, behind, behind + 16)
   }
 })
 
-test('blocks and keys of one repeated byte, which drive every value of a byte through the S-box at once, equal the platform', () => {
+it('equals the platform for blocks and keys of one repeated byte, which cover every S-box input', () => {
   for (let byte = 0; byte < 256; byte++) {
     const key = new Uint8Array(32).fill(byte)
     const blocks = new Uint8Array(16 * 256).map((_, i) => i >> 4)
-    expect(encrypt(expandKey(key), blocks), `byte ${byte}`).toBe(judge(key, blocks))
+    expect(encrypt(expandKey(key), blocks), `byte ${byte}`).toBe(reference(key, blocks))
   }
 })
 
-test('schedules of many keys serve in any order', () => {
-  const luck = seededBytes(SEED)
-  const keys = Array.from({ length: 20 }, () => luck.bytes(32))
+it('schedules of many keys can be used in any order', () => {
+  const random = seededBytes(SEED)
+  const keys = Array.from({ length: 20 }, () => random.bytes(32))
   const schedules = keys.map(expandKey)
   for (let round = 0; round < 200; round++) {
-    const at = luck.below(keys.length)
-    const block = luck.bytes(16)
-    expect(encrypt(schedules[at] ?? new Uint8Array(), block)).toBe(judge(keys[at] ?? new Uint8Array(), block))
+    const at = random.below(keys.length)
+    const block = random.bytes(16)
+    expect(encrypt(schedules[at] ?? new Uint8Array(), block)).toBe(reference(keys[at] ?? new Uint8Array(), block))
   }
 })
 
-test('making a schedule leaves neither the key nor the schedule in the memory of the module', () => {
+it('expanding a key leaves neither the key nor the schedule in the memory of the module', () => {
   const key = seededBytes(SEED).bytes(32)
   const schedule = expandKey(key)
   const { memory } = getWasm()

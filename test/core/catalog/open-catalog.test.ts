@@ -1,5 +1,5 @@
-/** Opening: the right key and id, or one clear refusal and nothing written; schemas that grow, and those that would lose something. */
-import { expect, test } from 'vitest'
+/** Opening a vault: key and id must match, schemas can grow, and schema changes that would lose data are rejected. */
+import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
@@ -8,7 +8,7 @@ import type { Place } from '../../support/storages/engines.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
-/** A handle of its own on the place, so that a refused opening leaves the others alone. */
+/** A separate handle on the same storage, so that a rejected opening does not affect the others. */
 function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', key = TEST_SECRET): Promise<Vault<S>> {
   return createVault({ id, schema: defineSchema(tables), storage: place.open(), keys: localKeys({ key }) })
 }
@@ -20,8 +20,8 @@ const BASE = {
   },
 }
 
-onEachStorage('opening', (engine) => {
-  test('what was stored is there again after reopening, ids and tokens included', async () => {
+onEachStorage('opening a vault', (engine) => {
+  it('returns the stored records, ids and tokens after reopening', async () => {
     const place = engine.fresh()
     const first = await open(place, BASE)
     const { records } = await first.as(OWNER).insert('things', [{ fields: { name: 'x', size: 1 } }], { tokenization: true })
@@ -32,7 +32,7 @@ onEachStorage('opening', (engine) => {
     expect(resolved[0]?.value).toBe('x')
   })
 
-  test('another id or another key is refused, and nothing is written', async () => {
+  it('rejects another id or key and writes nothing', async () => {
     const place = engine.fresh()
     const vault = await open(place, BASE)
     await vault.as(OWNER).insert('things', [{ fields: { name: 'x' } }])
@@ -56,7 +56,7 @@ onEachStorage('opening', (engine) => {
     expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(1)
   })
 
-  test('new tables and columns are added, and old records have null in them', async () => {
+  it('adds new tables and columns, null in existing records', async () => {
     const place = engine.fresh()
     const { records } = await (await open(place, BASE)).as(OWNER).insert('things', [{ fields: { name: 'x', size: 1 } }])
     const grown = await open(place, {
@@ -80,7 +80,7 @@ onEachStorage('opening', (engine) => {
     await session.insert('more', [{ fields: { a: 'b' } }])
   })
 
-  test('a process with the older schema keeps the cells it does not know', async () => {
+  it('keeps cells of newer columns when a process with the older schema writes', async () => {
     const place = engine.fresh()
     const older = await open(place, BASE)
     const newer = await open(place, { things: { ...BASE.things, note: column.string({ redaction: 'PLAIN_TEXT' }) } })
@@ -91,7 +91,7 @@ onEachStorage('opening', (engine) => {
     expect((await newer.as(OWNER).getOne('things', id)).fields).toMatchObject({ name: 'y', note: 'kept' })
   })
 
-  test('a column may become searchable or unique later: stored records get their digests', async () => {
+  it('computes digests of stored records when a column becomes searchable or unique', async () => {
     const place = engine.fresh()
     const names = Array.from({ length: 1000 }, (_, i) => ({ fields: { name: `n${i}` } }))
     const session = (await open(place, BASE)).as(OWNER)
@@ -106,7 +106,7 @@ onEachStorage('opening', (engine) => {
     })
   })
 
-  test('unique over duplicates is refused, naming the column', async () => {
+  it('rejects unique on a column with duplicates and names the column', async () => {
     const place = engine.fresh()
     const session = (await open(place, BASE)).as(OWNER)
     await session.insert('things', [{ fields: { name: 'same', size: 1 } }, { fields: { name: 'same', size: 1 } }])
@@ -123,7 +123,7 @@ onEachStorage('opening', (engine) => {
     expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(2)
   })
 
-  test('a column with nulls in it cannot become required', async () => {
+  it('rejects required on a column with nulls', async () => {
     const place = engine.fresh()
     const session = (await open(place, BASE)).as(OWNER)
     await session.insert('things', [{ fields: { name: 'x', size: 1 } }, { fields: { name: 'y' } }])
@@ -136,7 +136,7 @@ onEachStorage('opening', (engine) => {
     await open(place, { things: { ...BASE.things, name } })
   })
 
-  test('of several processes that make a column unique at once, each may write as soon as it is open, and no duplicate gets in', async () => {
+  it('stores no duplicate while several processes make a column unique', async () => {
     const place = engine.fresh()
     const count = 600
     const session = (await open(place, BASE)).as(OWNER)
@@ -157,7 +157,7 @@ onEachStorage('opening', (engine) => {
     expect(outcomes.flat().filter((outcome) => outcome.status === 'fulfilled')).toEqual([])
   }, 120_000)
 
-  test('dropping, retyping, unsealing and new required columns over records are refused, naming what', async () => {
+  it('rejects dropped, retyped, unsealed and new required columns by name', async () => {
     const place = engine.fresh()
     await (await open(place, BASE)).as(OWNER).insert('things', [{ fields: { name: 'x' } }])
     const { name, size } = BASE.things
@@ -178,7 +178,7 @@ onEachStorage('opening', (engine) => {
     await open(place, BASE)
   })
 
-  test('many processes founding one vault at once agree on it', async () => {
+  it('creates one catalog when many processes open a new vault at once', async () => {
     const place = engine.fresh()
     const vaults = await Promise.all(Array.from({ length: 6 }, () => openPeople(place.open())))
     const ids = await Promise.all(
@@ -190,7 +190,7 @@ onEachStorage('opening', (engine) => {
   })
 })
 
-test('wrong options are refused by name', async () => {
+it('invalid options are rejected by name', async () => {
   const untyped: (options: unknown) => Promise<unknown> = createVault as never
   const fine = { id: 'v1', schema: defineSchema(BASE), storage: memoryStorage(), keys: localKeys({ key: TEST_SECRET }) }
   const wrong = [

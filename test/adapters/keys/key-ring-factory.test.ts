@@ -1,6 +1,6 @@
 /** The key ring as core uses it: sealing and opening lists, rotation, digests and pointers that never rotate. */
 import { gcm } from '@noble/ciphers/aes.js'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { MAX_BATCHED_BYTES } from '../../../src/adapters/keys/sealer.ts'
@@ -14,8 +14,8 @@ import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'key ring 1'
 const HEADER = Uint8Array.from([1, 0, 1])
-const luck = seededBytes(SEED)
-const roots = [1, 2, 3].map((version) => ({ version, key: luck.bytes(32) }))
+const random = seededBytes(SEED)
+const roots = [1, 2, 3].map((version) => ({ version, key: random.bytes(32) }))
 
 function ringOf(...versions: readonly number[]): KeyRing {
   return keyRingFactory.createRing(
@@ -36,15 +36,15 @@ function flagsOf(opened: Opened): number[] {
   return Array.from(opened.opened)
 }
 
-/** Lengths around every border: empty, blocks, the module's longest, and long ones between short ones. */
+/** Lengths around every limit: empty, blocks, the maximum of the module, and long ones between short ones. */
 const LENGTHS = [0, 1, 15, 16, 17, 100, MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5, 40_000, 0, 300, 1_000_000, 64]
 
-test('what was sealed opens in the same order, short and long together, under headers of any length', () => {
+it('sealed bodies open in the same order, short and long, under headers of any length', () => {
   const ring = ringOf(1)
-  const messages = LENGTHS.map((length) => luck.bytes(length))
-  const associatedData = luck.bytes(32 * messages.length)
+  const messages = LENGTHS.map((length) => random.bytes(length))
+  const associatedData = random.bytes(32 * messages.length)
   for (const headerBytes of [0, 1, 3, 12, 372, 373, 385, 1000]) {
-    const header = luck.bytes(headerBytes)
+    const header = random.bytes(headerBytes)
     const bodies = ring.seal('records', header, toSlab(messages), associatedData)
     expect(bodies.count).toBe(messages.length)
     for (const [i, message] of messages.entries()) {
@@ -58,36 +58,36 @@ test('what was sealed opens in the same order, short and long together, under he
   }
 })
 
-test('a body is XAES-256-GCM as an independent implementation of its AES-GCM computes it', () => {
-  const message = luck.bytes(77)
-  const context = luck.bytes(32)
+it('a body equals XAES-256-GCM computed with an independent AES-GCM', () => {
+  const message = random.bytes(77)
+  const context = random.bytes(32)
   const body = slabItem(ringOf(1).seal('records', HEADER, toSlab([message]), context), 0)
   const sealing = deriveKey(roots[0]?.key ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
   const secret = Uint8Array.from(createXaesKey(sealing).derive(body, 3).secret.export())
   expect(toHex(gcm(secret, body.slice(15, 27), context).encrypt(message))).toBe(toHex(body.subarray(27)))
 })
 
-test('one changed bit anywhere behind the header refuses its body alone, whatever its size', () => {
+it('one changed bit after the header fails only its own body, at any size', () => {
   const ring = ringOf(1)
-  const messages = [luck.bytes(20), luck.bytes(50), luck.bytes(3000), luck.bytes(9), luck.bytes(2000)]
-  const associatedData = luck.bytes(32 * messages.length)
+  const messages = [random.bytes(20), random.bytes(50), random.bytes(3000), random.bytes(9), random.bytes(2000)]
+  const associatedData = random.bytes(32 * messages.length)
   const bodies = ring.seal('records', HEADER, toSlab(messages), associatedData)
   for (let round = 0; round < 400; round++) {
-    const victim = luck.below(messages.length)
+    const victim = random.below(messages.length)
     const changed = Uint8Array.from(bodies.bytes)
     const start = slabStart(bodies, victim)
-    const at = start + 3 + luck.below((bodies.ends[victim] ?? 0) - start - 3)
-    changed[at] = (changed[at] ?? 0) ^ (1 << luck.below(8))
+    const at = start + 3 + random.below((bodies.ends[victim] ?? 0) - start - 3)
+    changed[at] = (changed[at] ?? 0) ^ (1 << random.below(8))
     const opened = ring.open('records', 3, versionsOf(5, 1), { ...bodies, bytes: changed }, associatedData)
     expect(flagsOf(opened), `seed ${SEED}, round ${round}`).toEqual(messages.map((_, i) => (i === victim ? 0 : 1)))
     expect(items(opened.plaintexts)).toEqual(messages.map((message, i) => (i === victim ? '' : toHex(message))))
   }
 })
 
-test('another context, purpose, version, vault or ring opens nothing', () => {
+it('a body does not open under other associated data, another purpose, version, vault or ring', () => {
   const ring = ringOf(1, 2)
-  const messages = [luck.bytes(30), luck.bytes(3000)]
-  const associatedData = luck.bytes(64)
+  const messages = [random.bytes(30), random.bytes(3000)]
+  const associatedData = random.bytes(64)
   const bodies = ring.seal('records', HEADER, toSlab(messages), associatedData)
   const swapped = Uint8Array.from([...associatedData.subarray(32), ...associatedData.subarray(0, 32)])
   const other = keyRingFactory.createRing('other vault', roots)
@@ -109,10 +109,10 @@ test('another context, purpose, version, vault or ring opens nothing', () => {
   expect(flagsOf(ring.open('records', 3, versionsOf(2, 2), bodies, associatedData))).toEqual([1, 1])
 })
 
-test('bodies too short to be bodies are refused beside good ones', () => {
+it('bodies that are too short fail beside valid ones', () => {
   const ring = ringOf(1)
-  const context = luck.bytes(32)
-  const good = slabItem(ring.seal('records', HEADER, toSlab([luck.bytes(5)]), context), 0)
+  const context = random.bytes(32)
+  const good = slabItem(ring.seal('records', HEADER, toSlab([random.bytes(5)]), context), 0)
   const bodies = [new Uint8Array(0), good, good.subarray(0, 42), good.subarray(0, 43), good, new Uint8Array(43)]
   const associatedData = Uint8Array.from(bodies.flatMap(() => [...context]))
   const opened = ring.open('records', 3, versionsOf(bodies.length, 1), toSlab(bodies), associatedData)
@@ -120,13 +120,13 @@ test('bodies too short to be bodies are refused beside good ones', () => {
   expect(items(opened.plaintexts).map((text) => text.length)).toEqual([0, 10, 0, 0, 10, 0])
 })
 
-test('a body opened alone gives what it gives in a list, for every length from 0 to 300 and around the longest of the module', () => {
+it('opening one body equals opening it in a list, for lengths 0 to 300 and near the maximum of the module', () => {
   const ring = ringOf(1)
   const lengths = [...Array.from({ length: 301 }, (_, length) => length), MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5000]
-  const messages = lengths.map((length) => luck.bytes(length))
+  const messages = lengths.map((length) => random.bytes(length))
   for (const headerBytes of [0, 3, 385]) {
-    const associatedData = luck.bytes(32 * messages.length)
-    const bodies = ring.seal('records', luck.bytes(headerBytes), toSlab(messages), associatedData)
+    const associatedData = random.bytes(32 * messages.length)
+    const bodies = ring.seal('records', random.bytes(headerBytes), toSlab(messages), associatedData)
     for (const [i, message] of messages.entries()) {
       const context = associatedData.subarray(i * 32, i * 32 + 32)
       const { plaintexts, opened } = ring.open('records', headerBytes, versionsOf(1, 1), toSlab([slabItem(bodies, i)]), context)
@@ -139,34 +139,34 @@ test('a body opened alone gives what it gives in a list, for every length from 0
   }
 })
 
-test('a body sealed alone equals what an independent implementation computes, for every length from 0 to 200', () => {
+it('a body sealed alone equals the independent implementation for lengths 0 to 200', () => {
   const ring = ringOf(1)
   const sealing = deriveKey(roots[0]?.key ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
   for (let length = 0; length <= 200; length++) {
-    const message = luck.bytes(length)
-    const context = luck.bytes(32)
+    const message = random.bytes(length)
+    const context = random.bytes(32)
     const body = slabItem(ring.seal('records', HEADER, toSlab([message]), context), 0)
     const secret = Uint8Array.from(createXaesKey(sealing).derive(body, 3).secret.export())
     expect(toHex(gcm(secret, body.slice(15, 27), context).encrypt(message)), `${length} bytes`).toBe(toHex(body.subarray(27)))
   }
 })
 
-test('alone, too: a changed bit, another context or version, or a body cut short opens nothing', () => {
+it('one body does not open with a changed bit, other associated data, another version, or truncated', () => {
   const ring = ringOf(1, 2)
   for (const length of [0, 1, 40, 112, 113, 2000]) {
-    const context = luck.bytes(32)
-    const body = slabItem(ring.seal('records', HEADER, toSlab([luck.bytes(length)]), context), 0)
+    const context = random.bytes(32)
+    const body = slabItem(ring.seal('records', HEADER, toSlab([random.bytes(length)]), context), 0)
     const refused = (bytes: Uint8Array, version: number, beside: Uint8Array): void => {
       const { plaintexts, opened } = ring.open('records', 3, versionsOf(1, version), toSlab([bytes]), beside)
       expect([opened[0], plaintexts.bytes.length, plaintexts.ends[0], plaintexts.count], `${length} bytes`).toEqual([0, 0, 0, 1])
     }
     for (let round = 0; round < 60; round++) {
       const changed = Uint8Array.from(body)
-      const at = 3 + luck.below(body.length - 3)
-      changed[at] = (changed[at] ?? 0) ^ (1 << luck.below(8))
+      const at = 3 + random.below(body.length - 3)
+      changed[at] = (changed[at] ?? 0) ^ (1 << random.below(8))
       refused(changed, 2, context)
     }
-    refused(body, 2, luck.bytes(32))
+    refused(body, 2, random.bytes(32))
     refused(body, 1, context)
     refused(body, 7, context)
     for (const cut of [0, 1, 3, 42, body.length - 1]) refused(body.subarray(0, cut), 2, context)
@@ -174,13 +174,13 @@ test('alone, too: a changed bit, another context or version, or a body cut short
   }
 })
 
-test('bodies of many versions and many processes, mixed, open in their own places', () => {
+it('bodies of many versions and processes in one list open at their own index', () => {
   const writers = [1, 2, 3].flatMap((newest) => Array.from({ length: 100 }, () => ringOf(...[1, 2, 3].slice(0, newest))))
-  const messages = Array.from({ length: 2000 }, () => luck.bytes(luck.below(60)))
-  const associatedData = luck.bytes(32 * messages.length)
+  const messages = Array.from({ length: 2000 }, () => random.bytes(random.below(60)))
+  const associatedData = random.bytes(32 * messages.length)
   const versions = new Uint16Array(messages.length)
   const bodies = messages.map((message, i) => {
-    const writer = writers[luck.below(writers.length)] ?? ringOf(1)
+    const writer = writers[random.below(writers.length)] ?? ringOf(1)
     versions[i] = writer.newestVersion
     return slabItem(writer.seal('records', HEADER, toSlab([message]), associatedData.subarray(i * 32, i * 32 + 32)), 0)
   })
@@ -189,7 +189,7 @@ test('bodies of many versions and many processes, mixed, open in their own place
   expect(items(opened.plaintexts)).toEqual(messages.map(toHex))
 })
 
-test('nonces of a process share the first half and never repeat', () => {
+it('nonces of a process share their first half and never repeat', () => {
   const ring = ringOf(1)
   const bodies = ring.seal(
     'records',
@@ -202,15 +202,15 @@ test('nonces of a process share the first half and never repeat', () => {
   expect(new Set(nonces).size).toBe(5000)
 })
 
-test('new bodies are sealed under the newest version, whatever the order of the roots', () => {
+it('new bodies are sealed under the newest version, in any order of root keys', () => {
   const ring = keyRingFactory.createRing('vault', roots.toReversed())
   expect(ring.newestVersion).toBe(3)
-  const bodies = ring.seal('records', HEADER, toSlab([luck.bytes(4)]), new Uint8Array(32))
+  const bodies = ring.seal('records', HEADER, toSlab([random.bytes(4)]), new Uint8Array(32))
   expect(flagsOf(ring.open('records', 3, versionsOf(1, 3), bodies, new Uint8Array(32)))).toEqual([1])
 })
 
-test('digests and pointers stay the same when a root key is added, and differ by scope and vault', () => {
-  const inputs = toSlab([luck.bytes(20), luck.bytes(3)])
+it('digests and pointers stay the same when a root key is added, and differ by scope and vault', () => {
+  const inputs = toSlab([random.bytes(20), random.bytes(3)])
   const words = Uint32Array.from([1 << 16, 7, 0, 9])
   const [before, after] = [ringOf(1), keyRingFactory.createRing('vault', roots.toReversed())]
   expect(after.digest('a', inputs)).toEqual(before.digest('a', inputs))
@@ -222,14 +222,14 @@ test('digests and pointers stay the same when a root key is added, and differ by
   expect(other.encryptPointers(words)).not.toEqual(before.encryptPointers(words))
 })
 
-test('these derivations never change: a ring with known roots gives known digests and pointers', () => {
+it('known root keys give known digests and pointers, because these derivations never change', () => {
   const ring = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(1) }])
   expect(toHex(ring.digest('cards.number', toSlab([Buffer.from('4111')])))).toBe('cb7934b84db32ac345a5121b441117c2')
   expect(ring.encryptPointers(Uint32Array.from([1 << 16, 7, 0, 9]))).toEqual(['1b31d675-ecf6-47d6-ad97-fb72a763202a'])
 })
 
-test('the ring keeps its own copies: wiping the roots it was made from changes nothing', () => {
-  const key = luck.bytes(32)
+it('the ring copies its root keys, so wiping them changes nothing', () => {
+  const key = random.bytes(32)
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
   const expected = keyRingFactory.createRing('vault', [{ version: 1, key: Uint8Array.from(key) }]).digest('a', toSlab([key]))
   const input = toSlab([Uint8Array.from(key)])
@@ -237,11 +237,11 @@ test('the ring keeps its own copies: wiping the roots it was made from changes n
   expect(ring.digest('a', input)).toEqual(expected)
 })
 
-test('after sealing, opening and digesting nothing of the plaintext lies in the memory of the module', () => {
+it('no plaintext is left in the memory of the module after sealing, opening and digesting', () => {
   const ring = ringOf(1)
-  const mark = luck.bytes(48)
+  const mark = random.bytes(48)
   const messages = Array.from({ length: 50 }, () => mark)
-  const associatedData = luck.bytes(50 * 32)
+  const associatedData = random.bytes(50 * 32)
   const bodies = ring.seal('records', HEADER, toSlab(messages), associatedData)
   ring.open('records', 3, versionsOf(50, 1), bodies, associatedData)
   ring.digest('scope', toSlab(messages))
@@ -256,7 +256,7 @@ test('after sealing, opening and digesting nothing of the plaintext lies in the 
   expect(memory.subarray(REGION.hashKey, REGION.hashKey + 16).every((byte) => byte === 0)).toBe(true)
 })
 
-test('empty lists return empty lists', () => {
+it('empty lists return empty lists', () => {
   const ring = ringOf(1)
   const none = toSlab([])
   expect(ring.seal('records', HEADER, none, new Uint8Array(0)).count).toBe(0)
@@ -266,7 +266,7 @@ test('empty lists return empty lists', () => {
   expect(ring.decryptPointers([]).words.length).toBe(0)
 })
 
-test('contexts or versions that do not fit the list are a fault of the caller and nothing is sealed', () => {
+it('associated data or versions of another count throw, and nothing is sealed', () => {
   const ring = ringOf(1)
   expect(() => ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(31))).toThrow(VaultError)
   const body = ring.seal('records', HEADER, toSlab([new Uint8Array(1)]), new Uint8Array(32))
@@ -274,7 +274,7 @@ test('contexts or versions that do not fit the list are a fault of the caller an
   expect(() => ring.open('records', 3, versionsOf(1, 1), body, new Uint8Array(64))).toThrow(/associated data/)
 })
 
-test('invalid root keys are rejected with an error that contains no key', () => {
+it('invalid root keys are rejected with an error that contains no key', () => {
   const key = new Uint8Array(32).fill(0xab)
   const wrong = [
     [],
