@@ -32,8 +32,8 @@ const SAMPLE: Readonly<Record<string, string>> = {
   'src/core/sealing/open.ts': `/** Opens. */\nexport const open = 1`,
   'src/core/schema/table.ts': `/** Tables. */\nimport { text } from '../values/text.ts'\nexport const table = text`,
   'src/core/barrier/reveal.ts': `/** Reveals. */\nimport { open } from '../sealing/open.ts'\nexport const reveal = open`,
-  'src/core/operations/context.ts': `/** Context. */\nexport const context = 1`,
-  'src/core/operations/get.ts': `/** Gets. */\nimport { context } from './context.ts'\nimport { reveal } from '../barrier/reveal.ts'\nexport const get = async () => [context, await reveal]`,
+  'src/core/execution/context.ts': `/** Context. */\nexport const context = 1`,
+  'src/core/operations/get.ts': `/** Gets. */\nimport { context } from '../execution/context.ts'\nimport { reveal } from '../barrier/reveal.ts'\nexport const get = async () => [context, await reveal]`,
   'src/core/operations/insert.ts': `/** Inserts. */\nimport type { Key } from '../ports/keys.ts'\nexport const insert = async (key: Key) => key`,
   'src/core/vault.ts': `/** The vault. */\nimport { get } from './operations/get.ts'\nexport const vault = get`,
   'src/adapters/sql/body.ts': `/** SQL. */\nimport { VaultError } from '../../core/errors.ts'\nimport { sql } from 'kysely'\nexport const body = [sql, VaultError]`,
@@ -194,8 +194,8 @@ const VIOLATIONS: readonly Violation[] = [
   [
     'layers',
     'src/core/values/text.ts',
-    `/** A. */\nimport type { context } from '../operations/context.ts'\nexport const text = 1`,
-    upward('src/core/values/text.ts', 'src/core/operations/context.ts'),
+    `/** A. */\nimport type { context } from '../execution/context.ts'\nexport const text = 1`,
+    upward('src/core/values/text.ts', 'src/core/execution/context.ts'),
   ],
   [
     'layers',

@@ -145,7 +145,7 @@ export function print({ texts, pieces }: Sentence, isName?: IsName): string {
 
 /** An error without the name of the operation that failed. `perform` puts "Insert failed." before its sentence. */
 export class Fault extends VaultError {
-  /** Private, because it holds names as they were given, before anything that is no name is left out. */
+  /** Private, because it contains the names as the caller gave them. */
   readonly #sentence: Sentence
 
   constructor(code: ErrorCode, sentence: Sentence, details?: Details) {
@@ -153,7 +153,7 @@ export class Fault extends VaultError {
     this.#sentence = sentence
   }
 
-  /** The message as the audit trail keeps it: without names the schema does not have. */
+  /** Returns the message for the audit trail: a name that the schema does not have is *UNKNOWN*. */
   recordedText(isName: IsName): string {
     return print(this.#sentence, isName)
   }

@@ -11,7 +11,7 @@ export interface RecordRow {
   readonly row: number
 }
 
-/** The row of each record id that a filter names; an id of no record of this vault is absent. */
+/** The row of each record id in a filter. Ids of no record are left out. */
 export type RecordRows = ReadonlyMap<string, RecordRow>
 
 /** Returns true for an event that matches. */

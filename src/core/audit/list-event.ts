@@ -1,7 +1,7 @@
 /** Converts stored events to the form that `listEvents` returns. Source: specification, "Audit event". */
 import type { AuditEvent, ChainedEvent, EventRows, NestedOutcome } from './event.ts'
 
-/** The record ids of each group of rows of an event; a group of a table that no longer exists has none. */
+/** The record ids of each group of rows of an event. A group of a table that no longer exists has none. */
 export type IdsByRows = ReadonlyMap<EventRows, readonly string[]>
 
 /** Returns every group of rows of an event and of its nested results. */

@@ -23,7 +23,7 @@ export const ROLLED_BACK: Outcome = { code: 500, message: 'Rolled back with its 
 /** A change whose transaction lost the storage during COMMIT. */
 export const OUTCOME_UNKNOWN: Outcome = { code: 500, message: 'Outcome unknown: storage was lost during commit.' }
 
-/** True for the outcome of a change that was made, whatever became of it: its event names the rows. A refused change wrote none. */
+/** True for the outcome of a change that ran, even if it rolled back: its event contains the rows. A refused change has none. */
 export function isOfChange(outcome: Outcome): boolean {
   return outcome === SUCCESS || outcome === ROLLED_BACK || outcome === OUTCOME_UNKNOWN
 }

@@ -1,4 +1,4 @@
-/** Values that live apart from their record: sealed to their own row and column, with their stamp and their expiry. */
+/** Seals and reveals transient values: each in a row of its own, with its token check and its expiry. */
 import type { Opened } from '../ports/keys.ts'
 import type { NewRow, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -78,18 +78,18 @@ function writeCell(out: ByteWriter, ordinal: number, write: () => void): void {
 /** A transient value as it is stored. */
 export interface FoundTransient {
   readonly value: unknown
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
   /** The two words of the token check. */
   readonly high: number
   readonly low: number
-  /** The supplied token of the value, where it has one. */
+  /** The text of the token, if the caller supplied it. */
   readonly text: string | undefined
 }
 
 /**
- * The transient value of each row of one column, in order; undefined for a row that does not exist or fails authentication. The
- * second usually belongs to another column, so it is no error of the token that led here.
+ * Returns the transient value of each row of one column, in order; undefined for a row that does not exist or fails authentication.
+ * A row that fails usually belongs to another column, so that is not an error.
  */
 export function revealTransients(
   barrier: Barrier,

@@ -47,7 +47,7 @@ export async function fillDigests(
   }
 }
 
-/** One page, the column of its digests, and how they are computed. */
+/** A page of rows, the column of the digests, and how they are computed. */
 interface PageToFill {
   readonly name: string
   readonly rows: readonly Row[]
@@ -55,7 +55,7 @@ interface PageToFill {
   readonly scheduler: Scheduler
 }
 
-/** Patches one page, and reads again each row that changed between reading and writing. */
+/** Patches the rows of one page. Reads a row again if it changed between reading and writing. */
 async function patchPage(storage: Storage, table: Table, { name, rows, digestsOf, scheduler }: PageToFill): Promise<void> {
   let pending = rows
   const policy = {

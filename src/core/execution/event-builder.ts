@@ -29,7 +29,7 @@ export class EventBuilder {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }
 
-  /** The collected parts of the event. A change that was refused wrote nothing, whatever rows were set. */
+  /** Returns outcome, table and rows of the event. Written rows are left out if the change was refused. */
   build(outcome: Outcome): Outcome & Pick<EventDraft, 'table' | 'rows'> {
     const rows: EventRows[] = [...(this.#read ?? [])].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
     if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)

@@ -63,7 +63,7 @@ export interface DeleteInput {
   readonly ids: readonly string[]
 }
 
-/** A checked request. */
+/** A parsed request, before grants are checked. */
 export interface DeleteRequest {
   readonly table: Table
   readonly ids: readonly string[]

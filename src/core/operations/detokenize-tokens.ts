@@ -45,13 +45,13 @@ export interface DetokenizeInput {
   readonly options?: DetokenizeOptions
 }
 
-/** A checked request. */
+/** A parsed request, before grants are checked. */
 export interface DetokenizeRequest {
   readonly parameters: readonly Required<DetokenizeParameter>[]
   readonly continueOnError: boolean
 }
 
-/** One record for each token, in order. Unknown, malformed, foreign, replaced and expired tokens give the same `not_found`, naming positions. */
+/** Returns one record for each token, in order. Throws the same `not_found` with positions for unknown, malformed, foreign, replaced and expired tokens. */
 export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records: DetokenizedRecord[] }> = {
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
@@ -76,7 +76,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
   },
 }
 
-/** Detokenizing shows the value, so both grants are required. */
+/** Detokenizing shows the value, so READ is required too. */
 const GRANTS: readonly TokenGrant[] = [
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'column' },

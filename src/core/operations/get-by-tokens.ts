@@ -32,7 +32,7 @@ export interface GetByTokensInput {
   readonly options?: GetByTokensOptions
 }
 
-/** A checked request. */
+/** A parsed request, before grants are checked. */
 export interface GetByTokensRequest {
   readonly texts: readonly string[]
   readonly redaction: Redaction
@@ -59,7 +59,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   },
 }
 
-/** The record is shown as any read shows it, so at least one of its columns must be readable. */
+/** The record is shown, so at least one of its columns must be readable. */
 const GRANTS: readonly TokenGrant[] = [
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'record' },

@@ -72,7 +72,7 @@ export interface GetOneInput {
   readonly options?: ReadOptions
 }
 
-/** What is asked, before any grant is known. */
+/** A parsed request, before grants are checked. */
 export interface GetRequest {
   readonly table: Table
   readonly redaction: Redaction
@@ -90,7 +90,7 @@ interface Lookup {
   readonly values: readonly unknown[]
 }
 
-/** Records in the order of their ids as asked, or of insertion. Throws `not_found` when an id names no record. */
+/** Returns records in the order of `ids`, or of insertion. Throws `not_found` for an id without a record. */
 export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> = {
   action: 'GET',
   resourceType: 'RECORD',
@@ -111,7 +111,7 @@ export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> 
   execute: async (context, request) => ({ records: await readRecords(context, request) }),
 }
 
-/** One record by its id. Throws `not_found`. */
+/** Returns one record by its id. Throws `not_found`. */
 export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
@@ -162,7 +162,7 @@ async function readRecords(context: OperationContext, request: GetRequest): Prom
   return showRecords(context, found, { table, columns, redaction, asTokens })
 }
 
-/** The columns to show, decided before any row is read. A transient value is never read with its record; its token is. */
+/** Returns the columns to show. A transient value is never read with its record, but its token is. */
 function columnsToShow(access: TableAccess, { table, fields, asTokens }: GetRequest): readonly Column[] {
   const shown = asTokens ? table.tokenized : table.readable
   if (fields === undefined) return shown

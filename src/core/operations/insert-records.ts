@@ -57,7 +57,7 @@ export interface InsertInput {
   readonly options?: InsertOptions
 }
 
-/** What is asked, before any record is looked at: which columns a record can name depends on the caller's grants. */
+/** A parsed request. Its records are parsed later, because the caller's grants determine which columns they can name. */
 export interface InsertRequest {
   readonly table: Table
   readonly records: readonly unknown[]
@@ -75,7 +75,7 @@ interface ParsedRecords {
   readonly tokenization: boolean
 }
 
-/** The records in order. Throws `invalid_request`, `unprocessable`, `conflict` or `forbidden`; then nothing is stored. */
+/** Returns the stored records in order. Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden` or `tokens_exhausted`; nothing is stored then. */
 export const insert: Operation<InsertInput, InsertRequest, { records: readonly StoredRecord[] }> = {
   action: 'INSERT',
   resourceType: 'RECORD',

@@ -84,7 +84,7 @@ function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry
   })
 }
 
-/** The record ids of each group of rows of an event. */
+/** Returns the record ids of each group of rows of an event. */
 function idsOfRows({ barrier, layout }: OperationContext, event: ChainedEvent): IdsByRows {
   return new Map(
     rowsOfEvent(event).map((group) => {
@@ -94,7 +94,7 @@ function idsOfRows({ barrier, layout }: OperationContext, event: ChainedEvent): 
   )
 }
 
-/** The row of each record id that the query names, in whichever table. */
+/** Returns the row of each record id in the filter. An id does not name its table, so each table tries it. */
 function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuery): RecordRows {
   const ids = (filter.resources ?? []).map(({ id }) => id)
   const rows = [...layout.tables.values()].flatMap((table) =>

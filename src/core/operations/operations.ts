@@ -54,7 +54,7 @@ export function performNamed<Name extends OperationName>(
   return problem === undefined ? perform(session, BY_NAME[name], input) : Promise.reject(problem)
 }
 
-/** What is wrong with a name and an input before any operation looks at them. */
+/** Returns the error of a name or an input that no operation can parse; undefined if there is none. */
 function inputProblem(name: unknown, input: unknown): Fault | undefined {
   if (typeof name !== 'string' || !Object.hasOwn(OPERATIONS, name)) {
     const supported = words(Object.keys(OPERATIONS).join(', '))

@@ -45,7 +45,7 @@ export interface UpdatedRecord extends StoredRecord {
   readonly updatedAt: string
 }
 
-/** A checked request. */
+/** A parsed request, before grants are checked. */
 export interface UpdateRequest {
   readonly table: Table
   readonly id: string
@@ -61,7 +61,7 @@ interface Change {
   readonly supplied: ReadonlyMap<string, string> | undefined
 }
 
-/** Writes the named columns, whole, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; then nothing changed. */
+/** Replaces the values of the named columns, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; nothing is changed then. */
 export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   action: 'UPDATE',
   resourceType: 'RECORD',

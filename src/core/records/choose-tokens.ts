@@ -1,4 +1,4 @@
-/** Chooses the tokens of records to be written: supplied ones, checked to be unused, and beside them drawn ones that nobody has. */
+/** Chooses the tokens of records to be written: supplied ones, checked to be unused, and drawn ones for the other values. */
 import { comparedText, isSameValue } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
@@ -35,7 +35,11 @@ interface Drawings {
   readonly supplied: readonly string[]
 }
 
-/** The token texts of records to be written. Throws `conflict` for a supplied token in use, `unprocessable` for a value that fits no format, `tokens_exhausted` where no token is left. */
+/**
+ * Returns the token texts of each record by column: the supplied ones, and a drawn one for each other value whose token kind stores
+ * a text. Throws `conflict` for a supplied token in use, `unprocessable` for a value that does not fit its format, `tokens_exhausted`
+ * if no token is left.
+ */
 export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokensByRow> {
   const { records, supplied } = request
   await assertTokensFree(storage, context, request)
@@ -47,7 +51,7 @@ export async function chooseTokens(storage: StorageReads, context: ReadingContex
   return texts
 }
 
-/** The cells whose values are to have a drawn token. */
+/** Returns the cells that need a drawn token. Throws `unprocessable` for a value that cannot have a token. */
 function drawingsOf({ table, records, supplied, indexes }: WriteRequest): Drawing[] {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
   const drawings: Drawing[] = []
@@ -174,7 +178,7 @@ async function assertTokensFree(
   }
 }
 
-/** The error for a supplied token that stands for something else. */
+/** Returns the error for a supplied token that is already in use. */
 export function tokenTaken(table: Table, column: Pick<Column, 'name'>, index: RecordIndex): Fault {
   const detail = cellDetail(table, column, index)
   return fault(

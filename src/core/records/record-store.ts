@@ -39,8 +39,8 @@ export interface Written {
 }
 
 /**
- * What the tokens of written records are made of. A kept token reveals a value that was there before, so it is shown only where
- * the caller could read that value: `before` is the caller's access to each row before the write, absent for new rows.
+ * Returns the input to mint the tokens of written records. A kept token belongs to the previous value, so it is returned only if that
+ * value was visible: `before` is the caller's access to each row before the write, undefined for new rows.
  */
 export function mintInputOf(written: Written, records: readonly Values[], before?: readonly RowAccess[]): MintInput {
   const { ids, metadata, nowMs, kept } = written
@@ -104,7 +104,7 @@ function rowsOf(tokens: readonly NewToken[]): NewRow[] {
   return tokens.map(({ stored }) => stored)
 }
 
-/** What the tokens of these records are made of: their texts, ids for transient values, and the time. */
+/** Returns the sources of the tokens of these records: their texts, ids for transient values, and the time. Throws `conflict` for a supplied token in use. */
 async function tokenSources(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
   const { table, records, supplied } = request
   const texts = await chooseTokens(storage, context, request)
@@ -112,7 +112,7 @@ async function tokenSources(storage: StorageReads, context: ReadingContext, requ
   return { texts, supplied, transientIds, nowMs: nowMs(context) }
 }
 
-/** Thrown where another caller stored a drawn token first: the write runs again with other tokens. */
+/** Thrown if another caller stored a drawn token first: the write runs again with other tokens. */
 const DRAWN_TOKEN_TAKEN = new Error('a drawn token was stored by another caller first')
 
 const DRAW_AGAIN: RetryPolicy = {
@@ -121,7 +121,7 @@ const DRAW_AGAIN: RetryPolicy = {
   exhausted: () => fault('aborted')`The drawn tokens conflicted with those of other writers in every attempt. Retry.`,
 }
 
-/** Runs a write, and explains its conflict by the schema: which column's value or supplied token is in use, and of which record. */
+/** Runs a write, and explains its conflict by the schema: the column and the record whose value or supplied token is in use. */
 async function explained(
   { table, supplied, indexes }: WriteRequest,
   tokens: readonly NewToken[],

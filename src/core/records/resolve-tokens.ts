@@ -24,14 +24,14 @@ export interface Resolved {
   readonly row: Row | undefined
 }
 
-/** The result for one token: what it stands for, an error of its own, or undefined for nothing. */
+/** The result for one token: its value, an error of its own, or undefined if it is not a token. */
 export type Resolution<Found extends Resolved = Resolved> = Found | VaultError | undefined
 
-/** Which records count, and what is known of them. A choice between several candidates considers these alone, so that hidden records have no effect. */
+/** The records that count. A choice between several candidates considers only these, so that hidden records have no effect. */
 export interface Visibility<Visible extends Resolved> {
-  /** The first visible row that has each digest, undefined where there is none. */
+  /** Returns the first visible row with each digest, in order; undefined if there is none. */
   findRows(table: Table, column: Column, digests: readonly Uint8Array[]): Promise<(Row | undefined)[]>
-  /** The same resolutions as they are visible; undefined where they are not. */
+  /** Returns the resolutions, with undefined in place of invisible ones. */
   keepVisible(found: readonly Resolution[]): readonly Resolution<Visible>[]
 }
 
@@ -50,7 +50,7 @@ interface TokenCandidate {
   readonly expected: ExpectedCell
 }
 
-/** A candidate and what it was verified to be. */
+/** A candidate and its resolution; undefined if it was refuted. */
 type CheckedCandidate<Found extends Resolved = Resolved> = readonly [candidate: TokenCandidate, resolution: Resolution<Found>]
 
 /**
@@ -92,7 +92,7 @@ export async function resolveDerived(
   return chooseOne(texts.length, await verifyCandidates(storage, context, candidates))
 }
 
-/** One resolution for each index. A text that stands for values of unrelated columns is refused, because any choice could be wrong. */
+/** Returns one resolution for each index. A text that is a token of unrelated columns gives an error, because any choice could be wrong. */
 function chooseOne<Found extends Resolved>(count: number, checked: readonly CheckedCandidate<Found>[]): Resolution<Found>[] {
   const found: Resolution<Found>[] = new Array(count).fill(undefined)
   for (const [{ index }, resolution] of checked) {

@@ -14,7 +14,7 @@ import { ByteWriter } from '../util/bytes.ts'
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
 
-/** The cell a token stands for: the object id of its column, and the row of the record or, for a transient value, of the value. */
+/** The cell of a token: the object id of the column, and the row id of the record or of the transient value. */
 export interface TokenLocation {
   readonly objectId: number
   readonly row: number
@@ -28,7 +28,7 @@ export interface NewToken {
   readonly stored: NewRow
 }
 
-/** The tokens among this metadata that must be stored, in order. Called before a transaction begins, so that no key is used while the writer is locked. */
+/** Returns the tokens of this metadata that must be stored, in order. Called before the transaction, so that no key is used while the writer is locked. */
 export async function prepareTokens(
   storage: StorageReads,
   ring: KeyRing,
@@ -46,7 +46,7 @@ export async function prepareTokens(
   return tokens.map(({ column, text, index }, k) => ({ column, text, index, stored: at(rows, k) }))
 }
 
-/** The rows that store these texts, in order. An insert of them throws `conflict` with the index in the list when a text is in use. */
+/** Returns the rows that store these texts, in order. Inserting them throws `conflict` with the index in the list if a text is in use. */
 export async function tokenRows(
   storage: StorageReads,
   ring: KeyRing,

@@ -14,7 +14,7 @@ export async function reserveTransients(storage: StorageReads, count: number): P
   return count === 0 ? [] : storage.reserveIds(TRANSIENTS.name, count)
 }
 
-/** The rows of values in the order of the ids, undefined where there is none. */
+/** Returns the row of each id, in order; undefined if it does not exist. */
 export async function getTransients(storage: StorageReads, ids: readonly number[]): Promise<readonly (Row | undefined)[]> {
   return ids.length === 0 ? [] : storage.get(TRANSIENTS.name, ids)
 }

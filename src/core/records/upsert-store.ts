@@ -38,7 +38,7 @@ export interface UpsertRequest {
   readonly tokenization: boolean
 }
 
-/** When an upsert runs again: another caller changed one of its records, or inserted one of its keys, meanwhile. */
+/** Returns when an upsert runs again: if another caller changed one of its records, or inserted one of its keys, meanwhile. */
 export function upsertRetry({ name }: Table, scheduler: Scheduler): RetryPolicy {
   return {
     maxAttempts: MAX_ATTEMPTS,
@@ -49,7 +49,7 @@ export function upsertRetry({ name }: Table, scheduler: Scheduler): RetryPolicy 
   }
 }
 
-/** The row that each record already has, in order; undefined where there is none. */
+/** Returns the existing row of each record, in order; undefined for a new record. */
 export async function findExisting(
   storage: StorageReads,
   { barrier }: Pick<WritingContext, 'barrier'>,
@@ -70,7 +70,7 @@ export async function findExisting(
 
 /**
  * One attempt: changes existing records, and then inserts the new ones, in a savepoint of its own. `existing` holds the row of each record and
- * the caller's access to it, undefined for new records. Throws STALE where another caller was quicker. Names the rows it wrote to the event.
+ * the caller's access to it, undefined for new records. Throws STALE if another caller wrote one of them first. Adds the written rows to the event.
  */
 export async function storeUpserts(
   unit: UnitOfWork<Storage>,

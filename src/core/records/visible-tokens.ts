@@ -11,7 +11,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import type { Resolution, Resolved } from './resolve-tokens.ts'
 import { resolveTokens } from './resolve-tokens.ts'
 
-/** What a token stands for, and the caller's access to its record. */
+/** The value of a token, and the caller's access to its record. */
 export interface VisibleToken extends Resolved {
   readonly access: RowAccess
 }
@@ -25,7 +25,7 @@ export interface TokenGrant {
   readonly on: 'column' | 'record'
 }
 
-/** Tokens to resolve, and what the caller must be granted for each. */
+/** Tokens to resolve, and the grants that the caller needs for each. */
 export interface TokensToResolve {
   readonly texts: readonly string[]
   readonly grants: readonly TokenGrant[]
@@ -34,7 +34,7 @@ export interface TokensToResolve {
 /** The dependencies of resolving tokens for a caller. */
 type CallerContext = ReadingContext & { readonly access: Access }
 
-/** What each text stands for among the cells the caller can resolve. Other cells do not exist here, even where they hold the same value. */
+/** Returns the resolution of each text, in order, among the cells that the caller can resolve. Other cells have no effect, even with the same value. */
 export function resolveVisible(
   storage: StorageReads,
   context: CallerContext,

@@ -26,7 +26,7 @@ export interface RowWithAccess {
   readonly access: RowAccess
 }
 
-/** Each row with the caller's access to it, in order. Throws `data_loss` where a row that a condition reads fails authentication. */
+/** Returns each row with the caller's access to it, in order. Throws `data_loss` if a row that a condition reads fails authentication. */
 export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowWithAccess[] {
   if (access.conditions.length === 0) {
     const unconditional = access.forRow([])

@@ -15,7 +15,7 @@ export interface VisibleByDigest {
   readonly digests: readonly Uint8Array[]
 }
 
-/** The row of lowest id for each digest among those visible to the caller; undefined where there is none. The caller still compares the opened value. */
+/** Returns the visible row with the lowest id for each digest, in order; undefined if there is none. The opened value is not compared here. */
 export async function findVisibleByDigest(
   storage: StorageReads,
   barrier: Barrier,

@@ -12,23 +12,23 @@ import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { evaluateAccess, type RowWithAccess } from './evaluate-access.ts'
 
-/** Which rows are wanted: the filter finds them, they meet all needs and, where `holds` is given, they hold one of its values. */
+/** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
 export interface VisibleRows {
   readonly access: TableAccess
   readonly needs: readonly RequiredGrant[]
   readonly filter: Filter
   readonly page: Page
-  /** Compared with the opened values: a digest that was moved in the database finds no wrong record. */
+  /** Compared with the opened values, so that a digest that was moved in the database finds no wrong record. */
   readonly holds?: HeldValues
 }
 
-/** A column, and the digests of the values that are looked for in it, as `keyOfCell` writes them. */
+/** A column, and the keys of the values to find in it, as `keyOfCell` returns them. */
 export interface HeldValues {
   readonly column: Column
   readonly digests: ReadonlySet<string>
 }
 
-/** The rows of one page. Rows are skipped and counted after every decision, so hidden rows shift nothing. */
+/** Returns the rows of one page. `offset` and `limit` count visible rows only, so that hidden rows have no effect. */
 export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<RowWithAccess[]> {
   const { access, needs, filter, page, holds } = wanted
   const { physical } = access.table
@@ -49,7 +49,7 @@ export async function findVisible(storage: StorageReads, barrier: Barrier, wante
   return found
 }
 
-/** Whether each row holds one of the values. */
+/** Returns whether each row has one of the values, in order. */
 function areHeld(
   barrier: Barrier,
   table: Table,

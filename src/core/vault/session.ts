@@ -63,7 +63,7 @@ export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } &
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
   : { readonly fields: OutputFields<T, AskedFields<O>> })
 
-/** A value whose token is wanted: in a column with deterministic tokens, or in a column group. */
+/** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
   | {
       [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
@@ -124,9 +124,9 @@ export interface Session<S extends SchemaDefinition> {
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
   /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
-  /** Values, as text, to their deterministic tokens, in order. Throws `not_found` when no live record holds one, `unprocessable` for columns without deterministic tokens. */
+  /** Returns the deterministic token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
   tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: string }[] }>
-  /** For each token the record that its value belongs to, in order. A token without a record has an error. */
+  /** Returns the record of each token, in order. A token without a record has an error. */
   getByTokens<const T extends TableName<S> = TableName<S>>(
     tokens: readonly string[],
     options?: GetByTokensOptions,

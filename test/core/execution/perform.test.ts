@@ -44,12 +44,12 @@ onEachStorage('session.perform', (engine) => {
 
   it('puts the verb of the operation before an error, and refuses malformed input before a missing grant', async () => {
     const vault = await openClients(engine.fresh().open())
-    const nobody = vault.as(callerOf('nobody'))
-    await expect(nobody.get('clients', { limit: 0 })).rejects.toMatchObject({
+    const clerk = vault.as(callerOf('ungranted'))
+    await expect(clerk.get('clients', { limit: 0 })).rejects.toMatchObject({
       code: 'out_of_range',
       message: 'Get failed. limit must be an integer from 1 to 1000.',
     })
-    await expect(nobody.get('clients')).rejects.toMatchObject({
+    await expect(clerk.get('clients')).rejects.toMatchObject({
       code: 'forbidden',
       message: expect.stringMatching(/^Get failed\. The user is not granted READ/),
     })
@@ -58,10 +58,10 @@ onEachStorage('session.perform', (engine) => {
 
 describe('an unknown table', () => {
   it.each([
-    ['get', { table: 'nobody' }, 404],
-    ['delete', { table: 'nobody', ids: ['x'] }, 404],
-    ['insert', { table: 'nobody', records: [{ fields: {} }] }, 400],
-    ['query', { query: 'SELECT name FROM nobody' }, 400],
+    ['get', { table: 'unknown' }, 404],
+    ['delete', { table: 'unknown', ids: ['x'] }, 404],
+    ['insert', { table: 'unknown', records: [{ fields: {} }] }, 400],
+    ['query', { query: 'SELECT name FROM unknown' }, 400],
   ] as const)('is not_found for %s, with the status that the operation documents', async (name, input, httpStatus) => {
     const { memoryStorage } = await import('../../../src/adapters/memory/memory-storage.ts')
     const vault = await openClients(memoryStorage())

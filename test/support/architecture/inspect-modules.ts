@@ -13,7 +13,6 @@ import {
   PACKAGES,
   PRIVATE_FILES,
   REGISTRY,
-  SHARED_OPERATIONS,
   TOP_LEVEL,
   VERIFIER_SEES,
 } from './module-plan.ts'
@@ -82,7 +81,7 @@ export const MODULE_RULES = {
     isCore(path) && layerOf(path) < 0 ? `${path} is in no layer; add its module to the plan or move it` : undefined,
   ),
   operations: betweenFiles((from, to) =>
-    from !== REGISTRY && isIn('operations', from) && isIn('operations', to) && !SHARED_OPERATIONS.has(stemOf(to))
+    from !== REGISTRY && isIn('operations', from) && isIn('operations', to)
       ? `${from} imports ${to}; operations do not import each other`
       : undefined,
   ),

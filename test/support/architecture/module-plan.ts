@@ -34,9 +34,6 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'vault',
 ])
 
-/** Files of `operations` that every operation may import. */
-export const SHARED_OPERATIONS: ReadonlySet<string> = new Set(['context', 'audited', 'grants', 'operation', 'perform'])
-
 /** The one file that lists every operation. */
 export const REGISTRY = 'src/core/operations/operations.ts'
 
