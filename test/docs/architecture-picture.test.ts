@@ -1,9 +1,9 @@
 /** The picture of the architecture shows the imports of the sources as they are. */
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { drawArchitecture, PICTURE } from '../../scripts/draw-architecture.ts'
 
-test('docs/architecture.svg shows the modules and imports of src', () => {
+it('docs/architecture.svg shows the modules and imports of src', () => {
   const isCurrent = readFileSync(PICTURE, 'utf8') === drawArchitecture()
   expect(isCurrent, 'docs/architecture.svg is out of date. Run: npm run draw').toBe(true)
 })

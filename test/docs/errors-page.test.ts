@@ -1,6 +1,6 @@
 /** The table of docs/errors.md lists the error codes of src/core/errors.ts with their statuses. */
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const TOP = new URL('../..', import.meta.url)
 
@@ -9,7 +9,7 @@ function codesIn(path: string, pattern: RegExp): string[] {
   return [...readFileSync(new URL(path, TOP), 'utf8').matchAll(pattern)].map((match) => match.slice(1).join(' '))
 }
 
-test('docs/errors.md has one row for each error code, with its statuses', () => {
+it('docs/errors.md has one row for each error code, with its statuses', () => {
   const codes = codesIn('src/core/errors.ts', /^ {2}(\w+): \{ http: (\d+), grpc: (\d+) \},$/gm)
   expect(codes).toContain('invalid_request 400 3')
   expect(codesIn('docs/errors.md', /^\| `(\w+)` \| (\d+) \| (\d+) \|/gm)).toEqual(codes)

@@ -1,7 +1,7 @@
 /** Every path and every link in the documents leads to something that exists. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -61,15 +61,15 @@ function brokenLinks(page: string): string[] {
   })
 }
 
-test.each(pages)('%s names only paths that exist', (page) => {
+it.each(pages)('%s names only paths that exist', (page) => {
   expect(pathsIn(textOf(page)).filter((path) => !exists(path))).toEqual([])
 })
 
-test.each(pages)('%s has only links that lead somewhere', (page) => {
+it.each(pages)('%s has only links that lead somewhere', (page) => {
   expect(brokenLinks(page)).toEqual([])
 })
 
-test('each decision has one number and is named in its own heading', () => {
+it('each decision has one number and is named in its own heading', () => {
   const decisions = readdirSync(join(ROOT, 'docs/decisions')).sort()
   const numbers = decisions.map((name) => Number(name.slice(0, 4)))
   expect(numbers).toEqual(numbers.map((_, index) => index + 1))
