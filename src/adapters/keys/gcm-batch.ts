@@ -1,5 +1,5 @@
 /** AES-256-GCM of many short messages with one key: one AES call for all counter blocks, the rest in the module. */
-import { at } from '../../core/util/at.ts'
+import { required } from '../../core/util/at.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { CAPACITY, getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
@@ -98,7 +98,7 @@ export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): vo
   for (let start = 0; start < items.length; ) {
     let end = start
     for (let room = CAPACITY.large; end < items.length && end - start < MAX_BATCH_ITEMS; end++) {
-      const item = at(items, end)
+      const item = required(items[end])
       const length = slabStart(bodies, item + 1) - slabStart(bodies, item)
       module.lengths[end - start] = length - overhead
       room -= length + MESSAGE_ROOM
@@ -165,7 +165,7 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uin
     REGION.output,
   )
   const plainBytes = copyOut(module, batch, items)
-  for (let i = 0; i < count; i++) opened[at(items, i)] = at(memory, REGION.flags + i)
+  for (let i = 0; i < count; i++) opened[required(items[i])] = required(memory[REGION.flags + i])
   calls.wipe(REGION.output, plainBytes + TAG_BYTES)
   calls.wipe(REGION.blocks, streamBytes)
 }
@@ -173,7 +173,7 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uin
 /** Returns the index after the last of the neighboring items from `from`. Neighbors are copied at once. */
 function runEnd(items: Uint32Array, from: number): number {
   let end = from + 1
-  while (end < items.length && items[end] === at(items, end - 1) + 1) end++
+  while (end < items.length && items[end] === required(items[end - 1]) + 1) end++
   return end
 }
 
@@ -183,7 +183,7 @@ function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void 
   let offset: number = REGION.input
   for (let from = 0; from < items.length; ) {
     const to = runEnd(items, from)
-    const first = at(items, from)
+    const first = required(items[from])
     const after = first + to - from
     const bytes = bodies.bytes.subarray(slabStart(bodies, first), slabStart(bodies, after))
     module.memory.set(bytes, offset)
@@ -199,8 +199,8 @@ function copyOut(module: WasmModule, batch: OpenBatch, items: Uint32Array): numb
   for (let from = 0; from < items.length; ) {
     const to = runEnd(items, from)
     let bytes = 0
-    for (let i = from; i < to; i++) bytes += at(module.lengths, i)
-    batch.out.set(module.memory.subarray(offset, offset + bytes), at(batch.starts, at(items, from)))
+    for (let i = from; i < to; i++) bytes += required(module.lengths[i])
+    batch.out.set(module.memory.subarray(offset, offset + bytes), required(batch.starts[required(items[from])]))
     offset += bytes
     from = to
   }

@@ -75,7 +75,7 @@ function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): strin
   const { calls, memory, words: input } = getWasm()
   const count = words.length / POINTER_WORDS
   // A loop, because `set` and `subarray` cost more for a few words.
-  for (let i = 0; i < words.length; i++) input[i] = required(words[i], 'A word of a pointer')
+  for (let i = 0; i < words.length; i++) input[i] = required(words[i])
   memory.set(fixed, REGION.fixed)
   memory.set(schedule, REGION.schedule)
   calls.encryptPointersFew(REGION.schedule, REGION.fixed, REGION.input, LEFT, RIGHT, REGION.blocks, REGION.input, count)
@@ -89,7 +89,7 @@ function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): strin
 function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]): DecryptedPointers {
   const { calls, memory, words: input } = getWasm()
   const count = texts.length
-  for (let item = 0; item < count; item++) writeText(memory, REGION.input + item * TEXT_LENGTH, at(texts, item))
+  for (let item = 0; item < count; item++) writeText(memory, REGION.input + item * TEXT_LENGTH, required(texts[item]))
   memory.set(fixed, REGION.fixed)
   memory.set(schedule, REGION.schedule)
   calls.decryptPointersFew(
@@ -104,7 +104,7 @@ function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]):
     count,
   )
   const words = new Uint32Array(count * POINTER_WORDS)
-  for (let i = 0; i < words.length; i++) words[i] = required(input[i], 'A word of a pointer')
+  for (let i = 0; i < words.length; i++) words[i] = required(input[i])
   const wellFormed = new Uint8Array(count)
   for (let item = 0; item < count; item++) wellFormed[item] = required(memory[REGION.flags + item], 'The flag of a pointer')
   calls.wipe(REGION.schedule, schedule.length)

@@ -1,7 +1,7 @@
 /** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher. */
 import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened } from '../../core/ports/keys.ts'
-import { at } from '../../core/util/at.ts'
+import { required } from '../../core/util/at.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import type { Epoch } from './epoch.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
@@ -35,7 +35,7 @@ export function createSealer(keys: SealerKeys): Sealer {
     open(headerBytes, versions, bodies, associatedData) {
       assertAssociatedData(bodies.count, associatedData)
       if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body.')
-      if (bodies.count === 1) return openOne(keys, headerBytes, at(versions, 0), bodies, associatedData)
+      if (bodies.count === 1) return openOne(keys, headerBytes, required(versions[0]), bodies, associatedData)
       return open(keys, headerBytes, versions, bodies, associatedData)
     },
   }
@@ -90,7 +90,7 @@ function shortRun(items: Slab, from: number, max: number): number {
 
 /** Opens a single body, without the groups that a longer list needs. */
 function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, associatedData: Uint8Array): Opened {
-  const end = at(bodies.ends, 0)
+  const end = required(bodies.ends[0])
   const length = end - headerBytes - NONCE_BYTES - TAG_BYTES
   const key = length < 0 ? undefined : keys.keyOf(version)?.derive(bodies.bytes, headerBytes)
   let plaintext: Uint8Array | undefined
@@ -129,7 +129,7 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
   const { count } = bodies
   const starts = new Uint32Array(count + 1)
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
-  const out = new Uint8Array(at(starts, count))
+  const out = new Uint8Array(required(starts[count]))
   const opened = new Uint8Array(count)
   const prefixBytes = headerBytes + HALF_BYTES
   const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
@@ -139,7 +139,7 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
       const body = slabItem(bodies, item).subarray(prefixBytes)
       const plaintext = openPlain(group.key, body, associatedDataOf(associatedData, item))
       if (plaintext === undefined) continue
-      out.set(plaintext, at(starts, item))
+      out.set(plaintext, required(starts[item]))
       opened[item] = 1
     }
   }
@@ -166,12 +166,12 @@ function groupByKey(
     const offset = slabStart(bodies, i)
     const length = slabStart(bodies, i + 1) - offset - overhead
     if (versions[i] !== version) {
-      version = at(versions, i)
+      version = required(versions[i])
       key = keys.keyOf(version)
     }
-    starts[i + 1] = at(starts, i)
+    starts[i + 1] = required(starts[i])
     if (key === undefined || length < 0) continue
-    starts[i + 1] = at(starts, i) + length
+    starts[i + 1] = required(starts[i]) + length
     const derived = key.derive(bodies.bytes, offset + headerBytes)
     if (group === undefined || group.key !== derived) {
       group = groups.get(derived) ?? { key: derived, short: [], long: [] }
@@ -190,8 +190,8 @@ function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array)
   if (!opened.includes(0)) return { bytes: out, ends, count }
   let end = 0
   for (let i = 0; i < count; i++) {
-    const start = at(starts, i)
-    const after = at(starts, i + 1)
+    const start = required(starts[i])
+    const after = required(starts[i + 1])
     if (opened[i] === 1) {
       out.copyWithin(end, start, after)
       end += after - start

@@ -1,7 +1,7 @@
 /** Finds one page of the rows a filter matches, by an index if one helps. */
 
 import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
-import { at } from '../../core/util/at.ts'
+import { required } from '../../core/util/at.ts'
 import { cellKey, type IndexKey, indexKey } from './index-key.ts'
 import { createMatch, toCell } from './match-filter.ts'
 import { idsInOrder, type MemoryTable, type TableView } from './memory-table.ts'
@@ -19,7 +19,7 @@ export function findRows(view: TableView, filter: Filter, page: Page): StoredRow
     position >= 0 && position < ids.length && found.length < page.limit;
     position += step
   ) {
-    const row = view.rowAt(at(ids, position))
+    const row = view.rowAt(required(ids[position]))
     if (row === undefined || !matches(row)) continue
     if (toSkip > 0) toSkip--
     else found.push(row)
@@ -42,7 +42,7 @@ function firstPosition(ids: readonly number[], { order, after }: Page): number {
   let high = ids.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    const id = at(ids, middle)
+    const id = required(ids[middle])
     if (order === 'asc' ? id <= after : id < after) low = middle + 1
     else high = middle
   }

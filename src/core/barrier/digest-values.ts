@@ -4,7 +4,7 @@ import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { Column } from '../schema/layout.ts'
 import { toDigestUuid } from '../sealing/digest-uuid.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { normalize } from '../values/normalizers.ts'
 
@@ -41,7 +41,7 @@ export function digestPresent(ring: KeyRing, column: Column, values: readonly un
     values.filter((value) => value !== null),
   )
   let next = 0
-  return values.map((value) => (value === null ? undefined : at(digests, next++)))
+  return values.map((value) => (value === null ? undefined : required(digests[next++])))
 }
 
 /** True if two values of a column are equal for uniqueness and lookup, that is, after normalization. */

@@ -3,7 +3,7 @@ import type { KeyRing } from '../ports/keys.ts'
 import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { writePointer } from '../sealing/pointer.ts'
-import { at, required } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { comparedText, digestValues } from './digest-values.ts'
 import { encodeRecordIds, writeRecordPointers } from './record-ids.ts'
 import type { TokenMetadata } from './token-metadata.ts'
@@ -38,7 +38,7 @@ export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[],
   writePointers(words, ids.length, table.tokenized, input)
   const texts = ring.encryptPointers(words)
   const tokens = gatherTokens(ring, table.tokenized, input, texts.slice(ids.length))
-  return tokens.map((one, index) => ({ id: at(texts, index), tokens: one }))
+  return tokens.map((one, index) => ({ id: required(texts[index]), tokens: one }))
 }
 
 /** Returns the tokens of each row, in order, for the columns that have one. */
@@ -130,13 +130,16 @@ function deriveTexts(ring: KeyRing, column: Column, input: MintInput): Map<numbe
     values.push(value)
   }
   const texts = deriveTokens(ring, column, values)
-  return new Map(rows.map((row, index) => [row, at(texts, index)]))
+  return new Map(rows.map((row, index) => [row, required(texts[index])]))
 }
 
 /** Returns the derived token of each value, in order. The token kind of the column stores nothing. */
 export function deriveTokens(ring: KeyRing, column: Column, values: readonly unknown[]): string[] {
   const digests = digestValues(ring, column, values)
-  const from = values.map((value, index) => ({ digest: at(digests, index), text: comparedText(column, value) }))
+  const from = values.map((value, index) => ({
+    digest: required(digests[index]),
+    text: comparedText(column, value),
+  }))
   const kind = required(column.token, 'The token kind of a tokenized column')
   return kind.derive({ ring, scope: column.scope, format: column.format }, from)
 }

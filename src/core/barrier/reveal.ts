@@ -18,7 +18,7 @@ import {
   valueStart,
 } from '../sealing/cell-layout.ts'
 import { openBodies } from '../sealing/open.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import type { ByteWriter } from '../util/bytes.ts'
 import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
@@ -51,7 +51,7 @@ export class OpenRows {
   /** Moves to the row at `index`. Throws `data_loss` if its body failed authentication. Other rows can still be read. */
   to(index: number): void {
     this.#index = index
-    const end = at(this.#bodies.ends, index)
+    const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
     if (!isAuthentic) throw unreadable(this.#table)
   }
@@ -60,7 +60,7 @@ export class OpenRows {
   value(column: Column): unknown {
     if (column.token?.expires === true) return null
     if (column.plain !== undefined) {
-      const cell = at(this.#rows, this.#index)[column.plain] ?? null
+      const cell = required(this.#rows[this.#index])[column.plain] ?? null
       return cell === null ? null : column.type.fromCell(cell)
     }
     const start = valueStart(this.#map, column.ordinal)
@@ -96,7 +96,7 @@ export class OpenRows {
 
   /** Copies the cells of this row, except those of replaced ordinals. */
   copyCells(isReplaced: (ordinal: number) => boolean, out: ByteWriter): void {
-    copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), at(this.#bodies.ends, this.#index), isReplaced, out)
+    copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), required(this.#bodies.ends[this.#index]), isReplaced, out)
   }
 }
 

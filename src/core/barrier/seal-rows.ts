@@ -6,7 +6,7 @@ import { BODY } from '../schema/layout.ts'
 import type { CheckPlacement } from '../sealing/cell-layout.ts'
 import { beginValue, endValue, writeCellHead, writeRecordCheckHead } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabItem } from '../util/slab.ts'
@@ -70,7 +70,7 @@ export function sealRows(barrier: Barrier, table: Table, { ids, records, sources
   setDigests(barrier, table, records, rows)
   for (const column of table.plain) {
     for (const [row, values] of records.entries())
-      setCell(at(rows, row), column.plain, plainCell(column, values[column.position]))
+      setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
   }
   return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
 }
@@ -89,16 +89,20 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
   const touched = records.flatMap((values, index) => (touchesBody(table, values) ? [index] : []))
   if (touched.length > 0) {
     const bodies = resealBodies(barrier, table, { rows, records, metadata, replaced, kept, touched })
-    for (const [k, index] of touched.entries()) setCell(at(sets, index), BODY, slabItem(bodies, k))
+    for (const [k, index] of touched.entries()) setCell(required(sets[index]), BODY, slabItem(bodies, k))
   }
   setDigests(barrier, table, records, sets)
   for (const column of table.plain) {
     for (const [row, values] of records.entries()) {
       const value = values[column.position]
-      if (value !== undefined) setCell(at(sets, row), column.plain, plainCell(column, value))
+      if (value !== undefined) setCell(required(sets[row]), column.plain, plainCell(column, value))
     }
   }
-  const patches = rows.map((row, index) => ({ id: row.id, version: row.version, set: at(sets, index) }))
+  const patches = rows.map((row, index) => ({
+    id: row.id,
+    version: row.version,
+    set: required(sets[index]),
+  }))
   return { rows: patches, metadata, replaced, kept, transients: sealTransients(barrier, table, records, metadata) }
 }
 
@@ -114,12 +118,12 @@ interface Resealing {
 
 /** Returns the new bodies of the touched rows, in order. Fills `replaced` and `kept`. */
 function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata, replaced, kept, touched }: Resealing): Slab {
-  const old = touched.map((index) => at(rows, index))
+  const old = touched.map((index) => required(rows[index]))
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320)
   const ends = new Uint32Array(touched.length)
   for (const [k, index] of touched.entries()) {
-    const values = at(records, index)
+    const values = required(records[index])
     const named = table.columns.filter((column) => values[column.position] !== undefined)
     const ordinals = new Set(named.map((column) => column.ordinal))
     cursor.to(k)
@@ -145,8 +149,8 @@ function keepMetadata(metadata: TokenMetadata, replaced: TokenMetadata, slot: nu
   const old = replaced.texts[slot]
   if (old === undefined) {
     if (replaced.hasCheck[slot] === 1 && metadata.hasCheck[slot] === 1) {
-      metadata.high[slot] = at(replaced.high, slot)
-      metadata.low[slot] = at(replaced.low, slot)
+      metadata.high[slot] = required(replaced.high[slot])
+      metadata.low[slot] = required(replaced.low[slot])
     }
     return false
   }
@@ -220,15 +224,15 @@ function setDigests(barrier: Barrier, table: Table, records: readonly Values[], 
     const values: unknown[] = []
     for (const [index, record] of records.entries()) {
       const value = record[column.position]
-      if (value === null) setCell(at(rows, index), column.digest, null)
+      if (value === null) setCell(required(rows[index]), column.digest, null)
       else if (value !== undefined) {
-        present.push(at(rows, index))
+        present.push(required(rows[index]))
         values.push(value)
       }
     }
     if (values.length === 0) continue
     const digests = digestValues(barrier.ring, column, values)
-    for (const [index, row] of present.entries()) setCell(row, column.digest, at(digests, index))
+    for (const [index, row] of present.entries()) setCell(row, column.digest, required(digests[index]))
   }
 }
 

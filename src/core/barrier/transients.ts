@@ -16,7 +16,7 @@ import {
   writeRecordCheckHead,
 } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { slabItem, slabStart } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
@@ -109,7 +109,8 @@ function transientAt(
   { plaintexts, opened, map }: Opened & { readonly map: CellMap },
 ): FoundTransient | undefined {
   const { bytes } = plaintexts
-  if (opened[index] !== 1 || !mapCells(bytes, slabStart(plaintexts, index), at(plaintexts.ends, index), map)) return undefined
+  if (opened[index] !== 1 || !mapCells(bytes, slabStart(plaintexts, index), required(plaintexts.ends[index]), map))
+    return undefined
   if (map.recordCheck < 0) return undefined
   const text = valueStart(map, TEXT)
   return {

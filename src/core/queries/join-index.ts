@@ -1,7 +1,7 @@
 /** Rows by join key, in many small maps: one map of a million keys would block the event loop whenever it grows. */
 
 import type { JoinKey } from '../sql/join-keys.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import type { BufferedRow } from './buffered-row.ts'
 
 /** Rows by join key. */
@@ -26,12 +26,12 @@ export function createJoinIndex(): JoinIndex {
   return {
     add(key, row) {
       if (key === undefined) return
-      const shard = at(shards, shardOf(key))
+      const shard = required(shards[shardOf(key)])
       const rows = shard.get(key)
       if (rows === undefined) shard.set(key, [row])
       else rows.push(row)
     },
-    get: (key) => (key === undefined ? NONE : (at(shards, shardOf(key)).get(key) ?? NONE)),
+    get: (key) => (key === undefined ? NONE : (required(shards[shardOf(key)]).get(key) ?? NONE)),
   }
 }
 
@@ -39,8 +39,8 @@ export function createJoinIndex(): JoinIndex {
 export function createNumberSet(): { add(value: number): void; has(value: number): boolean } {
   const shards = Array.from({ length: SHARDS }, () => new Set<number>())
   return {
-    add: (value) => at(shards, shardOf(value)).add(value),
-    has: (value) => at(shards, shardOf(value)).has(value),
+    add: (value) => required(shards[shardOf(value)]).add(value),
+    has: (value) => required(shards[shardOf(value)]).has(value),
   }
 }
 

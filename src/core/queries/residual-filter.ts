@@ -16,7 +16,7 @@ import type { SourcePlan } from '../sql/plan.ts'
 import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { guaranteedGrants, isVisibleTo } from '../sql/source-access.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { BufferedRow } from './buffered-row.ts'
 
@@ -52,13 +52,13 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
     const ids = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, idsOf(opened)) : []
     const buffered: BufferedRow[] = []
     let index = 0
-    const cellOf: ValueOf = ({ column }) => (column === undefined ? at(ids, index) : cursor.value(column))
+    const cellOf: ValueOf = ({ column }) => (column === undefined ? required(ids[index]) : cursor.value(column))
     for (; index < opened.length && buffered.length < max; index++) {
       cursor.to(index)
       const grants = evaluator.grantsOf(cellOf)
       if (grants === undefined || !passesOpened.test(cellOf)) continue
       const values = plan.projected.map((column) => cursor.value(column))
-      buffered.push({ id: at(opened, index).id, publicId: ids[index], grants, values })
+      buffered.push({ id: required(opened[index]).id, publicId: ids[index], grants, values })
     }
     return buffered
   }
@@ -99,7 +99,7 @@ function onlyPassing(
   const cursor = openColumns(barrier, table, rows, [])
   const ids = readsIds ? encodeRecordIds(barrier.ring, table, idsOf(rows)) : []
   let current = 0
-  const cellOf: ValueOf = ({ column }) => (column === undefined ? at(ids, current) : cursor.value(column))
+  const cellOf: ValueOf = ({ column }) => (column === undefined ? required(ids[current]) : cursor.value(column))
   return rows.filter((_, index) => {
     current = index
     cursor.to(index)

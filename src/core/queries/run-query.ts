@@ -20,7 +20,7 @@ import type { Outputs, ValueOutput } from '../sql/query.ts'
 import { toQueryError, withQueryErrors } from '../sql/query-error.ts'
 import { resolveSelect } from '../sql/resolve-select.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
-import { at, required } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { QueryBudget, Stop } from './budget-meter.ts'
 import { createBudgetMeter } from './budget-meter.ts'
@@ -107,9 +107,9 @@ function show({ barrier }: ScanContext, { query }: Plan, result: PlanResult): Qu
   const ids = query.sources.map(({ table }, index) => {
     const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
     const minted = encodeRecordIds(barrier.ring, table, rows)
-    return new Map(rows.map((row, position) => [row, at(minted, position)]))
+    return new Map(rows.map((row, position) => [row, required(minted[position])]))
   })
-  const idOf = ({ id }: BufferedRow, source: number) => required(at(ids, source).get(id), 'The public id of a row')
+  const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')
   // `fromEntries` makes own members, also for a name such as __proto__.
   return tuples.map((tuple) => ({
     fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
@@ -118,7 +118,7 @@ function show({ barrier }: ScanContext, { query }: Plan, result: PlanResult): Qu
 
 function totalFields(outputs: Outputs, values: readonly JsonValue[]): Fields {
   const aggregates = outputs.kind === 'totals' ? outputs.aggregates : []
-  return Object.fromEntries(aggregates.map(({ key }, index) => [key, at(values, index)]))
+  return Object.fromEntries(aggregates.map(({ key }, index) => [key, required(values[index])]))
 }
 
 interface RowReader {

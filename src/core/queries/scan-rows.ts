@@ -2,7 +2,7 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
 import type { ResidualFilter } from './residual-filter.ts'
@@ -113,7 +113,7 @@ function endOfSlice(rows: readonly Row[], start: number, size: number): number {
   let bytes = 0
   let end = start
   while (end < limit && bytes < MAX_SLICE_BYTES) {
-    bytes += bytesOf(at(rows, end))
+    bytes += bytesOf(required(rows[end]))
     end++
   }
   return end

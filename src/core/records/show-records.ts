@@ -9,7 +9,7 @@ import type { Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 
 /** A record as a read returns it. With the option `tokenization`, `fields` and `tokens` are both the tokens. */
 export interface UntypedRecord {
@@ -36,7 +36,7 @@ export interface FoundRows {
 export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
   const shown: UntypedRecord[] = []
   for (let start = 0; start < rows.length; ) {
-    const { access } = at(rows, start)
+    const { access } = required(rows[start])
     let end = start + 1
     while (end < rows.length && rows[end]?.access === access) end++
     const group = rows.slice(start, end).map(({ row }) => row)
@@ -44,7 +44,7 @@ export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, s
     const shownGroup = show.asTokens
       ? tokenViews(context, show.table, { group, views })
       : fieldViews(context, show.table, { group, views })
-    for (const [k, one] of shownGroup.entries()) shown.push({ id: at(ids, start + k), ...one })
+    for (const [k, one] of shownGroup.entries()) shown.push({ id: required(ids[start + k]), ...one })
     start = end
   }
   return shown
@@ -82,7 +82,7 @@ function mintInputOfRows(
   return {
     ids: group.map((row) => row.id),
     metadata,
-    valueOf: (row, column) => at(values, row).get(column),
+    valueOf: (row, column) => required(values[row]).get(column),
     nowMs: nowMs(context),
   }
 }

@@ -8,7 +8,7 @@ import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
 
 /** Scope of the digests of token texts. */
@@ -43,7 +43,7 @@ export async function prepareTokens(
     }),
   )
   const rows = await tokenRows(storage, ring, tokens)
-  return tokens.map(({ column, text, index }, k) => ({ column, text, index, stored: at(rows, k) }))
+  return tokens.map(({ column, text, index }, k) => ({ column, text, index, stored: required(rows[k]) }))
 }
 
 /** Returns the rows that store these texts, in order. Inserting them throws `conflict` with the index in the list if a text is in use. */
@@ -56,7 +56,12 @@ export async function tokenRows(
   const ids = await storage.reserveIds(TOKENS.name, tokens.length)
   const texts = tokens.map(({ text }) => text)
   const digests = digestTexts(ring, texts)
-  return tokens.map(({ objectId, row }, k) => ({ id: at(ids, k), digest: at(digests, k), object_id: objectId, row_id: row }))
+  return tokens.map(({ objectId, row }, k) => ({
+    id: required(ids[k]),
+    digest: required(digests[k]),
+    object_id: objectId,
+    row_id: row,
+  }))
 }
 
 /** Drops the tokens of the cells of these columns in these rows. */

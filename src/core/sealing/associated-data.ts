@@ -1,6 +1,6 @@
 /** The associated data of sealed bodies: the address of each body, so that a moved body does not open. */
 import { AAD_BYTES } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { BODY_FORMAT } from './envelope.ts'
 
 /** The table that holds a body. `vault` is the 16-byte digest of the vault id. */
@@ -22,7 +22,7 @@ export function writeAssociatedData(address: Address, ids: readonly number[], ve
   const view = new DataView(associatedData.buffer)
   for (let i = 0; i < ids.length; i++) {
     const start = i * AAD_BYTES
-    const id = at(ids, i)
+    const id = required(ids[i])
     view.setUint8(start, BODY_FORMAT)
     view.setUint16(start + 1, versionOf(i))
     view.setUint32(start + 4, address.objectId)

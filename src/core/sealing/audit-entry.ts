@@ -1,6 +1,6 @@
 /** Seals and opens lists of entries of the audit trail. Each entry is bound to its row. */
 import type { KeyRing, Opened } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import { writeAssociatedData } from './associated-data.ts'
@@ -37,7 +37,9 @@ export function sealEntries(
 export function openEntries({ ring, vault, kind }: AuditAddress, ids: readonly number[], sealed: readonly Uint8Array[]): Opened {
   const bodies = toSlab(sealed)
   const versions = new Uint16Array(bodies.count)
-  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), at(bodies.ends, i))
-  const associatedData = writeAssociatedData({ vault, objectId: AUDIT_OBJECT_IDS[kind] }, ids, (index) => at(versions, index))
+  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), required(bodies.ends[i]))
+  const associatedData = writeAssociatedData({ vault, objectId: AUDIT_OBJECT_IDS[kind] }, ids, (index) =>
+    required(versions[index]),
+  )
   return ring.open(PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
 }

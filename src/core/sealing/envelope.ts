@@ -1,5 +1,5 @@
 /** The plaintext header of every sealed body: a format byte and the version of the root key. */
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 
 /** Length of the header in bytes. */
 export const HEADER_BYTES = 3
@@ -14,5 +14,5 @@ export function writeHeader(version: number): Uint8Array {
 /** Returns the root key version of a body, or 0, which no key has, if the header has another format. */
 export function readVersion(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < HEADER_BYTES || bytes[start] !== BODY_FORMAT) return 0
-  return (at(bytes, start + 1) << 8) | at(bytes, start + 2)
+  return (required(bytes[start + 1]) << 8) | required(bytes[start + 2])
 }

@@ -1,6 +1,6 @@
 /** Opens sealed bodies. Only barrier/reveal.ts imports this file. */
 import type { KeyRing, Opened } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart } from '../util/slab.ts'
 import type { Address } from './associated-data.ts'
@@ -14,7 +14,7 @@ import { RECORD_PURPOSE } from './seal.ts'
  */
 export function openBodies(ring: KeyRing, address: Address, ids: readonly number[], bodies: Slab): Opened {
   const versions = new Uint16Array(bodies.count)
-  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), at(bodies.ends, i))
-  const associatedData = writeAssociatedData(address, ids, (index) => at(versions, index))
+  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), required(bodies.ends[i]))
+  const associatedData = writeAssociatedData(address, ids, (index) => required(versions[index]))
   return ring.open(RECORD_PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
 }

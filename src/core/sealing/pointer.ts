@@ -1,6 +1,6 @@
 /** Pointers: the object id and row of a record or cell, and a token check, before encryption. */
 import { POINTER_WORDS } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 
 /** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, and zero in a record id. */
 export interface Pointer {
@@ -22,11 +22,11 @@ export function writePointer(words: Uint32Array, index: number, { objectId, row,
 /** Returns the pointer at index `index` of a list of words. Throws `internal` if the list is too short. */
 export function readPointer(words: Uint32Array, index: number): Pointer {
   const start = index * POINTER_WORDS
-  const top = at(words, start)
+  const top = required(words[start])
   return {
     objectId: top >>> 16,
-    row: (top & 0xffff) * 0x1_0000_0000 + at(words, start + 1),
-    checkHigh: at(words, start + 2),
-    checkLow: at(words, start + 3),
+    row: (top & 0xffff) * 0x1_0000_0000 + required(words[start + 1]),
+    checkHigh: required(words[start + 2]),
+    checkLow: required(words[start + 3]),
   }
 }

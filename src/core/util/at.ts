@@ -8,8 +8,11 @@ export function at<T>(list: { readonly length: number; readonly [index: number]:
   return item
 }
 
-/** A value that must exist. Throws `internal` if it does not; `what` names it in the error. */
-export function required<T>(value: T | undefined, what: string): T {
+/**
+ * A value that must exist. Throws `internal` if it does not; `what` names it in the error. Loops over many rows use it instead of
+ * `at`, as `required(list[index])`: the engine then specializes the access for the one type of that list.
+ */
+export function required<T>(value: T | undefined, what = 'An item of a list'): T {
   if (value === undefined) throw new VaultError('internal', `${what} is missing. This is a defect; please report it.`)
   return value
 }

@@ -1,5 +1,5 @@
 /** Slabs: many byte strings in one buffer, so that a whole list crosses a port in one call. */
-import { at } from './at.ts'
+import { required } from './at.ts'
 
 /** A list of `count` byte strings. Item i is `bytes[start(i) .. ends[i])`, where start(0) is 0 and start(i) is ends[i - 1]. */
 export interface Slab {
@@ -10,12 +10,12 @@ export interface Slab {
 
 /** Returns the offset at which an item starts; for `index` = `count`, the end of the last item. Throws `internal` beyond that. */
 export function slabStart(slab: Slab, index: number): number {
-  return index === 0 ? 0 : at(slab.ends, index - 1)
+  return index === 0 ? 0 : required(slab.ends[index - 1])
 }
 
 /** Returns an item as a view, not a copy. Throws `internal` if there is no such item. */
 export function slabItem(slab: Slab, index: number): Uint8Array {
-  return slab.bytes.subarray(slabStart(slab, index), at(slab.ends, index))
+  return slab.bytes.subarray(slabStart(slab, index), required(slab.ends[index]))
 }
 
 /** Returns a list of byte strings as one slab. Copies them; a single one becomes a view. */
