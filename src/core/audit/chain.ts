@@ -9,9 +9,9 @@ import { eventText } from './encode-event.ts'
 import type { ChainedEvent, EventDraft } from './event.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
 
-/** Initial buffer size per event, the text of a usual one, and spare bytes: the writer reserves three bytes per character. */
+/** Initial buffer size: that of a usual event for each, and spare bytes for a longer one. */
 const USUAL_BYTES = 768
-const SPARE_BYTES = 2048
+const SPARE_BYTES = 256
 
 /** The chain to append to, and what events contain besides their drafts. */
 export interface ChainInput {

@@ -70,14 +70,20 @@ export class ByteWriter {
 
   /** Writes well-formed text as UTF-8. Callers reject lone surrogates before; here they become U+FFFD. */
   utf8(text: string): void {
-    this.reserve(text.length * 3)
-    const { bytes } = this
-    let at = this.length
+    this.reserve(text.length)
+    let { bytes, length: at } = this
+    let isReserved = false
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i)
       if (unit < 0x80) {
         bytes[at++] = unit
       } else {
+        if (!isReserved) {
+          this.length = at
+          this.reserve((text.length - i) * 3)
+          bytes = this.bytes
+          isReserved = true
+        }
         const point = text.codePointAt(i) ?? 0xfffd
         if (point > 0xffff) i++
         at = writeMultibyte(bytes, at, point >= 0xd800 && point <= 0xdfff ? 0xfffd : point)
