@@ -45,6 +45,25 @@ function parseValue(
   }
 }
 
+/** A value in a list of a request; `list` is the path of the list. */
+interface ListedValue {
+  readonly value: unknown
+  readonly list: 'columnValues' | 'values'
+  readonly index: number
+}
+
+/** Returns a value of a column; a string is read as text. Throws `unprocessable` that names the position, table and column. */
+export function parseListedValue(table: Table, column: Column, { value, list, index }: ListedValue): unknown {
+  try {
+    return typeof value === 'string' ? column.type.fromText(value) : column.type.parse(value)
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    const path = say`${words(list)}[${index}]`
+    const detail = cellDetail(table, column, index)
+    throw fault('unprocessable', detail)`${path} for column ${column.name} of table ${table.name} ${words(error.message)}.`
+  }
+}
+
 /** Throws `unprocessable` for a record to insert that lacks a required column. */
 export function assertComplete(table: Table, values: Values, index: RecordIndex): void {
   for (const column of table.columns) {

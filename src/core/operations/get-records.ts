@@ -1,6 +1,6 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
-import { cellDetail, unknownColumn } from '../barrier/parse-record.ts'
+import { parseListedValue, unknownColumn } from '../barrier/parse-record.ts'
 import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault, words } from '../errors.ts'
 import {
@@ -26,7 +26,6 @@ import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
-import { ValueError } from '../values/column-type.ts'
 
 /** How records are shown. Source: specification, "Records". */
 export interface ReadOptions {
@@ -224,29 +223,12 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
       detail,
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
-  const parsed = values.map((value, index) => parseLookupValue(table, column, { value, index }))
+  const parsed = values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index }))
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]
   if (column.lookup !== column.digest) return { needs, filter }
   return { needs, filter, holds: { column, digests: new Set(cells.map(keyOfCell)) } }
-}
-
-function parseLookupValue(
-  table: Table,
-  column: Column,
-  { value, index }: { readonly value: unknown; readonly index: number },
-): unknown {
-  try {
-    return typeof value === 'string' ? column.type.fromText(value) : column.type.parse(value)
-  } catch (error) {
-    if (!(error instanceof ValueError)) throw error
-    const detail = cellDetail(table, column, index)
-    throw fault(
-      'unprocessable',
-      detail,
-    )`columnValues[${index}] for column ${column.name} of table ${table.name} ${words(error.message)}.`
-  }
 }
 
 function assertIdsAlone(options: GetOptions): void {

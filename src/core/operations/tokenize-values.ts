@@ -1,9 +1,9 @@
 /** Tokenize: returns the deterministic tokens of values that a live record has. Stores nothing. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
-import { cellDetail } from '../barrier/parse-record.ts'
+import { parseListedValue } from '../barrier/parse-record.ts'
 import { columnValues } from '../barrier/reveal.ts'
-import { fault, printableName, words } from '../errors.ts'
+import { fault, printableName } from '../errors.ts'
 import { parseList, paths, requireTable } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
@@ -13,7 +13,6 @@ import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
-import { ValueError } from '../values/column-type.ts'
 
 /** A value as text, and the column or column group to search. */
 export type TokenizeParameter =
@@ -86,7 +85,7 @@ function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: 
       index,
     })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
-  return { columns, value: parseValue(first, parameter.text, index) }
+  return { columns, value: parseListedValue(first.access.table, first.column, { value: parameter.text, list: 'values', index }) }
 }
 
 function columnOf(
@@ -113,19 +112,6 @@ function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[
   if (hasNoGrant || all.some(({ access, column }) => access.possiblyVisible(column)))
     throw forbidden(context.caller, 'TOKENIZATION')
   throw fault('invalid_request')`Column group ${printableName(group)} does not exist. Specify a group of the schema.`
-}
-
-function parseValue({ access: { table }, column }: TokenColumn, text: string, index: number): unknown {
-  try {
-    return column.type.fromText(text)
-  } catch (error) {
-    if (!(error instanceof ValueError)) throw error
-    const detail = cellDetail(table, column, index)
-    throw fault(
-      'unprocessable',
-      detail,
-    )`values[${index}] for column ${column.name} of table ${table.name} ${words(error.message)}.`
-  }
 }
 
 /** Returns whether a visible record has each value, in order, in any of its columns. */
