@@ -6,6 +6,7 @@ import type { Column } from '../schema/layout.ts'
 import { toDigestUuid } from '../sealing/digest-uuid.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
+import type { Slab } from '../util/slab.ts'
 import { normalize } from '../values/normalizers.ts'
 
 /** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0006. */
@@ -19,9 +20,7 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
     writeCanonical(column, values[i], out)
     ends[i] = out.length
   }
-  const digests = ring.digest(column.scope, { bytes: out.written(), ends, count: values.length })
-  if (digests.length !== values.length * DIGEST_BYTES)
-    throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
+  const digests = digestItems(ring, column.scope, { bytes: out.written(), ends, count: values.length })
   const stored: Uint8Array[] = new Array(values.length)
   const isToken = column.token?.isDeterministic === true
   for (let i = 0; i < values.length; i++) {
@@ -31,6 +30,13 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
       : digests.subarray(start, start + SHORT_DIGEST_BYTES)
   }
   return stored
+}
+
+/** Returns DIGEST_BYTES for each item, in order. Throws `internal` if the key ring returns a wrong number. */
+export function digestItems(ring: KeyRing, scope: string, items: Slab): Uint8Array {
+  const digests = ring.digest(scope, items)
+  if (digests.length === items.count * DIGEST_BYTES) return digests
+  throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
 }
 
 /** Returns the stored digest of each value, in order; undefined for null. */

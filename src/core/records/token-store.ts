@@ -1,8 +1,8 @@
 /** Stored tokens: the cell of each text, found by the digest of the text. */
+import { digestItems } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { TokenMetadata } from '../barrier/token-metadata.ts'
 import { slotOf } from '../barrier/token-metadata.ts'
-import { VaultError } from '../errors.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
@@ -103,8 +103,6 @@ function digestTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
     out.utf8(text)
     ends[index] = out.length
   }
-  const digests = ring.digest(SCOPE, { bytes: out.written(), ends, count: texts.length })
-  if (digests.length !== texts.length * DIGEST_BYTES)
-    throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
+  const digests = digestItems(ring, SCOPE, { bytes: out.written(), ends, count: texts.length })
   return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
