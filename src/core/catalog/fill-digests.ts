@@ -8,7 +8,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
-import { retry } from '../util/retry.ts'
+import { retry, retryStale } from '../util/retry.ts'
 
 /** The column to fill, and the error for records that hold equal values of a unique one. */
 export interface DigestsToFill {
@@ -18,8 +18,6 @@ export interface DigestsToFill {
   equalValues(): Error
 }
 
-/** Maximum number of attempts for a page, if others keep changing its rows. */
-const MAX_ATTEMPTS = 1000
 /** Thrown to read rows again that changed between reading and writing. */
 const CHANGED = new Error('rows changed between reading and writing them')
 
@@ -58,12 +56,11 @@ interface PageToFill {
 /** Patches the rows of one page. Reads a row again if it changed between reading and writing. */
 async function patchPage(storage: Storage, table: Table, { name, rows, digestsOf, scheduler }: PageToFill): Promise<void> {
   let pending = rows
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CHANGED,
-    between: () => scheduler.yield(),
-    exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
-  }
+  const policy = retryStale(
+    CHANGED,
+    scheduler,
+    () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
+  )
   await retry(policy, async () => {
     const digests = digestsOf(pending)
     const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))

@@ -6,8 +6,9 @@ import type { Action } from '../policy/actions.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
-import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
+import { evaluateAccess, evaluateValues, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
 import type { SessionContext } from './context.ts'
 
 /** The dependencies of these checks. */
@@ -88,18 +89,25 @@ export interface Overwrite {
   readonly index: RecordIndex
 }
 
-/** Returns the overwrites of rows that are invisible to the caller for this update. Throws `forbidden` for one that the grants would not cover after it is stored. */
-export function findInvisible(context: GrantContext, access: TableAccess, overwrites: readonly Overwrite[]): Overwrite[] {
+/** The caller's access to each row of some overwrites, in order, and the overwrites of rows that are invisible for this update. */
+export interface CheckedOverwrites {
+  readonly existing: readonly RowWithAccess[]
+  readonly invisible: readonly Overwrite[]
+}
+
+/** Checks overwrites of visible rows against the caller's grants. Throws `forbidden` for one that the grants would not cover after it is stored. */
+export function checkOverwrites(context: GrantContext, access: TableAccess, overwrites: readonly Overwrite[]): CheckedOverwrites {
   const { table } = access
-  if (access.alwaysMeets({ action: 'UPDATE', columns: table.columns })) return []
   const rows = overwrites.map(({ row }) => row)
-  const accesses = evaluateAccess(context.barrier, access, rows)
+  const existing = evaluateAccess(context.barrier, access, rows)
+  if (access.alwaysMeets({ action: 'UPDATE', columns: table.columns })) return { existing, invisible: [] }
   const cursor = openRows(context.barrier, table, rows)
-  return overwrites.filter(({ values }, index) => {
+  const invisible = overwrites.filter(({ values }, index) => {
     const need = { action: 'UPDATE', columns: namedColumns(table, values) } as const
-    if (accesses[index]?.access.meets(need) !== true) return true
+    if (!at(existing, index).access.meets(need)) return true
     cursor.to(index)
     assertGranted(context, access, { action: 'UPDATE', values, before: (column) => cursor.value(column) })
     return false
   })
+  return { existing, invisible }
 }

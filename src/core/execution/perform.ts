@@ -62,9 +62,10 @@ async function run<Given extends object, Request, Result>(
     const context = { ...session, unit, event }
     result = await operation.execute(context, operation.parse(given, context))
   } catch (error) {
-    await record(unit, recordedOutcome(session, operation, error), ending)
+    const thrown = withVerbOf(operation, error)
+    await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
     logFailure(error, ending)
-    throw withVerbOf(operation, error)
+    throw thrown
   }
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return result
@@ -88,9 +89,13 @@ function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }:
   }
 }
 
-/** Returns the outcome of a failure for its event, with names masked that the schema does not have. */
-function recordedOutcome({ layout }: Pick<SessionContext, 'layout'>, operation: AnyOperation, error: unknown): Outcome {
-  const { code, message } = outcomeOf(withVerbOf(operation, error))
+/** Returns the outcome of a failure for its event, with names masked that the schema does not have. `thrown` is the error as the caller gets it. */
+function recordedOutcome(
+  { layout }: Pick<SessionContext, 'layout'>,
+  operation: AnyOperation,
+  { error, thrown }: { readonly error: unknown; readonly thrown: unknown },
+): Outcome {
+  const { code, message } = outcomeOf(thrown)
   if (!(error instanceof Fault)) return { code, message }
   return {
     code,

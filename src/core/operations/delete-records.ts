@@ -7,7 +7,7 @@ import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
-import { deleteEveryRow, deleteRows, STALE } from '../records/record-store.ts'
+import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
@@ -18,8 +18,6 @@ export const ALL = '*'
 
 /** Maximum number of rows that one step deletes, if conditions restrict the caller. */
 const SLICE = 1000
-/** Maximum number of attempts, if others keep changing the rows. */
-const MAX_ATTEMPTS = 1000
 
 /** Returns the grant to delete a record. It includes all columns, because a record is deleted as a whole. */
 function needOf(table: Table): RequiredGrant {
@@ -140,16 +138,7 @@ async function lockRows(
   const need = needOf(access.table)
   const locked: number[] = []
   let pending = rows
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === STALE,
-    between: () => scheduler.yield(),
-    exhausted: () =>
-      fault('aborted', {
-        table: access.table.name,
-      })`The records of table ${access.table.name} changed concurrently in every attempt. Retry.`,
-  }
-  await retry(policy, async () => {
+  await retry(retryRecords(access.table, scheduler), async () => {
     const visible = evaluateAccess(barrier, access, pending).flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)

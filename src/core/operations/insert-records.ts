@@ -15,7 +15,7 @@ import {
   assertColumnsWritable,
   assertGranted,
   assertRequiredWritable,
-  findInvisible,
+  checkOverwrites,
   namedColumns,
   requireAccess,
   requireColumn,
@@ -24,10 +24,10 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row } from '../ports/storage.ts'
-import { mintInputOf, storeNew } from '../records/record-store.ts'
+import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
-import { findExisting, storeUpserts, upsertRetry } from '../records/upsert-store.ts'
-import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import { findExisting, storeUpserts } from '../records/upsert-store.ts'
+import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { retry } from '../util/retry.ts'
@@ -194,7 +194,7 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
   }
   const request = { table, key, tokenization, records: [...byCell.values()] }
   const stored = await context.unit.change((unit) =>
-    retry(upsertRetry(table, context.scheduler), async () => {
+    retry(retryRecords(table, context.scheduler), async () => {
       const found = await findExisting(unit.storage, context, request)
       const existing = checkUpserts(context, access, { ...request, found })
       return storeUpserts(unit, context, { ...request, existing })
@@ -223,11 +223,11 @@ function checkUpserts(
   for (const { values } of changes) {
     for (const { name } of namedColumns(table, values)) requireColumn(context, access, { name, action: 'UPDATE' })
   }
-  const [invisible] = findInvisible(context, access, changes)
-  if (invisible !== undefined) throw valueTaken(table, key, invisible.index)
-  const rows = changes.map(({ row }) => row)
-  const existing = new Map(evaluateAccess(context.barrier, access, rows).map((one) => [one.row, one]))
-  return found.map((row) => (row === undefined ? undefined : existing.get(row)))
+  const { existing, invisible } = checkOverwrites(context, access, changes)
+  const [hidden] = invisible
+  if (hidden !== undefined) throw valueTaken(table, key, hidden.index)
+  const byRow = new Map(existing.map((one) => [one.row, one]))
+  return found.map((row) => (row === undefined ? undefined : byRow.get(row)))
 }
 
 /** Returns the stored cell of each record's key, in order. Throws `unprocessable` for a record without a key. */

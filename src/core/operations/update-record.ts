@@ -9,19 +9,15 @@ import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-t
 import { fault } from '../errors.ts'
 import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertColumnsWritable, findInvisible, requireAccess } from '../execution/grants.ts'
+import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
-import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
-import { retry } from '../util/retry.ts'
+import { retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
-
-/** Maximum number of attempts, if others keep changing the same record. */
-const MAX_ATTEMPTS = 1000
 
 /** Options of an update. */
 export interface UpdateOptions {
@@ -108,18 +104,18 @@ function changeRecord(
   const { table } = access
   const { unit, barrier } = context
   const [rowId] = decodeRecordIds(barrier.ring, table, [id])
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === STALE,
-    between: () => context.scheduler.yield(),
-    exhausted: () =>
+  const policy = retryStale(
+    STALE,
+    context.scheduler,
+    () =>
       fault('aborted', { table: table.name })`The record of table ${table.name} changed concurrently in every attempt. Retry.`,
-  }
+  )
   return retry(policy, async () => {
     const [row] = rowId === undefined ? [] : await unit.storage.get(table.physical.name, [rowId])
-    if (row === undefined || findInvisible(context, access, [{ row, values, index: undefined }]).length > 0)
-      throw recordsNotFound(table, [id], [0])
-    const before = evaluateAccess(barrier, access, [row]).map((one) => one.access)
+    const overwrites = row === undefined ? [] : [{ row, values, index: undefined }]
+    const { existing, invisible } = checkOverwrites(context, access, overwrites)
+    if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
+    const before = existing.map((one) => one.access)
     const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
     const written = await storeChanges(unit, context, request)
     return { written, before }

@@ -47,7 +47,7 @@ export async function chooseTokens(storage: StorageReads, context: ReadingContex
   if (drawings.length === 0) return supplied
   await drawUnused(storage, context, { table: request.table, all: drawings, supplied: textsOf(supplied) })
   const texts = records.map((_, row) => new Map(supplied[row] ?? []))
-  for (const { row, column, text } of drawings) texts[row]?.set(column.name, text)
+  for (const { row, column, text } of drawings) at(texts, row).set(column.name, text)
   return texts
 }
 

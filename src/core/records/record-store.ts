@@ -9,12 +9,13 @@ import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
 import type { RowAccess } from '../policy/table-access.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { type RetryPolicy, retry } from '../util/retry.ts'
+import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { chooseTokens, tokenTaken } from './choose-tokens.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, prepareTokens } from './token-store.ts'
@@ -27,6 +28,15 @@ const MAX_ATTEMPTS = 100
 
 /** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
 export const STALE = new Error('a row changed between reading and writing it')
+
+/** Returns the policy of work on several records: it runs again if another caller changed one of them, or inserted one of their keys, meanwhile. */
+export function retryRecords({ name }: Table, scheduler: Scheduler): RetryPolicy {
+  return retryStale(
+    STALE,
+    scheduler,
+    () => fault('aborted', { table: name })`The records of table ${name} changed concurrently in every attempt. Retry.`,
+  )
+}
 
 /** Records after a write: their row ids, and the metadata of their tokens. */
 export interface Written {

@@ -5,21 +5,16 @@ import type { MintInput, StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { columnValues } from '../barrier/reveal.ts'
-import { fault, isVaultError } from '../errors.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import { isVaultError } from '../errors.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
-import type { RetryPolicy } from '../util/retry.ts'
 import type { Written } from './record-store.ts'
 import { mintInputOf, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
-
-/** Maximum number of attempts, if others keep changing the same records. */
-const MAX_ATTEMPTS = 1000
 
 /** One record to write by its key. */
 export interface UpsertRecord {
@@ -36,17 +31,6 @@ export interface UpsertRequest {
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
-}
-
-/** Returns when an upsert runs again: if another caller changed one of its records, or inserted one of its keys, meanwhile. */
-export function upsertRetry({ name }: Table, scheduler: Scheduler): RetryPolicy {
-  return {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error) => error === STALE,
-    between: () => scheduler.yield(),
-    exhausted: () =>
-      fault('aborted', { table: name })`The records of table ${name} changed concurrently in every attempt. Retry.`,
-  }
 }
 
 /** Returns the existing row of each record, in order; undefined for a new record. */

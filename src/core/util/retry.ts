@@ -12,6 +12,19 @@ export interface RetryPolicy {
   exhausted?(error: unknown): unknown
 }
 
+/** Number of attempts of work that loses to concurrent writers. */
+const MAX_STALE_ATTEMPTS = 1000
+
+/** Returns a policy for work that throws `signal` when others changed what it read: 1,000 attempts, with a turn of the event loop between them. */
+export function retryStale(signal: Error, scheduler: { yield(): Promise<void> }, exhausted: () => unknown): RetryPolicy {
+  return {
+    maxAttempts: MAX_STALE_ATTEMPTS,
+    shouldRetry: (error) => error === signal,
+    between: () => scheduler.yield(),
+    exhausted,
+  }
+}
+
 /** Runs work until it succeeds, fails for another reason, or has failed `maxAttempts` times. `attempt` counts from 1. */
 export async function retry<T>(policy: RetryPolicy, work: (attempt: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

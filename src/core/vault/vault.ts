@@ -52,8 +52,6 @@ export interface VaultInTransaction<S extends SchemaDefinition> {
 /** An open vault. */
 export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S> {
   readonly id: string
-  /** Returns a session for a caller that the application has authenticated. Throws `invalid_request` if a member of the caller is invalid. */
-  as(caller: Caller): Session<S>
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
    * alone. Work must use the vault passed to it, not the outer one, and await every call: a call that still runs at the end is
