@@ -10,6 +10,7 @@ import { openDatabase, type Synchronous } from './open-database.ts'
 import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
+import { createYielder } from './sliced-scans.ts'
 import type { HandleState } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
@@ -30,7 +31,7 @@ export interface SqliteOptions {
 export function sqliteStorage(options: SqliteOptions): StorageHandle {
   const database = openDatabase(options.filename, options.synchronous ?? 'full')
   const shapes = createTableShapes()
-  const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks() }
+  const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'transaction')
   const reading = createDriverConnection(database.reader, 'reading')
   const queue = createWriteQueue(
