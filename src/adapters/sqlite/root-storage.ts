@@ -5,7 +5,7 @@ import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '..
 import type { DriverConnection } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { tablesExistWork } from './prepare-tables.ts'
-import { retryWhileBusy } from './retry-while-busy.ts'
+import type { RetryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
 import { createSlicedReads } from './sliced-reads.ts'
 import { isBusyError } from './sqlite-errors.ts'
@@ -20,12 +20,14 @@ export interface HandleResources {
   readonly reading: DriverConnection
   readonly queue: WriteQueue
   readonly scanners: Scanners
-  /** Throws `unavailable` once the handle is closed. */
+  /** Of reads: the queue has its own for writers. */
+  readonly retryWhileBusy: RetryWhileBusy
+  /** Throws `unavailable` once the handle is closed or its file is gone. */
   assertOpen(): void
 }
 
 export function createRootStorage(resources: HandleResources): Storage {
-  const { state, scanners, assertOpen } = resources
+  const { state, scanners, retryWhileBusy, assertOpen } = resources
   const runner = createRootRunner(resources)
   const reads = createSlicedReads(state, {
     read: runner.read,
@@ -38,7 +40,7 @@ export function createRootStorage(resources: HandleResources): Storage {
   return { ...createPort(state, runner), ...reads }
 }
 
-function createRootRunner({ state, writing, reading, queue, assertOpen }: HandleResources): WorkRunner {
+function createRootRunner({ state, writing, reading, queue, retryWhileBusy, assertOpen }: HandleResources): WorkRunner {
   const { ids } = state
 
   function push<T>(writer: Writer<T>): Promise<T> {

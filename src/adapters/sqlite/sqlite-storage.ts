@@ -7,6 +7,7 @@ import { createDriverConnection } from './driver-connection.ts'
 import { createIdBlocks } from './id-blocks.ts'
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
+import { createRetryWhileBusy } from './retry-while-busy.ts'
 import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
@@ -34,20 +35,21 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
   const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'transaction')
   const reading = createDriverConnection(database.reader, 'reading')
-  const queue = createWriteQueue(
-    writing,
-    state.ids.committed,
-    once(() => database.assertDurable('outcome_unknown')),
-  )
+  const assertDurableOnce = once(() => database.assertDurable('outcome_unknown'))
+  const queue = createWriteQueue(writing, state.ids.committed, () => {
+    assertDurableOnce()
+    database.guard.assertSame()
+  })
   const scanners = createScanners(database.openScanner)
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
     if (closing !== undefined) throw closedError('SQLite')
+    database.guard.assertPresent()
   }
 
   return {
-    ...createRootStorage({ state, writing, reading, queue, scanners, assertOpen }),
+    ...createRootStorage({ state, writing, reading, queue, scanners, retryWhileBusy: createRetryWhileBusy(), assertOpen }),
     transactions: 'serial',
     joinTransaction(host) {
       assertOpen()
