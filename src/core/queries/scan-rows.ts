@@ -1,8 +1,8 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Barrier } from '../barrier/barrier.ts'
+import { bytesOfRow, endOfSlice } from '../maintenance/row-bytes.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
-import { required } from '../util/at.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
 import type { ResidualFilter } from './residual-filter.ts'
@@ -77,7 +77,7 @@ async function* filterSlices(
 ): AsyncGenerator<BufferedRow[]> {
   let end = 0
   for (let start = 0; start < rows.length; start = end) {
-    end = endOfSlice(rows, start, state.size)
+    end = endOfSlice(rows, start, { size: state.size, maxBytes: MAX_SLICE_BYTES })
     const buffered = residual.apply(rows.slice(start, end), state.wanted)
     if (plan.isConditional) meter.addRowsRead(buffered.length)
     const isDue = meter.shouldYield()
@@ -102,28 +102,7 @@ function nextSize(size: number, isDue: boolean): number {
 
 /** Number of rows that fit a page if they are as long as these. */
 function nextLimit(rows: readonly Row[]): number {
-  const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0)
+  const bytes = rows.reduce((sum, row) => sum + bytesOfRow(row), 0)
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
-}
-
-/** End of a slice of at most `size` rows. It has at least one row of any length. */
-function endOfSlice(rows: readonly Row[], start: number, size: number): number {
-  const limit = Math.min(rows.length, start + size)
-  let bytes = 0
-  let end = start
-  while (end < limit && bytes < MAX_SLICE_BYTES) {
-    bytes += bytesOf(required(rows[end]))
-    end++
-  }
-  return end
-}
-
-function bytesOf(row: Row): number {
-  let bytes = 0
-  for (const column in row) {
-    const cell = row[column]
-    if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
-  }
-  return bytes
 }
