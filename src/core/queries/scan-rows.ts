@@ -1,5 +1,6 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Barrier } from '../barrier/barrier.ts'
+import { LongMatch } from '../expressions/like.ts'
 import { bytesOfRow, endOfSlice } from '../maintenance/row-bytes.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
@@ -78,7 +79,7 @@ async function* filterSlices(
   let end = 0
   for (let start = 0; start < rows.length; start = end) {
     end = endOfSlice(rows, start, { size: state.size, maxBytes: MAX_SLICE_BYTES })
-    const buffered = residual.apply(rows.slice(start, end), state.wanted)
+    const buffered = await applied(residual, meter, { rows: rows.slice(start, end), max: state.wanted })
     if (plan.isConditional) meter.addRowsRead(buffered.length)
     const isDue = meter.shouldYield()
     state.size = nextSize(state.size, isDue)
@@ -87,6 +88,23 @@ async function* filterSlices(
     if (state.wanted <= 0) return
     // Many queries end with their first page. Those need not yield.
     if (isDue || !isFirst) await meter.yield()
+  }
+}
+
+/** Applies the filter to a slice. Matches long texts in steps, so that time limit and signal end them too. */
+async function applied(
+  residual: ResidualFilter,
+  meter: BudgetMeter,
+  { rows, max }: { readonly rows: readonly Row[]; readonly max: number },
+): Promise<BufferedRow[]> {
+  for (;;) {
+    try {
+      return residual.apply(rows, max)
+    } catch (error) {
+      if (!(error instanceof LongMatch)) throw error
+      await meter.yield()
+      for (const _ of error.steps) await meter.yield()
+    }
   }
 }
 
