@@ -224,8 +224,8 @@ function planCounter({ vault, random }: Parts): Plan {
   return { kind: 'counter', changes: {}, counter, send: (requestID) => increment(vault, counter, requestID) }
 }
 
-/** Increments a counter. The upsert locks its row, so that no increment is lost. */
-async function increment(vault: TrialVault, name: string, requestID: string): Promise<Answer> {
+/** Increments a counter in a transaction. The upsert locks its row, so that no increment is lost. */
+export async function increment(vault: TrialVault, name: string, requestID: string): Promise<Answer> {
   await vault.transaction(async (transaction) => {
     const session = transaction.as(trialCaller(requestID))
     const answer = await session.insert('counters', [{ fields: { name } }], { upsert: 'name' })
