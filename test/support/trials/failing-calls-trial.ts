@@ -17,8 +17,6 @@ export interface FailingCallsTrial {
   readonly seed: string
   /** Ends after so many failed calls. */
   readonly faults: number
-  /** Asked before each round. */
-  isOver?(): boolean
 }
 
 const WRITERS = 4
@@ -35,14 +33,14 @@ const ERRORS = [
 ] as const
 
 /** Runs the trial. */
-export async function runFailingCallsTrial({ storage, seed, faults, isOver }: FailingCallsTrial): Promise<TrialReport> {
+export async function runFailingCallsTrial({ storage, seed, faults }: FailingCallsTrial): Promise<TrialReport> {
   const random = randomFor(seed)
   const faulty = faultyStorage(storage)
   const vault = await openTrialVault(faulty.storage)
   const settled = nothingSettled()
   const failures: string[] = []
   let failed = 0
-  for (let round = 0; failed < faults && isOver?.() !== true && failures.length < MAX_FAILURES; round++) {
+  for (let round = 0; failed < faults && failures.length < MAX_FAILURES; round++) {
     faulty.fail((call) => {
       const error = errorOf(call, random)
       if (error !== undefined) failed++

@@ -20,8 +20,6 @@ export interface KillTrial {
   readonly seed: string
   /** Ends after this many kills. */
   readonly kills: number
-  /** Asked before each round. */
-  isOver?(): boolean
   /** Crashes the server; called in every fourth round, between two kills. */
   crashServer?(): Promise<void>
   /** Breaks the promise on purpose, for the negative control. */
@@ -41,7 +39,7 @@ export async function runKillTrial(trial: KillTrial): Promise<TrialReport> {
   const settled = nothingSettled()
   const failures: string[] = []
   let kills = 0
-  for (let round = 0; kills < trial.kills && trial.isOver?.() !== true && failures.length < MAX_FAILURES; round++) {
+  for (let round = 0; kills < trial.kills && failures.length < MAX_FAILURES; round++) {
     const entries = await runRound(trial, round, random)
     kills += PROCESSES
     const isLast = kills >= trial.kills

@@ -27,8 +27,6 @@ export interface PowerLossTrial {
   readonly synchronous: 'full' | 'normal'
   /** Acknowledged requests to record. */
   readonly requests: number
-  /** Asked before each image. */
-  isOver?(): boolean
 }
 
 /** Whether this machine can record: a C compiler, and a dynamic loader that preloads. */
@@ -38,7 +36,7 @@ export function canRecord(): boolean {
 
 /** Runs the trial. */
 export async function runPowerLossTrial(trial: PowerLossTrial): Promise<TrialReport> {
-  const { directory, synchronous, isOver } = trial
+  const { directory, synchronous } = trial
   const random = randomFor(trial.seed)
   const calls = await record(trial)
   const disk = new Disk()
@@ -46,7 +44,7 @@ export async function runPowerLossTrial(trial: PowerLossTrial): Promise<TrialRep
   const failures: string[] = []
   let [done, images, unsynced] = [0, 0, 0]
   for (const cut of cutsOf(calls, trial.images, random)) {
-    if (isOver?.() === true || failures.length >= MAX_FAILURES) break
+    if (failures.length >= MAX_FAILURES) break
     for (const call of calls.slice(done, cut)) {
       if (call.file === 'ledger') ledger.push(call.bytes)
       else disk.apply(call)
