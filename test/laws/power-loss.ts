@@ -15,7 +15,5 @@ export const powerLoss: Law = {
 
 /** One case: a recording, and images of what a disk could hold after it. */
 export function losePower(seed: string, { synchronous }: Pick<PowerLossTrial, 'synchronous'> = { synchronous: 'full' }) {
-  return inFolder<TrialReport>((directory) =>
-    runPowerLossTrial({ directory, seed, images: 25, requests: 1000, synchronous }),
-  )
+  return inFolder<TrialReport>((directory) => runPowerLossTrial({ directory, seed, images: 25, requests: 600, synchronous }))
 }
