@@ -1,14 +1,15 @@
 /** Opens the catalog of a vault: the vault id, the wrapped root keys, and the schema of the last opening. */
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import type { Hash } from '../ports/hash.ts'
 import type { KeyProvider, KeyRing, KeyRingFactory, RootKey } from '../ports/keys.ts'
 import type { PhysicalTable, Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
+import { digestVaultId } from '../sealing/associated-data.ts'
 import { openEntry, sealEntry } from '../sealing/catalog-entry.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
-import { toSlab } from '../util/slab.ts'
 
 /** The table of the catalog. Every vault has it before its schema is known. */
 const CATALOG: PhysicalTable = {
@@ -32,6 +33,7 @@ export interface CatalogPorts {
   readonly keys: KeyProvider
   readonly keyRingFactory: KeyRingFactory
   readonly entropy: Entropy
+  readonly hash: Hash
 }
 
 /** An open catalog. */
@@ -58,7 +60,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
   }
   assertOwner(rows, vaultId)
   const ring = ports.keyRingFactory.createRing(vaultId, await unwrapRoots(ports.keys, rows, vaultId))
-  const vault = vaultDigest(ring, vaultId)
+  const vault = digestVaultId(ports.hash, vaultId)
   const schema = rows.get('schema')
   if (schema === undefined) throw damaged('the catalog has no schema')
   return {
@@ -79,7 +81,7 @@ async function readEntries(storage: Storage): Promise<Map<string, Row>> {
 }
 
 /** Writes the first entries of a new vault in one insert. If several processes do it at once, one succeeds, and the others read its entries. */
-async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: CatalogPorts, vaultId: string): Promise<void> {
+async function initializeCatalog({ storage, keys, keyRingFactory, entropy, hash }: CatalogPorts, vaultId: string): Promise<void> {
   const root: RootKey = { version: 1, key: entropy.bytes(ROOT_BYTES) }
   const wrapped = await keys.wrap(root.key, rootAssociatedData(vaultId, root.version))
   const ring = keyRingFactory.createRing(vaultId, [root])
@@ -92,7 +94,7 @@ async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: Cat
       id: schemaId,
       entry: 'schema',
       key_id: null,
-      content: sealCatalogSchema(ring, vaultDigest(ring, vaultId), schemaId, EMPTY_CATALOG_SCHEMA),
+      content: sealCatalogSchema(ring, digestVaultId(hash, vaultId), schemaId, EMPTY_CATALOG_SCHEMA),
     },
   ]
   await storage.insert(CATALOG.name, entries).catch((error: unknown) => {
@@ -128,10 +130,6 @@ async function unwrapRoots(keys: KeyProvider, rows: ReadonlyMap<string, Row>, va
 /** Returns the associated data that binds a wrapped root key to its vault and version. */
 function rootAssociatedData(vaultId: string, version: number): Uint8Array {
   return utf8(`strongroom/root/${version}/${vaultId}`)
-}
-
-function vaultDigest(ring: KeyRing, vaultId: string): Uint8Array {
-  return ring.digest('vault', toSlab([utf8(vaultId)]))
 }
 
 /** Seals the schema. It is not secret, but an attacker who could change ordinals could make one column be read as another. */

@@ -11,7 +11,7 @@ const OBJECT_ID = 0
 
 /** Returns the sealed bytes of the entry of row `id`. `vault` is the 16-byte digest of the vault id. */
 export function sealEntry(ring: KeyRing, vault: Uint8Array, id: number, plaintext: Uint8Array): Uint8Array {
-  const version = ring.newestVersion
+  const version = ring.activeVersion
   const associatedData = writeAssociatedData({ vault, objectId: OBJECT_ID }, [id], () => version)
   return slabItem(ring.seal(PURPOSE, writeHeader(version), toSlab([plaintext]), associatedData), 0)
 }
