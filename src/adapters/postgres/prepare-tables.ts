@@ -13,6 +13,7 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
+import { withLockTimeout } from './lock-tables.ts'
 import { bareCause, sqlState } from './postgres-errors.ts'
 import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -25,22 +26,17 @@ export interface Preparation {
   onNewSequence(table: string): void
 }
 
-/** How long to wait for a lock that another process or a long transaction holds. */
-const LOCK_TIMEOUT = '30s'
-
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
   for (const table of preparation.tables) assertNamesFit(table)
   if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
-    const [[before] = []] = await executor.run(compiled(preparation, sql`select current_setting('lock_timeout')`))
-    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(LOCK_TIMEOUT)}, true)`))
-    await executor.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
-    for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
-      await runStep(executor, preparation, step)
-    // A host's own transaction continues afterwards, under its own limit.
-    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(String(before))}, true)`))
+    await withLockTimeout(executor, preparation.dialect, async () => {
+      await executor.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+      for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
+        await runStep(executor, preparation, step)
+    })
   })
 }
 
