@@ -14,6 +14,7 @@ import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { bareCause, sqlState } from './postgres-errors.ts'
+import { setupError } from './setup-errors.ts'
 import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
 
@@ -33,32 +34,56 @@ export async function prepareTables(executor: Executor, preparation: Preparation
   for (const table of preparation.tables) assertNamesFit(table)
   if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
   await executor.transaction(async (executor) => {
+    const run = (statement: RawBuilder<unknown>): Promise<readonly RawRow[]> => executor.run(unlimited(preparation, statement))
     const key = stableHash(`strongroom ${preparation.schema}`)
-    const [[before] = []] = await executor.run(compiled(preparation, sql`select current_setting('lock_timeout')`))
-    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(LOCK_TIMEOUT)}, true)`))
-    await executor.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+    const [[lockTimeout, statementTimeout] = []] = await run(
+      sql`select current_setting('lock_timeout') as locks, current_setting('statement_timeout') as statements`,
+    )
+    // An index over many rows takes longer than any other statement may.
+    await run(limits(LOCK_TIMEOUT, '0'))
+    await run(sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`)
     for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
       await runStep(executor, preparation, step)
-    // A host's own transaction continues afterwards, under its own limit.
-    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(String(before))}, true)`))
+    // A host's own transaction continues afterwards, under its own limits.
+    await run(limits(String(lockTimeout), String(statementTimeout)))
   })
+}
+
+/** Sets both limits for the rest of the transaction. */
+function limits(lockTimeout: string, statementTimeout: string): RawBuilder<unknown> {
+  return sql`select set_config('lock_timeout', ${sql.lit(lockTimeout)}, true) as locks,
+    set_config('statement_timeout', ${sql.lit(statementTimeout)}, true) as statements`
 }
 
 /** A change to the database, and what its error must name. */
 interface MissingStep {
   readonly make: RawBuilder<unknown>
+  readonly isSchema?: boolean
   readonly uniqueIndex?: { readonly table: string; readonly columns: readonly string[] }
   readonly sequenceOf?: string
 }
 
 async function runStep(executor: Executor, preparation: Preparation, step: MissingStep): Promise<void> {
   try {
-    await executor.run(compiled(preparation, step.make))
+    await executor.run(unlimited(preparation, step.make))
   } catch (error) {
+    if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, bareCause(error))
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
     throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, bareCause(error))
   }
   if (step.sequenceOf !== undefined) preparation.onNewSequence(step.sequenceOf)
+}
+
+/** The PostgreSQL role may not take this step. */
+function privilegeError(schema: string, { isSchema }: MissingStep, cause: Error): VaultError {
+  const sentence = isSchema
+    ? `The PostgreSQL role may not create the schema "${schema}". Grant it CREATE on the database, or create the schema with the role as its owner.`
+    : `The PostgreSQL role may not create tables in the schema "${schema}". Make it the owner of the schema and of the tables in it.`
+  return setupError(sentence, cause)
+}
+
+function unlimited(preparation: Preparation, statement: RawBuilder<unknown>): PreparedQuery {
+  return { ...compiled(preparation, statement), isUnlimited: true }
 }
 
 function compiled({ dialect }: Preparation, statement: RawBuilder<unknown>): PreparedQuery {
@@ -130,7 +155,7 @@ const DECLARED: Readonly<Record<PhysicalType, string>> = {
 
 function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredObjects): readonly MissingStep[] {
   const steps: MissingStep[] = []
-  if (!stored.schema) steps.push({ make: sql`create schema ${sql.id(schema)}` })
+  if (!stored.schema) steps.push({ make: sql`create schema ${sql.id(schema)}`, isSchema: true })
   for (const table of tables) {
     const tableName = dialect.tableName(table.name)
     const columns = stored.columns.get(table.name)
