@@ -19,7 +19,7 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored.
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no room for it.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
@@ -167,7 +167,8 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
     session.log?.error(fields, 'audit event not stored')
     const cause = isVaultError(error) ? error : undefined
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
-    throw new VaultError('unavailable', `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
+    const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
+    throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
 }
 

@@ -37,6 +37,7 @@ import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
+import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
@@ -57,8 +58,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   readonly id: string
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
-   * alone. Work must use the vault passed to it, not the outer one, and await every call: a call that still runs at the end is
-   * refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
+   * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
+   * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
    */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
@@ -136,6 +137,7 @@ function createVault<S extends SchemaDefinition>(
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, catalog, log })
+  const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
@@ -144,10 +146,16 @@ function createVault<S extends SchemaDefinition>(
   const within = (units: UnitFactory): VaultInTransaction<S> => ({ as: (caller) => sessionIn(units, caller) })
   return {
     id,
-    as: (caller) => sessionIn(factories.outer, caller),
-    transaction: (work) => factories.transact((units) => work(within(units))),
+    as: (caller) => sessionIn(outer, caller),
+    async transaction(work) {
+      assertOutsideTransaction(storage)
+      return factories.transact((units) => work(within(units)))
+    },
     withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    purgeExpired: async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
+    async purgeExpired() {
+      assertOutsideTransaction(storage)
+      return { deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }
+    },
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () =>
         explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
@@ -156,9 +164,18 @@ function createVault<S extends SchemaDefinition>(
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyAudit: (verifying) => verifyAudit(audit, verifying),
-    exportAudit: (exporting) => exportAudit(audit, exporting),
-    checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
+    async verifyAudit(verifying) {
+      assertOutsideTransaction(storage)
+      return verifyAudit(audit, verifying)
+    },
+    exportAudit(exporting) {
+      assertOutsideTransaction(storage)
+      return exportAudit(audit, exporting)
+    },
+    async checkpointAudit(checkpoint) {
+      assertOutsideTransaction(storage)
+      return checkpointAudit(audit, checkpoint)
+    },
     close: () => storage.close(),
   }
 }
