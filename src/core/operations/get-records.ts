@@ -26,6 +26,7 @@ import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** How records are shown. Source: specification, "Records". */
 export interface ReadOptions {
@@ -152,7 +153,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
 async function readRecords(context: OperationContext, request: GetRequest): Promise<UntypedRecord[]> {
   const { table, which, redaction, asTokens } = request
   const access = requireAccess(context, table, 'READ')
-  const columns = columnsToShow(access, request)
+  const columns = readInput(() => columnsToShow(access, request))
   const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
   context.event.addRows(
     table,
@@ -223,7 +224,9 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
       detail,
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
-  const parsed = values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index }))
+  const parsed = readInput(() =>
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index })),
+  )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]

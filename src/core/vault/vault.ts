@@ -37,6 +37,7 @@ import type { QueryPlan } from '../sql/explain-plan.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { guard, guardAround, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
@@ -86,9 +87,13 @@ const MAX_ATTEMPTS = 10
  * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
-export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+  return guard('Cannot open the vault.', () => open(options))
+}
+
+async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
-  const { tables } = defineSchema(options.schema.tables)
+  const { tables } = defineSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === CATALOG_CHANGED,
@@ -110,7 +115,8 @@ function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
   const quiet = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      log[level](fields, message)
+      const returned: unknown = log[level](fields, message)
+      if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // The result of the operation matters more than its log.
     }
@@ -128,7 +134,7 @@ interface Opened {
 function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
-  const policy = compilePolicy(options.policy ?? {}, layout)
+  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, log })
@@ -141,21 +147,38 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   return {
     id,
     as: (caller) => sessionIn(factories.outer, caller),
-    transaction: (work) => factories.transact((units) => work(within(units))),
-    withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    purgeExpired: async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
+    transaction: (work) =>
+      guardAround('The transaction failed.', (run) => factories.transact((units) => run(() => work(within(units))))),
+    withTransaction: (hostTransaction) => within(withVerb('Join', () => factories.join(hostTransaction))),
+    purgeExpired: () =>
+      guard('Purge failed.', async () => ({
+        deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }),
+      })),
     explain: (caller, action, name, explaining) =>
-      withVerb('Explain', () =>
-        explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
-      ),
+      withVerb('Explain', () => {
+        const explained = parseCaller(caller)
+        return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
+      }),
     explainQuery: (sql, caller) =>
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyAudit: (verifying) => verifyAudit(audit, verifying),
-    exportAudit: (exporting) => exportAudit(audit, exporting),
-    checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
-    close: () => storage.close(),
+    verifyAudit: (verifying) => guard('Verify failed.', () => verifyAudit(audit, verifying)),
+    exportAudit: (exporting) => guardedLines(() => exportAudit(audit, exporting)),
+    checkpointAudit: ({ signer, sink }) =>
+      guardAround('Checkpoint failed.', (run) =>
+        checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) }),
+      ),
+    close: () => guard('Close failed.', () => storage.close()),
+  }
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw toVaultError(error, 'Export failed.')
   }
 }
 
