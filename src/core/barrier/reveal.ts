@@ -12,6 +12,7 @@ import {
   createCellMap,
   mapCells,
   TOKEN_CHECK_BYTES,
+  TRANSIENT_REF_BYTES,
   textEnd,
   textStart,
   valueEnd,
@@ -45,7 +46,7 @@ export class OpenRows {
     this.#rows = rows
     this.#bodies = plaintexts
     this.#opened = opened
-    this.#map = createCellMap(table.ordinals)
+    this.#map = createCellMap(table.cells)
   }
 
   /** Moves to the row at `index`. Throws `data_loss` if its body failed authentication. Other rows can still be read. */
@@ -77,7 +78,7 @@ export class OpenRows {
     if (transientRef >= 0)
       into.transientRefs[slot] = {
         row: Number(readI64(bytes, transientRef)),
-        expiresAt: Number(readI64(bytes, transientRef + TRANSIENT_REF_HALF)),
+        expiresAt: Number(readI64(bytes, transientRef + TRANSIENT_REF_BYTES / 2)),
       }
   }
 
@@ -99,9 +100,6 @@ export class OpenRows {
     copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), required(this.#bodies.ends[this.#index]), isReplaced, out)
   }
 }
-
-/** A reference to a transient value has two numbers of this many bytes: the row id and the expiry. */
-const TRANSIENT_REF_HALF = 8
 
 /** Returns a cursor over rows. A row that fails authentication throws only when the cursor moves to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
