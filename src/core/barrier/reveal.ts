@@ -1,5 +1,5 @@
 /** Opens sealed rows and returns their values, redacted at the level of each column. The only file that opens the bodies of records. */
-import { type Fault, fault } from '../errors.ts'
+import { type Fault, fault, words } from '../errors.ts'
 import type { Opened } from '../ports/keys.ts'
 import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction/redact.ts'
@@ -26,6 +26,7 @@ import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { Barrier } from './barrier.ts'
+import { encodeRecordIds } from './record-ids.ts'
 import type { TokenMetadata } from './token-metadata.ts'
 import { setTokenCheck } from './token-metadata.ts'
 
@@ -34,14 +35,21 @@ export type Fields = { [column: string]: JsonValue }
 
 /** A cursor over opened rows. `to` selects the row that the other methods read. */
 export class OpenRows {
+  readonly #barrier: Barrier
   readonly #table: Table
   readonly #rows: readonly Row[]
   readonly #bodies: Slab
   readonly #opened: Uint8Array
   readonly #map: CellMap
+  /** The columns whose digests are compared with their values; none if no body is opened. */
+  readonly #digested: readonly Column[]
   #index = 0
 
-  constructor(table: Table, rows: readonly Row[], { plaintexts, opened }: Opened) {
+  /** `opened` has the bodies of the rows; undefined if only plain columns are read. */
+  constructor(barrier: Barrier, table: Table, rows: readonly Row[], bodies: Opened | undefined) {
+    const { plaintexts, opened } = bodies ?? unopened(rows.length)
+    this.#barrier = barrier
+    this.#digested = bodies === undefined || barrier.reportMismatch === undefined ? [] : table.digested
     this.#table = table
     this.#rows = rows
     this.#bodies = plaintexts
@@ -54,7 +62,19 @@ export class OpenRows {
     this.#index = index
     const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
-    if (!isAuthentic) throw unreadable(this.#table)
+    if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.#rows[index]).id)
+    if (this.#digested.length > 0) this.#compareDigests(required(this.#rows[index]))
+  }
+
+  /** Reports a digest without a value, and a value without its digest. Whether a digest is that of the value is compared where it was looked up. */
+  #compareDigests(row: Row): void {
+    for (const column of this.#digested) {
+      const { digest, plain } = column
+      const stored = digest === undefined ? undefined : row[digest]
+      if (stored === undefined) continue // The column was not read.
+      const hasValue = plain === undefined ? valueStart(this.#map, column.ordinal) >= 0 : row[plain] !== null
+      if (hasValue !== (stored !== null)) this.#barrier.reportMismatch?.({ table: this.#table, column, row: row.id })
+    }
   }
 
   /** Returns the value of a column; null if the record has none, or if the column is transient. */
@@ -103,13 +123,13 @@ export class OpenRows {
 
 /** Returns a cursor over rows. A row that fails authentication throws only when the cursor moves to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
-  return new OpenRows(table, rows, openSealed(barrier, table.objectId, rows))
+  return new OpenRows(barrier, table, rows, openSealed(barrier, table.objectId, rows))
 }
 
 /** Returns a cursor that reads only these columns. If all of them are plain, no body is opened. */
 export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[], columns: readonly Column[]): OpenRows {
   const isBodiless = columns.every((column) => column.plain !== undefined)
-  return isBodiless ? new OpenRows(table, rows, unopened(rows.length)) : openRows(barrier, table, rows)
+  return isBodiless ? new OpenRows(barrier, table, rows, undefined) : openRows(barrier, table, rows)
 }
 
 /** Opens the bodies of rows of one object id. A row without a body does not open, like one that was changed. */
@@ -156,10 +176,13 @@ function unopened(count: number): Opened {
   return { plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(count), count }, opened: new Uint8Array(count).fill(1) }
 }
 
-function unreadable(table: Table): Fault {
+/** Names the record by its id, which the vault computes from the row. The id of a record that a caller cannot see tells them nothing. */
+function unreadable({ ring }: Barrier, table: Table, row: number): Fault {
+  const [id = ''] = encodeRecordIds(ring, table, [row])
   return fault('data_loss', {
     table: table.name,
-  })`A record of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+    id,
+  })`Record ${words(id)} of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
 }
 
 /** Returns the value of one column in each row, in order; null if it has none. Throws `data_loss` for a row that fails authentication. */

@@ -1,14 +1,23 @@
-/** Collects the table and rows of an operation for its event. */
+/** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
 import type { EventDraft, EventRows } from '../audit/event.ts'
 import { isOfChange, type Outcome } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
-import type { Table } from '../schema/layout.ts'
+import type { DigestMismatch } from '../barrier/barrier.ts'
+import type { Column, Table } from '../schema/layout.ts'
+
+/** Rows of one table whose digests of one column do not agree with their values. */
+export interface MismatchedRows {
+  readonly table: Table
+  readonly column: Column
+  readonly rows: ReadonlySet<number>
+}
 
 /** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
   #read: Map<string, Set<number>> | undefined
   #written: EventRows | undefined
+  #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {
@@ -27,6 +36,19 @@ export class EventBuilder {
   /** Sets the rows that were written, in place of any set before: a write may have run again. */
   setWrittenRows(table: Table, rows: readonly number[]): void {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
+  }
+
+  /** Adds a row whose digest does not agree with its value. A row that is seen several times counts once. */
+  addMismatch({ table, column, row }: DigestMismatch): void {
+    this.#mismatches ??= new Map()
+    const known = this.#mismatches.get(column)
+    if (known === undefined) this.#mismatches.set(column, { table, column, rows: new Set([row]) })
+    else known.rows.add(row)
+  }
+
+  /** Returns the rows with a wrong digest, by column. */
+  get mismatches(): readonly MismatchedRows[] {
+    return this.#mismatches === undefined ? [] : [...this.#mismatches.values()]
   }
 
   /** Returns outcome, table and rows of the event. Written rows are left out if the change was refused. */

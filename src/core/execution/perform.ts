@@ -1,11 +1,14 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { v4 as uuid } from 'uuid'
-import type { EventContext } from '../audit/event.ts'
+import type { EventContext, EventDraft } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
+import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { Fault, isVaultError, statusOf, VaultError } from '../errors.ts'
+import type { Barrier } from '../barrier/barrier.ts'
+import { Fault, fault, isVaultError, statusOf, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { toHex } from '../util/bytes.ts'
 import type { SessionContext } from './context.ts'
@@ -59,14 +62,17 @@ async function run<Given extends object, Request, Result>(
   const ending: Ending = { session, operation, requestContext }
   let result: Result
   try {
-    const context = { ...session, unit, event }
+    const barrier: Barrier = { ...session.barrier, reportMismatch: (mismatch) => event.addMismatch(mismatch) }
+    const context = { ...session, barrier, unit, event }
     result = await operation.execute(context, operation.parse(given, context))
   } catch (error) {
+    await recordMismatches(event, ending)
     const thrown = withVerbOf(operation, error)
     await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
     logFailure(error, ending)
     throw thrown
   }
+  await recordMismatches(event, ending)
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return result
 }
@@ -126,6 +132,15 @@ export function withVerb<T>(verb: string, work: () => T): T {
   }
 }
 
+/** `withVerb` for work that takes time. */
+export async function withVerbAsync<T>(verb: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw withVerbOf({ verb }, error)
+  }
+}
+
 /** Stores the event of an operation that stored none with a change. */
 async function record(unit: RecordedUnit, outcome: Outcome, { session, operation, requestContext }: Ending): Promise<void> {
   try {
@@ -137,6 +152,40 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
     throw new VaultError('unavailable', `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
+}
+
+/**
+ * Logs each column with digests that do not agree with their values, and records an event of its own for it. The operation has its result
+ * whether or not that event can be stored: the record was not returned for a value it does not have. Source: docs/decisions/0022.
+ */
+async function recordMismatches({ mismatches }: EventBuilder, { session, operation, requestContext }: Ending): Promise<void> {
+  for (const { table, column, rows } of mismatches) {
+    const context = requestContext()
+    const { requestID, traceID } = context
+    const fields = { operation: operation.action, requestID, traceID, code: 'data_loss', table: table.name, column: column.name }
+    session.log?.error({ ...fields, records: rows.size }, 'a stored digest does not agree with its value')
+    const finding = mismatched(table, column)
+    const event: EventDraft = {
+      context,
+      action: operation.action,
+      resourceType: 'RECORD',
+      table: table.name,
+      rows: [{ table: table.name, runs: toRuns([...rows]) }],
+      code: finding.httpStatus,
+      message: finding.message,
+    }
+    try {
+      await session.units.begin(() => () => event).record(SUCCESS)
+    } catch (error) {
+      session.log?.error({ ...fields, code: outcomeOf(error).failure }, 'audit event not stored')
+    }
+  }
+}
+
+function mismatched(table: Table, column: Column): Fault {
+  return fault(
+    'data_loss',
+  )`Integrity check failed. The digest of column ${column.name} of table ${table.name} does not agree with its value. Run vault.verifyRecords().`
 }
 
 /** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */

@@ -186,10 +186,8 @@ function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
   if (head > 0x7f) [head, next] = longVarint(bytes, from)
   const ordinal = (head >>> 3) - 1
   const isKnown = ordinal >= 0 && ordinal < ordinals
-  if (ordinal >= 0) {
-    if (isKnown && readMark(bytes, next) !== marks[ordinal]) return BEYOND
-    next += MARK_BYTES
-  }
+  if (isKnown && readMark(bytes, next) !== marks[ordinal]) return BEYOND
+  if (ordinal >= 0) next += MARK_BYTES
   const placement = head & (HAS_CHECK | IS_SHARED)
   if (placement === HAS_CHECK) {
     if (ordinal < 0) map.recordCheck = next

@@ -16,7 +16,7 @@ import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits } from '../execution/context.ts'
-import { withVerb } from '../execution/perform.ts'
+import { withVerb, withVerbAsync } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -28,7 +28,9 @@ import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import type { RecordVerificationResult } from '../records/record-findings.ts'
 import { purgePass } from '../records/transient-store.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../records/verify-records.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -69,6 +71,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery(sql: string, caller: Caller): QueryPlan
+  /**
+   * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
+   * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
+   * `cancelled` if the signal is aborted.
+   */
+  verifyRecords(options?: VerifyRecordsOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
   /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
   verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
@@ -152,6 +160,11 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
+    verifyRecords: ({ table, ...verifying } = {}) =>
+      withVerbAsync('Verify', () => {
+        const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+        return verifyRecords({ storage, barrier, clock, layout, scheduler }, tables, verifying)
+      }),
     verifyAudit: (verifying) => verifyAudit(audit, verifying),
     exportAudit: (exporting) => exportAudit(audit, exporting),
     checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
