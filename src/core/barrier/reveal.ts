@@ -41,15 +41,15 @@ export class OpenRows {
   readonly #bodies: Slab
   readonly #opened: Uint8Array
   readonly #map: CellMap
-  /** The columns whose digests are compared with their values; none if no body is opened. */
-  readonly #digested: readonly Column[]
+  /** The digests to compare with the values; undefined if there are none, or if no body is opened. */
+  readonly #digests: StoredDigests | undefined
   #index = 0
 
   /** `opened` has the bodies of the rows; undefined if only plain columns are read. */
   constructor(barrier: Barrier, table: Table, rows: readonly Row[], bodies: Opened | undefined) {
     const { plaintexts, opened } = bodies ?? unopened(rows.length)
     this.#barrier = barrier
-    this.#digested = bodies === undefined || barrier.reportMismatch === undefined ? [] : table.digested
+    this.#digests = bodies === undefined || barrier.reportMismatch === undefined ? undefined : storedDigests(table, rows)
     this.#table = table
     this.#rows = rows
     this.#bodies = plaintexts
@@ -63,18 +63,7 @@ export class OpenRows {
     const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
     if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.#rows[index]).id)
-    if (this.#digested.length > 0) this.#compareDigests(required(this.#rows[index]))
-  }
-
-  /** Reports a digest without a value, and a value without its digest. Whether a digest is that of the value is compared where it was looked up. */
-  #compareDigests(row: Row): void {
-    for (const column of this.#digested) {
-      const { digest, plain } = column
-      const stored = digest === undefined ? undefined : row[digest]
-      if (stored === undefined) continue // The column was not read.
-      const hasValue = plain === undefined ? valueStart(this.#map, column.ordinal) >= 0 : row[plain] !== null
-      if (hasValue !== (stored !== null)) this.#barrier.reportMismatch?.({ table: this.#table, column, row: row.id })
-    }
+    if (this.#digests !== undefined) compareDigests(this.#barrier, this.#digests, this.#map, index)
   }
 
   /** Returns the value of a column; null if the record has none, or if the column is transient. */
@@ -118,6 +107,47 @@ export class OpenRows {
   /** Copies the cells of this row, except those of replaced ordinals. */
   copyCells(isReplaced: (ordinal: number) => boolean, out: ByteWriter): void {
     copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), required(this.#bodies.ends[this.#index]), isReplaced, out)
+  }
+}
+
+/** Which cells of some rows are null, read at once: the loops over opened rows stay free of look-ups by name. */
+interface StoredDigests {
+  readonly table: Table
+  readonly rows: readonly Row[]
+  /** For each digested column, one of the states below for each row. */
+  readonly states: readonly Uint8Array[]
+}
+
+/** The digest was not read. */
+const UNKNOWN = 0
+const HAS_DIGEST = 1
+const HAS_PLAIN_VALUE = 2
+const IS_READ = 4
+
+/** Returns the states of the digests of some rows; undefined if the table stores none. */
+function storedDigests(table: Table, rows: readonly Row[]): StoredDigests | undefined {
+  if (table.digested.length === 0) return undefined
+  const states = table.digested.map(({ digest = '', plain }) => {
+    const state = new Uint8Array(rows.length)
+    for (let i = 0; i < rows.length; i++) {
+      const row = required(rows[i])
+      const cell = row[digest]
+      const hasPlain = plain !== undefined && row[plain] !== null
+      state[i] = cell === undefined ? UNKNOWN : IS_READ | (cell === null ? 0 : HAS_DIGEST) | (hasPlain ? HAS_PLAIN_VALUE : 0)
+    }
+    return state
+  })
+  return { table, rows, states }
+}
+
+/** Reports a digest without a value, and a value without its digest. Whether a digest is that of the value is compared where it was looked up. */
+function compareDigests(barrier: Barrier, { table, rows, states }: StoredDigests, map: CellMap, index: number): void {
+  for (let k = 0; k < states.length; k++) {
+    const column = required(table.digested[k])
+    const state = required(states[k])[index] ?? UNKNOWN
+    if (state === UNKNOWN) continue
+    const hasValue = column.plain === undefined ? valueStart(map, column.ordinal) >= 0 : (state & HAS_PLAIN_VALUE) !== 0
+    if (hasValue !== ((state & HAS_DIGEST) !== 0)) barrier.reportMismatch?.({ table, column, row: required(rows[index]).id })
   }
 }
 
