@@ -5,13 +5,14 @@ import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import type { Barrier } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, reportingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { Fault, fault, isVaultError, statusOf, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { toHex } from '../util/bytes.ts'
-import type { SessionContext } from './context.ts'
+import { retry } from '../util/retry.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
 import type { Operation } from './operation.ts'
 
@@ -20,7 +21,7 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored.
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no room for it.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
@@ -62,9 +63,10 @@ async function run<Given extends object, Request, Result>(
   const ending: Ending = { session, operation, requestContext }
   let result: Result
   try {
-    const barrier: Barrier = { ...session.barrier, reportMismatch: (mismatch) => event.addMismatch(mismatch) }
+    const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
     const context = { ...session, barrier, unit, event }
-    result = await operation.execute(context, operation.parse(given, context))
+    const request = operation.parse(given, context)
+    result = await retryAfterReload(context, (current) => operation.execute(current, request))
   } catch (error) {
     await recordMismatches(event, ending)
     const thrown = withVerbOf(operation, error)
@@ -75,6 +77,35 @@ async function run<Given extends object, Request, Result>(
   await recordMismatches(event, ending)
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return result
+}
+
+/** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Runs work, and runs it again after the catalog was read again if another process changed it: nothing was stored then. A key that is
+ * unknown after that, too, is not the catalog's: its bodies fail authentication.
+ */
+async function retryAfterReload<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
+  let current = context
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY,
+    exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+  }
+  return retry(policy, async () => {
+    try {
+      return await work(current)
+    } catch (error) {
+      if (!policy.shouldRetry(error)) throw error
+      await context.catalog.reload(context.unit.storage)
+      if (error === UNKNOWN_KEY) {
+        const { entropy, vault, ring, reportMismatch } = context.barrier
+        current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
+      }
+      throw error
+    }
+  })
 }
 
 /** The dependencies of the end of an operation. */
@@ -150,7 +181,8 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
     session.log?.error(fields, 'audit event not stored')
     const cause = isVaultError(error) ? error : undefined
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
-    throw new VaultError('unavailable', `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
+    const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
+    throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
 }
 

@@ -1,4 +1,6 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
+import { UNKNOWN_KEY } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { fault } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
@@ -25,6 +27,7 @@ export interface VerifyRecordsOptions {
 
 /** The dependencies of a verification. */
 export interface VerifyingContext extends ReadingContext {
+  readonly catalog: Pick<CatalogFence, 'reload'>
   readonly storage: StorageReads
   readonly scheduler: Scheduler
 }
@@ -90,7 +93,19 @@ async function checkSlice(context: VerifyingContext, { table, rows, unindexed }:
   return confirmed
 }
 
-async function suspect(context: VerifyingContext, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+/** Returns what seems wrong. Reads the catalog again for a key that this process does not know: another process may have made it. */
+async function suspect(context: VerifyingContext, slice: Slice): Promise<readonly Suspicion[]> {
+  try {
+    return await suspectNow(context, slice)
+  } catch (error) {
+    if (error !== UNKNOWN_KEY) throw error
+    await context.catalog.reload(context.storage)
+    const { entropy, vault, ring } = context.barrier
+    return suspectNow({ ...context, barrier: { entropy, vault, ring } }, slice)
+  }
+}
+
+async function suspectNow(context: VerifyingContext, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
   const { storage, barrier } = context
   const page = openPage(barrier, table, rows)
   return [

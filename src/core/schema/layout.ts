@@ -2,7 +2,7 @@
 import { DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
-import { compileMask } from '../redaction/masks.ts'
+import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
 import { type CellSpecs, cellMark, TRANSIENT_REF_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
 import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
@@ -34,6 +34,8 @@ export interface Column {
   readonly level: RedactionLevel
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
+  /** Returns whether a text may be the masked form of some value; undefined without a mask. */
+  readonly mayBeMasked: ((text: string) => boolean) | undefined
   readonly token: TokenKind | undefined
   /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
@@ -174,6 +176,7 @@ function layoutColumn(
     unique,
     level: definition.redaction ?? 'REDACTED',
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
+    mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
     format: format === undefined ? undefined : compileFormat(format),
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,

@@ -13,7 +13,7 @@ import type { ColumnDefinition } from '../../../src/core/schema/column.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { required } from '../../../src/core/util/at.ts'
-import { column, createVault, defineSchema, isVaultError } from '../../../src/index.ts'
+import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -104,27 +104,21 @@ describe('a body sealed under another schema', () => {
 onEachStorage('a vault whose stored schema was restored to an older copy', (engine) => {
   it('returns no bytes of another column', async () => {
     const storage = engine.fresh().open()
+    // Without an audit trail, nothing but catalog and marker has the generation of the schema: both are restored.
     const open = (things: Readonly<Record<string, ColumnDefinition>>) =>
-      createVault({ id: 'v1', schema: defineSchema({ things }), storage, keys: localKeys({ key: TEST_SECRET }) })
+      createVault({ id: 'v1', audit: 'off', schema: defineSchema({ things }), storage, keys: localKeys({ key: TEST_SECRET }) })
     const name = column.string({ redaction: 'PLAIN_TEXT' })
     await open({ name })
-    const [old] = await storage.find(
-      'catalog',
-      { kind: 'compare', column: 'entry', operator: '=', value: 'schema' },
-      { order: 'asc', limit: 1 },
-    )
+    const tables = ['catalog', 'vault_marker']
+    const older = await Promise.all(tables.map((table) => storage.find(table, { kind: 'all' }, { order: 'asc', limit: 100 })))
     const newer = await open({ name, pin: column.string({}), secret: column.string({}) })
     await newer.as(OWNER).insert('things', [{ fields: { name: 'Ann', pin: '1', secret: CANARY } }])
-    const [stored] = await storage.get('catalog', [required(old).id])
-    await storage.update('catalog', [
-      { id: required(old).id, version: required(stored).version, set: { content: required(old).content ?? null } },
-    ])
-    const outcome = await open({ name, count: column.integer({ redaction: 'PLAIN_TEXT' }) })
-      .then((vault) => vault.as(OWNER).get('things', { redaction: 'PLAIN_TEXT' }))
-      .catch((error: unknown) => error)
-    expect(
-      isVaultError(outcome, 'data_loss'),
-      JSON.stringify(outcome, (_, one) => (typeof one === 'bigint' ? `${one}` : one)),
-    ).toBe(true)
+    for (const [index, table] of tables.entries()) {
+      await storage.delete(table, { filter: { kind: 'all' } })
+      await storage.insert(table, required(older[index]))
+    }
+    const session = (await open({ name, count: column.integer({ redaction: 'PLAIN_TEXT' }) })).as(OWNER)
+    const outcome = await session.get('things', { redaction: 'PLAIN_TEXT' }).catch((error: unknown) => error)
+    expect(outcome).toMatchObject({ code: 'data_loss', details: [{ table: 'things' }] })
   })
 })
