@@ -1,7 +1,7 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { StorageHandle } from '../../core/ports/storage.ts'
 import { closedError } from '../errors/storage-errors.ts'
-import { createLevel } from '../sql/nested-transaction.ts'
+import { createLevel, isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createTableShapes } from '../sql/table-shapes.ts'
 import { createDriverConnection } from './driver-connection.ts'
 import { createIdBlocks } from './id-blocks.ts'
@@ -51,6 +51,7 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
   return {
     ...createRootStorage({ state, writing, reading, queue, scanners, retryWhileBusy: createRetryWhileBusy(), assertOpen }),
     transactions: 'serial',
+    isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, database.filename)

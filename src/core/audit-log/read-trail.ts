@@ -33,13 +33,14 @@ async function* eachEntry(
   table: string,
   kind: AuditEntryKind,
 ): AsyncGenerator<readonly OpenedEntry[]> {
-  for await (const rows of eachPage(storage, table, { scheduler })) yield events.open(kind, rows)
+  for await (const rows of eachPage(storage, table, { scheduler })) yield await events.open(storage, kind, rows)
 }
 
 /** Returns the events of these rows, without rows that do not exist. */
 export async function eventsAt({ storage, events }: AuditReader, rows: readonly number[]): Promise<OpenedEntry[]> {
   const found = await storage.get(AUDIT_EVENTS.name, rows)
   return events.open(
+    storage,
     'event',
     found.filter((row) => row !== undefined),
   )
@@ -111,7 +112,8 @@ export async function* eachWindow(reader: AuditReader, { since = 0n, until }: Ti
       continue
     }
     // Appended meanwhile with an earlier time, an event may be left out, as one appended a moment later is.
-    yield events.open('event', await storage.find(AUDIT_EVENTS.name, window, { order: 'asc', limit: Math.max(count, 1) }))
+    const rows = await storage.find(AUDIT_EVENTS.name, window, { order: 'asc', limit: Math.max(count, 1) })
+    yield await events.open(storage, 'event', rows)
     await scheduler.yield()
     if (count < MAX_IN_WINDOW / STEP_NUMBER) width *= STEP
     newest = low > since ? await newestIn(storage, since, low - 1n) : undefined

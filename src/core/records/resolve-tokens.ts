@@ -119,7 +119,8 @@ function ambiguous(index: number): Fault {
 const NO_ROW = 0
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
-  const { words, wellFormed } = barrier.ring.decryptPointers(texts)
+  const { ring } = barrier
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   const [anyColumn] = layout.tokenColumns.values()
   return texts.flatMap((_, index): TokenCandidate[] => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
@@ -243,6 +244,8 @@ async function verifyRecords(
     const { column } = candidate
     const value = cursor.value(column)
     const isVerified = value !== null && holdsExpected(barrier, cursor, { ...candidate, value })
+    // A row of a derived token was found by its digest.
+    if (!isVerified && candidate.expected.kind === 'value') barrier.reportMismatch?.({ table, column, row: row.id })
     return [candidate, isVerified ? { table, column, value, row } : undefined]
   })
 }

@@ -11,12 +11,15 @@ import { exportAudit } from '../audit-log/export-audit.ts'
 import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { applySchema, CATALOG_CHANGED } from '../catalog/apply-schema.ts'
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { applySchema } from '../catalog/apply-schema.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits } from '../execution/context.ts'
-import { withVerb } from '../execution/perform.ts'
+import { withVerb, withVerbAsync } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -28,15 +31,19 @@ import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import type { RecordVerificationResult } from '../records/record-findings.ts'
 import { purgePass } from '../records/transient-store.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../records/verify-records.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
+import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { guard, guardAround, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
@@ -54,8 +61,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   readonly id: string
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
-   * alone. Work must use the vault passed to it, not the outer one, and await every call: a call that still runs at the end is
-   * refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
+   * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
+   * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
    */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
@@ -69,6 +76,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery(sql: string, caller: Caller): QueryPlan
+  /**
+   * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
+   * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
+   * `cancelled` if the signal is aborted.
+   */
+  verifyRecords(options?: VerifyRecordsOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
   /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
   verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
@@ -86,21 +99,22 @@ const MAX_ATTEMPTS = 10
  * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
-export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+  return guard('Cannot open the vault.', () => open(options))
+}
+
+async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
-  const { tables } = defineSchema(options.schema.tables)
+  const { tables } = defineSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_CHANGED,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
     exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
   const opened = await retry(policy, async () => {
-    const catalog = await openCatalog(options, options.id)
-    const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    return {
-      barrier,
-      layout: await applySchema(options.storage, barrier, { catalog, definition: tables, scheduler: options.scheduler }),
-    }
+    const catalog = await openCatalog(options, options.id, tables)
+    const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
+    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout }
   })
   return createVault(options, { ...opened, limits })
 }
@@ -110,7 +124,8 @@ function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
   const quiet = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      log[level](fields, message)
+      const returned: unknown = log[level](fields, message)
+      if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // The result of the operation matters more than its log.
     }
@@ -121,18 +136,28 @@ function quietLog(log: Log | undefined): Log | undefined {
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
+  readonly catalog: CatalogFence
   readonly layout: Layout
   readonly limits: Limits
 }
 
-function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
+function createVault<S extends SchemaDefinition>(
+  options: OpenOptions<S>,
+  { barrier, catalog, layout, limits }: Opened,
+): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
-  const policy = compilePolicy(options.policy ?? {}, layout)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
-  const factories = unitFactoriesOf(options, { events, log })
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, audit }
+  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
+  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const factories = unitFactoriesOf(options, { events, catalog, log })
+  const outer = outsideTransactions(storage, factories.outer)
+  const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
+  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> =>
+    guard(failed, async () => {
+      assertOutsideTransaction(storage)
+      return work()
+    })
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
@@ -140,31 +165,74 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   const within = (units: UnitFactory): VaultInTransaction<S> => ({ as: (caller) => sessionIn(units, caller) })
   return {
     id,
-    as: (caller) => sessionIn(factories.outer, caller),
-    transaction: (work) => factories.transact((units) => work(within(units))),
-    withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    purgeExpired: async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
+    as: (caller) => sessionIn(outer, caller),
+    transaction: (work) =>
+      guardAround('The transaction failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return factories.transact((units) => run(() => work(within(units))))
+      }),
+    withTransaction: (hostTransaction) => within(withVerb('Join', () => factories.join(hostTransaction))),
+    purgeExpired: () =>
+      outside('Purge failed.', async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
     explain: (caller, action, name, explaining) =>
-      withVerb('Explain', () =>
-        explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
-      ),
+      withVerb('Explain', () => {
+        const explained = parseCaller(caller)
+        return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
+      }),
     explainQuery: (sql, caller) =>
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyAudit: (verifying) => verifyAudit(audit, verifying),
-    exportAudit: (exporting) => exportAudit(audit, exporting),
-    checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
-    close: () => storage.close(),
+    verifyRecords: ({ table, ...verifying } = {}) =>
+      outside('Verify failed.', () =>
+        withVerbAsync('Verify', async () => {
+          const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+          return verifyRecords({ ...shared, storage }, tables, verifying)
+        }),
+      ),
+    verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
+    exportAudit: (exporting) =>
+      guardedLines(() => {
+        assertOutsideTransaction(storage)
+        return exportAudit(audit, exporting)
+      }),
+    checkpointAudit: ({ signer, sink }) =>
+      guardAround('Checkpoint failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+      }),
+    close: () => guard('Close failed.', () => storage.close()),
+  }
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw toVaultError(error, 'Export failed.')
+  }
+}
+
+/** Returns the barrier of operations, which run again after UNKNOWN_KEY. */
+function signalingBarrier(barrier: Barrier): Barrier {
+  const { entropy, vault } = barrier
+  return {
+    entropy,
+    vault,
+    signalsUnknownKeys: true,
+    get ring() {
+      return barrier.ring
+    },
   }
 }
 
 /** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
 function unitFactoriesOf(
   { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
-  { events, log }: { readonly events: EventStore; readonly log: Log | undefined },
+  { events, catalog, log }: { readonly events: EventStore; readonly catalog: CatalogFence; readonly log: Log | undefined },
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits(storage, scheduler)
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, catalog })
   const chains = createChainPool(storage, events, entropy)
   return recordedUnits({ storage, scheduler, chains, events, log })
 }
