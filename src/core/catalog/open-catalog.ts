@@ -57,7 +57,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise
     rows = await readEntries(ports.storage)
   }
   assertOwner(rows, vaultId)
-  const ring = ports.keyRingFactory.createRing(vaultId, await unwrapRoots(ports.keys, rows, vaultId))
+  const roots = await unwrapRoots(ports.keys, rows, vaultId)
+  const ring = ports.keyRingFactory.createRing(vaultId, roots)
+  for (const { key } of roots) key.fill(0)
   const vault = vaultDigest(ring, vaultId)
   const schema = rows.get('schema')
   if (schema === undefined) throw damaged('the catalog has no schema')
@@ -95,6 +97,8 @@ async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: Cat
       content: sealCatalogSchema(ring, vaultDigest(ring, vaultId), schemaId, EMPTY_CATALOG_SCHEMA),
     },
   ]
+  ring.close()
+  root.key.fill(0)
   await storage.insert(CATALOG.name, entries).catch((error: unknown) => {
     if (!isVaultError(error, 'conflict')) throw error
   })

@@ -17,9 +17,19 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored.
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, and `failed_precondition` after the vault
+ * was closed.
  */
 export function perform<Given extends object, Request, Result>(
+  session: SessionContext,
+  operation: Operation<Given, Request, Result>,
+  given: Given,
+): Promise<Result> {
+  return session.lifetime.run(() => runTraced(session, operation, given))
+}
+
+/** Runs an operation within its span. */
+function runTraced<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,

@@ -15,7 +15,8 @@ import { applySchema, CATALOG_CHANGED } from '../catalog/apply-schema.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
-import type { Limits } from '../execution/context.ts'
+import type { Limits, SessionContext } from '../execution/context.ts'
+import { createLifetime, type Lifetime, WITHIN_CALL } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
@@ -75,7 +76,10 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   exportAudit(options?: ExportOptions): AsyncIterable<string>
   /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
-  /** Closes the storage. Later calls throw `unavailable`, except on memory, which has nothing to close. */
+  /**
+   * Waits for the calls in progress, closes the storage and overwrites the keys in memory (docs/security.md says which). Later calls throw
+   * `failed_precondition`. Must not be awaited inside a transaction, which it waits for. Closing again does nothing more.
+   */
   close(): Promise<void>
 }
 
@@ -133,29 +137,44 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, log })
   const shared = { barrier, clock, layout, limits, scheduler, tracing, log, audit }
-  const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
+  const lifetime = createLifetime()
+  const sessionIn = (within: Pick<SessionContext, 'units' | 'lifetime'>, given: Caller): Session<S> => {
     const caller = parseCaller(given)
-    return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
+    return createSession<S>({ ...shared, ...within, caller, access: accessOf(policy, caller) })
   }
-  const within = (units: UnitFactory): VaultInTransaction<S> => ({ as: (caller) => sessionIn(units, caller) })
+  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
+    as: (caller) => sessionIn({ units, lifetime: calls }, caller),
+  })
   return {
     id,
-    as: (caller) => sessionIn(factories.outer, caller),
-    transaction: (work) => factories.transact((units) => work(within(units))),
-    withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    purgeExpired: async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
+    as: (caller) => sessionIn({ units: factories.outer, lifetime }, caller),
+    transaction: (work) => lifetime.run(() => factories.transact((units) => work(within(units, WITHIN_CALL)))),
+    withTransaction: (hostTransaction) => within(factories.join(hostTransaction), lifetime),
+    purgeExpired: () =>
+      lifetime.run(async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () =>
         explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
       ),
     explainQuery: (sql, caller) =>
-      withVerb('Query', () =>
-        explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
-      ),
-    verifyAudit: (verifying) => verifyAudit(audit, verifying),
-    exportAudit: (exporting) => exportAudit(audit, exporting),
-    checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
-    close: () => storage.close(),
+      withVerb('Query', () => {
+        lifetime.assertOpen()
+        return explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql))
+      }),
+    verifyAudit: (verifying) => lifetime.run(() => verifyAudit(audit, verifying)),
+    async *exportAudit(exporting) {
+      lifetime.assertOpen()
+      yield* exportAudit(audit, exporting)
+    },
+    checkpointAudit: (checkpoint) => lifetime.run(() => checkpointAudit(audit, checkpoint)),
+    async close() {
+      await lifetime.end()
+      try {
+        await storage.close()
+      } finally {
+        barrier.ring.close()
+      }
+    },
   }
 }
 
