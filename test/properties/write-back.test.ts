@@ -7,13 +7,13 @@ import { freshValue } from '../support/leaks/canaries.ts'
 import { requestText } from '../support/leaks/known-values.ts'
 import { GRADES, REGIONS, randomTables, schemaOf } from '../support/leaks/schemas.ts'
 import { randomCaller, randomPolicy } from '../support/policies/random-policies.ts'
-import { runSeed } from '../support/random/run-seed.ts'
+
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import { randomFor } from '../support/random/seeded-random.ts'
 import type { LooseSession } from '../support/vaults/open-untyped.ts'
 import { asLoose, openLoose } from '../support/vaults/open-untyped.ts'
 
-const SEED = runSeed('write back')
+const SEED = process.env.SEED ?? 'write back'
 const VAULTS = process.env.SOAK === '1' ? 5000 : 60
 const ROWS = 4
 
