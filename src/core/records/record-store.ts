@@ -174,9 +174,13 @@ async function dropReplaced(
 }
 
 /** Deletes rows and the stored tokens of their cells. Transient values stay until they expire. Returns the ids that were deleted. */
-export async function deleteRows(storage: Storage, table: Table, rows: readonly number[]): Promise<readonly number[]> {
+export async function deleteRows(
+  storage: Storage,
+  context: Pick<WritingContext, 'catalog'>,
+  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
+): Promise<readonly number[]> {
   const deleted = await storage.delete(table.physical.name, { ids: rows })
-  await dropTokens(storage, recordObjectIds(table), deleted)
+  await dropTokens(storage, recordObjectIds(context, table), deleted)
   return deleted
 }
 
@@ -184,14 +188,15 @@ export async function deleteRows(storage: Storage, table: Table, rows: readonly 
 const SLICE = 10_000
 
 /** Deletes every row of a table, and the stored tokens of the deleted rows, but not of rows inserted meanwhile. */
-export async function deleteEveryRow(storage: Storage, table: Table): Promise<void> {
+export async function deleteEveryRow(storage: Storage, context: Pick<WritingContext, 'catalog'>, table: Table): Promise<void> {
   const deleted = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
-  const objectIds = recordObjectIds(table)
+  const objectIds = recordObjectIds(context, table)
   for (let start = 0; start < deleted.length; start += SLICE)
     await dropTokens(storage, objectIds, deleted.slice(start, start + SLICE))
 }
 
 /** Returns the object ids of the columns whose stored tokens belong to the record: all but transient ones. */
-function recordObjectIds(table: Table): number[] {
-  return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
+function recordObjectIds({ catalog }: Pick<WritingContext, 'catalog'>, table: Table): number[] {
+  const own = table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
+  return [...own, ...catalog.hiddenTokenIds(table)]
 }
