@@ -156,6 +156,11 @@ export interface StorageHandle extends Storage {
   readonly transactions: 'serial' | 'concurrent'
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
+  /**
+   * True if the running code was called from inside a transaction of this handle that has not ended. The vault then refuses a call on
+   * the outer handle, which could wait for the transaction, and the transaction for it.
+   */
+  isInsideTransaction(): boolean
   /** Closes the connections and files that this handle opened. */
   close(): Promise<void>
 }

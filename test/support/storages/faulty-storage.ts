@@ -87,6 +87,7 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
   const handle = {
     ...wrap(sound),
     transactions: sound.transactions,
+    isInsideTransaction: () => sound.isInsideTransaction(),
     joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),
     close: () => sound.close(),
   }
