@@ -5,7 +5,7 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { CATALOG, MARKER } from '../../../src/core/schema/system-tables.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
-import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { column, createVault, defineSchema, VaultError } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -69,7 +69,9 @@ onEachStorage('founding a vault', (engine) => {
     for (const method of ['insert', 'commit'] as const) {
       const { storage, fail } = faultyStorage(place.open())
       fail((call) =>
-        call.method === method && (method === 'commit' || call.table === MARKER.name) ? new Error('power') : undefined,
+        call.method === method && (method === 'commit' || call.table === MARKER.name)
+          ? new VaultError('unavailable', 'power')
+          : undefined,
       )
       await expect(open(storage, THINGS)).rejects.toThrow('power')
     }
