@@ -1,6 +1,5 @@
 /** Distinguishes a full disk from other failures to write: SQLite has several codes for it, and only one that says so. */
 import { statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
 
 /** Less than SQLite extends a file by at once: 32 KiB, for the index of its log. */
 const FULL_BELOW_BYTES = 64 * 1024
@@ -8,9 +7,15 @@ const FULL_BELOW_BYTES = 64 * 1024
 /** True if the disk of a file has no space for another write. */
 export function isDiskFull(filename: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(dirname(filename))
+    const { bavail, bsize } = statfsSync(folderOf(filename))
     return bavail * bsize < FULL_BELOW_BYTES
   } catch {
     return false
   }
+}
+
+/** The folder exists also where the file could not be created. */
+function folderOf(filename: string): string {
+  const end = Math.max(filename.lastIndexOf('/'), filename.lastIndexOf('\\'))
+  return end < 0 ? '.' : filename.slice(0, end + 1)
 }
