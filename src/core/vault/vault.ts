@@ -19,7 +19,7 @@ import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits } from '../execution/context.ts'
-import { withVerb, withVerbAsync } from '../execution/perform.ts'
+import { withVerb } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -43,6 +43,7 @@ import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/o
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { guard, guardAround, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
@@ -98,9 +99,13 @@ const MAX_ATTEMPTS = 10
  * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
-export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+  return guard('Cannot open the vault.', () => open(options))
+}
+
+async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
-  const { tables } = defineSchema(options.schema.tables)
+  const { tables } = defineSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === CATALOG_MOVED,
@@ -119,7 +124,8 @@ function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
   const quiet = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      log[level](fields, message)
+      const returned: unknown = log[level](fields, message)
+      if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // The result of the operation matters more than its log.
     }
@@ -141,12 +147,17 @@ function createVault<S extends SchemaDefinition>(
 ): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
-  const policy = compilePolicy(options.policy ?? {}, layout)
+  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, catalog, log })
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
+  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> =>
+    guard(failed, async () => {
+      assertOutsideTransaction(storage)
+      return work()
+    })
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
@@ -155,42 +166,56 @@ function createVault<S extends SchemaDefinition>(
   return {
     id,
     as: (caller) => sessionIn(outer, caller),
-    async transaction(work) {
-      assertOutsideTransaction(storage)
-      return factories.transact((units) => work(within(units)))
-    },
-    withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    async purgeExpired() {
-      assertOutsideTransaction(storage)
-      return { deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }
-    },
+    transaction: (work) =>
+      guardAround('The transaction failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return factories.transact((units) => run(() => work(within(units))))
+      }),
+    withTransaction: (hostTransaction) => within(withVerb('Join', () => factories.join(hostTransaction))),
+    purgeExpired: () =>
+      outside('Purge failed.', async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
     explain: (caller, action, name, explaining) =>
-      withVerb('Explain', () =>
-        explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
-      ),
+      withVerb('Explain', () => {
+        const explained = parseCaller(caller)
+        return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
+      }),
     explainQuery: (sql, caller) =>
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyRecords: ({ table, ...verifying } = {}) =>
-      withVerbAsync('Verify', async () => {
+    verifyRecords: (given = {}) =>
+      guardAround('Verify failed.', async (run) => {
         assertOutsideTransaction(storage)
-        const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        return verifyRecords({ ...shared, storage }, tables, verifying)
+        const { table, signal, onProgress } = readInput(() => ({ ...given }))
+        const tables =
+          table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]
+        const reportProgress = (records: number) => run(async () => onProgress?.(records))
+        return verifyRecords({ ...shared, storage }, tables, {
+          ...(signal === undefined ? {} : { signal }),
+          onProgress: reportProgress,
+        })
       }),
-    async verifyAudit(verifying) {
-      assertOutsideTransaction(storage)
-      return verifyAudit(audit, verifying)
-    },
-    exportAudit(exporting) {
-      assertOutsideTransaction(storage)
-      return exportAudit(audit, exporting)
-    },
-    async checkpointAudit(checkpoint) {
-      assertOutsideTransaction(storage)
-      return checkpointAudit(audit, checkpoint)
-    },
-    close: () => storage.close(),
+    verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
+    exportAudit: (exporting) =>
+      guardedLines(() => {
+        assertOutsideTransaction(storage)
+        return exportAudit(audit, exporting)
+      }),
+    checkpointAudit: ({ signer, sink }) =>
+      guardAround('Checkpoint failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+      }),
+    close: () => guard('Close failed.', () => storage.close()),
+  }
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw toVaultError(error, 'Export failed.')
   }
 }
 
