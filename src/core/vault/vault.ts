@@ -183,9 +183,10 @@ function createVault<S extends SchemaDefinition>(
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyRecords: ({ table, ...verifying } = {}) =>
+    verifyRecords: (given) =>
       outside('Verify failed.', () =>
         withVerbAsync('Verify', async () => {
+          const { table, ...verifying } = readInput(() => ({ ...given }))
           const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
           return verifyRecords({ ...shared, storage }, tables, verifying)
         }),
@@ -196,9 +197,10 @@ function createVault<S extends SchemaDefinition>(
         assertOutsideTransaction(storage)
         return exportAudit(audit, exporting)
       }),
-    checkpointAudit: ({ signer, sink }) =>
+    checkpointAudit: (given) =>
       guardAround('Checkpoint failed.', async (run) => {
         assertOutsideTransaction(storage)
+        const { signer, sink } = readInput(() => ({ ...given }))
         return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
       }),
     close: () => guard('Close failed.', () => storage.close()),
