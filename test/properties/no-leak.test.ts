@@ -64,6 +64,14 @@ describe('the leak check detects', () => {
       /fields of .* should be|canaries hidden from the caller|invisible to the caller|hidden column/,
     ],
     [
+      'masked fields that are not named as lowered',
+      {
+        layer: (send) => async (request) =>
+          JSON.parse(JSON.stringify(await send(request)), (key, part: unknown) => (key === 'lowered' ? [] : part)),
+      },
+      /lowered of .* is \[\] and should be/,
+    ],
+    [
       'tokens resolved at the level asked',
       {
         layer: (send, owner) => (request) =>

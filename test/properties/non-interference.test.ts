@@ -103,6 +103,41 @@ async function outcomesOf({ table, policy, left, right, request }: SmallCase): P
   return outcomes
 }
 
+describe('a write of a masked form', () => {
+  const table = { name: column.string({ redaction: 'MASKED', mask: { preset: 'keepFirst', count: 1 } }) }
+  /** The outcomes of a write of `A**` over `Ann` and over another name. */
+  const outcomesOver = (name: string, level: string) =>
+    outcomesOf({
+      table,
+      policy: [
+        'ALLOW UPDATE ON cards.name',
+        ...(level === 'hidden' ? [] : [`ALLOW READ ON cards.name WITH REDACTION = ${level}`]),
+      ],
+      left: [{ name: 'Ann' }],
+      right: [{ name }],
+      request: ([first]) => ({ method: 'update', args: ['cards', first?.id, { fields: { name: 'A**' } }] }),
+    })
+
+  it.each(['hidden', 'REDACTED'])('has one outcome over any value that is %s', async (level) => {
+    const [left, right] = await outcomesOver('Bob', level)
+    expect(left).toBe(right)
+    expect(left).toContain('updatedAt')
+  })
+
+  it('has one outcome over any value of that form, also over the form itself', async () => {
+    for (const name of ['Abe', 'A**']) {
+      const [left, right] = await outcomesOver(name, 'MASKED')
+      expect(left).toBe(right)
+      expect(left).toContain('unprocessable')
+    }
+  })
+
+  it('has two outcomes for a caller who is shown both forms', async () => {
+    const [left, right] = await outcomesOver('Bob', 'MASKED')
+    expect(left).not.toBe(right)
+  })
+})
+
 describe('earlier failures', () => {
   const name = column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' })
   const region = column.string({ encrypted: false })

@@ -126,7 +126,7 @@ export function assertOwnFormsUnused(
   )
   if (supplied.length === 0) return
   const texts = supplied.map(({ text }) => text)
-  const { words: pointers, wellFormed } = ring.decryptPointers(texts)
+  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   for (const [k, { column, index }] of supplied.entries()) {
     const { objectId, row } = readPointer(pointers, k)
     if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue

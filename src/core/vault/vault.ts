@@ -11,7 +11,10 @@ import { exportAudit } from '../audit-log/export-audit.ts'
 import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { applySchema, CATALOG_CHANGED } from '../catalog/apply-schema.ts'
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { applySchema } from '../catalog/apply-schema.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
@@ -34,6 +37,7 @@ import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
+import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
@@ -54,8 +58,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   readonly id: string
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
-   * alone. Work must use the vault passed to it, not the outer one, and await every call: a call that still runs at the end is
-   * refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
+   * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
+   * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
    */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
@@ -91,16 +95,13 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
   const { tables } = defineSchema(options.schema.tables)
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_CHANGED,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
     exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
   const opened = await retry(policy, async () => {
-    const catalog = await openCatalog(options, options.id)
-    const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    return {
-      barrier,
-      layout: await applySchema(options.storage, barrier, { catalog, definition: tables, scheduler: options.scheduler }),
-    }
+    const catalog = await openCatalog(options, options.id, tables)
+    const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
+    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout }
   })
   return createVault(options, { ...opened, limits })
 }
@@ -121,18 +122,23 @@ function quietLog(log: Log | undefined): Log | undefined {
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
+  readonly catalog: CatalogFence
   readonly layout: Layout
   readonly limits: Limits
 }
 
-function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
+function createVault<S extends SchemaDefinition>(
+  options: OpenOptions<S>,
+  { barrier, catalog, layout, limits }: Opened,
+): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
   const policy = compilePolicy(options.policy ?? {}, layout)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
-  const factories = unitFactoriesOf(options, { events, log })
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, audit }
+  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const factories = unitFactoriesOf(options, { events, catalog, log })
+  const outer = outsideTransactions(storage, factories.outer)
+  const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
@@ -140,10 +146,16 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   const within = (units: UnitFactory): VaultInTransaction<S> => ({ as: (caller) => sessionIn(units, caller) })
   return {
     id,
-    as: (caller) => sessionIn(factories.outer, caller),
-    transaction: (work) => factories.transact((units) => work(within(units))),
+    as: (caller) => sessionIn(outer, caller),
+    async transaction(work) {
+      assertOutsideTransaction(storage)
+      return factories.transact((units) => work(within(units)))
+    },
     withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    purgeExpired: async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }),
+    async purgeExpired() {
+      assertOutsideTransaction(storage)
+      return { deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }
+    },
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () =>
         explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
@@ -152,19 +164,41 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    verifyAudit: (verifying) => verifyAudit(audit, verifying),
-    exportAudit: (exporting) => exportAudit(audit, exporting),
-    checkpointAudit: (checkpoint) => checkpointAudit(audit, checkpoint),
+    async verifyAudit(verifying) {
+      assertOutsideTransaction(storage)
+      return verifyAudit(audit, verifying)
+    },
+    exportAudit(exporting) {
+      assertOutsideTransaction(storage)
+      return exportAudit(audit, exporting)
+    },
+    async checkpointAudit(checkpoint) {
+      assertOutsideTransaction(storage)
+      return checkpointAudit(audit, checkpoint)
+    },
     close: () => storage.close(),
+  }
+}
+
+/** Returns the barrier of operations, which run again after UNKNOWN_KEY. */
+function signalingBarrier(barrier: Barrier): Barrier {
+  const { entropy, vault } = barrier
+  return {
+    entropy,
+    vault,
+    signalsUnknownKeys: true,
+    get ring() {
+      return barrier.ring
+    },
   }
 }
 
 /** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
 function unitFactoriesOf(
   { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
-  { events, log }: { readonly events: EventStore; readonly log: Log | undefined },
+  { events, catalog, log }: { readonly events: EventStore; readonly catalog: CatalogFence; readonly log: Log | undefined },
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits(storage, scheduler)
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, catalog })
   const chains = createChainPool(storage, events, entropy)
   return recordedUnits({ storage, scheduler, chains, events, log })
 }
