@@ -1,7 +1,16 @@
 /** The law that tampering with the stored audit trail is found, and its documented limit. */
 import { expect, it } from 'vitest'
 import { auditTampering } from '../laws/audit-tampering.ts'
-import { chainOf, changed, FOUND, FOUND_BY_CHECKPOINT, missedBy, oneOf, openStoredTrail, without } from '../support/audit/stored-trail.ts'
+import {
+  chainOf,
+  changed,
+  FOUND,
+  FOUND_BY_CHECKPOINT,
+  missedBy,
+  oneOf,
+  openStoredTrail,
+  without,
+} from '../support/audit/stored-trail.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
 
