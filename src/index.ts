@@ -48,6 +48,7 @@ export type { UntypedRecord } from './core/records/show-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
+export type { OnLowered } from './core/row-access/lowered-columns.ts'
 export type {
   ColumnDefinition,
   CommonOptions,
@@ -64,8 +65,11 @@ export type {
   ColumnName,
   InputValue,
   InsertFields,
+  LoweredColumn,
   OutputFields,
   OutputValue,
+  PlainFields,
+  PlainValue,
   TableName,
   TokensOf,
   UpdateFields,

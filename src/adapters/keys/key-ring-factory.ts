@@ -1,7 +1,7 @@
 /** Creates the key ring of a vault, with the platform's AES and a WebAssembly module. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyRing, KeyRingFactory, RootKey } from '../../core/ports/keys.ts'
+import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/keys.ts'
 import { type Cmac, createCmac } from './cmac.ts'
 import { deriveKey } from './derive-key.ts'
 import { createEpochs, type Epoch } from './epoch.ts'
@@ -19,14 +19,22 @@ const pool = createRandomPool()
 
 /** The default key ring factory. `createRing` throws `failed_precondition` for root keys that are missing, malformed or of one version. */
 export const keyRingFactory: KeyRingFactory = {
-  createRing(vaultId, roots) {
+  createRing(vaultId, roots, use) {
     const sorted = checkedRoots(roots)
     const oldest = sorted[0]
     const newest = sorted.at(-1)
     if (oldest === undefined || newest === undefined)
       throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
-    return createKeyRing(vaultId, sorted, oldest, newest.version)
+    const versions = use ?? { activeVersion: newest.version, lookupVersion: oldest.version }
+    for (const version of [versions.activeVersion, versions.lookupVersion]) {
+      if (!sorted.some((root) => root.version === version)) throw missingRoot(version)
+    }
+    return createKeyRing(vaultId, sorted, versions)
   },
+}
+
+function missingRoot(version: number): VaultError {
+  return new VaultError('internal', `Root key ${version} is missing from its ring. This is a defect; please report it.`)
 }
 
 /** Returns copies of the root keys, by rising version. The caller can wipe its own. */
@@ -46,40 +54,58 @@ function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
   return copies.sort((left, right) => left.version - right.version)
 }
 
-function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootKey, newestVersion: number): KeyRing {
+/** The keys derived from one root key for digests, pointers and ranks. */
+interface LookupKeys {
+  digestOf(scope: string): Cmac
+  ranksOf(scope: string): RankCipher
+  pointerCipher(): PointerCipher
+}
+
+function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersion, lookupVersion }: RootKeyUse): KeyRing {
   const sealers = new Map<string, Sealer>()
-  const digests = new Map<string, Cmac>()
-  const rankCiphers = new Map<string, RankCipher>()
-  let pointers: PointerCipher | undefined
+  const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(vaultId, root)]))
 
   const sealerOf = (purpose: string): Sealer =>
-    getOrCreate(sealers, purpose, () => createPurpose(vaultId, roots, newestVersion, purpose))
-  // Digests, pointers and ranks use the oldest root key and never rotate: they are compared with stored ones, and an issued token must
-  // keep its text. Each key is derived on first use.
-  const digestOf = (scope: string): Cmac =>
-    getOrCreate(digests, scope, () => createCmac(deriveKey(oldest.key, vaultId, { kind: 'digest', scope })))
-  const ranksOf = (scope: string): RankCipher =>
-    getOrCreate(rankCiphers, scope, () => createRankCipher(deriveKey(oldest.key, vaultId, { kind: 'rank', scope }), vaultId))
-  const pointerCipher = (): PointerCipher => {
-    pointers ??= createPointerCipher(deriveKey(oldest.key, vaultId, { kind: 'pointer' }), pointerTweak(vaultId))
-    return pointers
+    getOrCreate(sealers, purpose, () => createPurpose(vaultId, roots, activeVersion, purpose))
+  const keysOf = (version: number): LookupKeys => {
+    const keys = lookups.get(version)
+    if (keys === undefined) throw missingRoot(version)
+    return keys
   }
 
   return {
-    newestVersion,
+    activeVersion,
+    lookupVersion,
+    hasVersion: (version) => lookups.has(version),
     seal: (purpose, header, plaintexts, associatedData) => sealerOf(purpose).seal(header, plaintexts, associatedData),
     open: (purpose, headerBytes, versions, bodies, associatedData) =>
       sealerOf(purpose).open(headerBytes, versions, bodies, associatedData),
-    digest: (scope, inputs) => digestOf(scope).digest(inputs),
-    encryptPointers: (words) => pointerCipher().encrypt(words),
-    decryptPointers: (texts) => pointerCipher().decrypt(texts),
-    encryptRanks: (scope, ranks) => ranksOf(scope).encrypt(ranks),
-    decryptRanks: (scope, ranks) => ranksOf(scope).decrypt(ranks),
+    digest: (version, scope, inputs) => keysOf(version).digestOf(scope).digest(inputs),
+    encryptPointers: (version, words) => keysOf(version).pointerCipher().encrypt(words),
+    decryptPointers: (version, texts) => keysOf(version).pointerCipher().decrypt(texts),
+    encryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).encrypt(ranks),
+    decryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).decrypt(ranks),
+  }
+}
+
+/** Returns the lookup keys of one root key. Each is derived on first use. */
+function createLookupKeys(vaultId: string, { key }: RootKey): LookupKeys {
+  const digests = new Map<string, Cmac>()
+  const rankCiphers = new Map<string, RankCipher>()
+  let pointers: PointerCipher | undefined
+  return {
+    digestOf: (scope) => getOrCreate(digests, scope, () => createCmac(deriveKey(key, vaultId, { kind: 'digest', scope }))),
+    ranksOf: (scope) =>
+      getOrCreate(rankCiphers, scope, () => createRankCipher(deriveKey(key, vaultId, { kind: 'rank', scope }), vaultId)),
+    pointerCipher() {
+      pointers ??= createPointerCipher(deriveKey(key, vaultId, { kind: 'pointer' }), pointerTweak(vaultId))
+      return pointers
+    },
   }
 }
 
 /** Returns the sealer of one purpose. Its keys are derived on first use. */
-function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion: number, purpose: string): Sealer {
+function createPurpose(vaultId: string, roots: readonly RootKey[], activeVersion: number, purpose: string): Sealer {
   const keys = new Map<number, XaesKey>()
   const keyOf = (version: number): XaesKey | undefined => {
     const root = roots.find((candidate) => candidate.version === version)
@@ -88,10 +114,9 @@ function createPurpose(vaultId: string, roots: readonly RootKey[], newestVersion
   }
   let epochs: ((count: number) => Epoch) | undefined
   const nextEpoch = (count: number): Epoch => {
-    const newest = keyOf(newestVersion)
-    if (newest === undefined)
-      throw new VaultError('internal', `Root key ${newestVersion} is missing from its ring. This is a defect; please report it.`)
-    epochs ??= createEpochs(newest, { pool, now: () => performance.now() })
+    const active = keyOf(activeVersion)
+    if (active === undefined) throw missingRoot(activeVersion)
+    epochs ??= createEpochs(active, { pool, now: () => performance.now() })
     return epochs(count)
   }
   return createSealer({ nextEpoch, keyOf, pool })

@@ -79,6 +79,11 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
 
+    // Every transaction has the database to itself.
+    lock: async (names) => {
+      for (const name of names) tableNamed(name)
+    },
+
     transaction: (work) =>
       change(async () => {
         const transaction: Transaction = { enclosing, mutex: createMutex(), ended: false, revokeNested: undefined }

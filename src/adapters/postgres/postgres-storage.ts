@@ -8,6 +8,7 @@ import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
+import { lockTables } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { BEGIN, createPoolExecutor } from './pool-executor.ts'
 import { mapPostgresError } from './postgres-errors.ts'
@@ -120,6 +121,16 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
     update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
     delete: async (table, target) => deleteRows(builders, executor, shapes.of(table), target),
     aggregate: async (table, filter, aggregates) => aggregateRows(builders, executor, shapes.of(table), { filter, aggregates }),
+    async lock(tables) {
+      const { dialect } = context
+      await withMappedErrors(
+        lockTables(
+          executor,
+          dialect,
+          tables.map((table) => shapes.of(table).name),
+        ),
+      )
+    },
     transaction: (work) => executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner))),
   }
 }

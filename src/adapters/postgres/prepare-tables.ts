@@ -13,6 +13,7 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
+import { unlimited, withLockTimeout } from './lock-tables.ts'
 import { bareCause, sqlState } from './postgres-errors.ts'
 import { setupError } from './setup-errors.ts'
 import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
@@ -26,33 +27,18 @@ export interface Preparation {
   onNewSequence(table: string): void
 }
 
-/** How long to wait for a lock that another process or a long transaction holds. */
-const LOCK_TIMEOUT = '30s'
-
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
   for (const table of preparation.tables) assertNamesFit(table)
   if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
   await executor.transaction(async (executor) => {
-    const run = (statement: RawBuilder<unknown>): Promise<readonly RawRow[]> => executor.run(unlimited(preparation, statement))
     const key = stableHash(`strongroom ${preparation.schema}`)
-    const [[lockTimeout, statementTimeout] = []] = await run(
-      sql`select current_setting('lock_timeout') as locks, current_setting('statement_timeout') as statements`,
-    )
-    // An index over many rows takes longer than any other statement may.
-    await run(limits(LOCK_TIMEOUT, '0'))
-    await run(sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`)
-    for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
-      await runStep(executor, preparation, step)
-    // A host's own transaction continues afterwards, under its own limits.
-    await run(limits(String(lockTimeout), String(statementTimeout)))
+    await withLockTimeout(executor, preparation.dialect, async () => {
+      await executor.run(unlimited(preparation.dialect, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+      for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
+        await runStep(executor, preparation, step)
+    })
   })
-}
-
-/** Sets both limits for the rest of the transaction. */
-function limits(lockTimeout: string, statementTimeout: string): RawBuilder<unknown> {
-  return sql`select set_config('lock_timeout', ${sql.lit(lockTimeout)}, true) as locks,
-    set_config('statement_timeout', ${sql.lit(statementTimeout)}, true) as statements`
 }
 
 /** A change to the database, and what its error must name. */
@@ -65,7 +51,7 @@ interface MissingStep {
 
 async function runStep(executor: Executor, preparation: Preparation, step: MissingStep): Promise<void> {
   try {
-    await executor.run(unlimited(preparation, step.make))
+    await executor.run(unlimited(preparation.dialect, step.make))
   } catch (error) {
     if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, bareCause(error))
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
@@ -80,10 +66,6 @@ function privilegeError(schema: string, { isSchema }: MissingStep, cause: Error)
     ? `The PostgreSQL role may not create the schema "${schema}". Grant it CREATE on the database, or create the schema with the role as its owner.`
     : `The PostgreSQL role may not create tables in the schema "${schema}". Make it the owner of the schema and of the tables in it.`
   return setupError(sentence, cause)
-}
-
-function unlimited(preparation: Preparation, statement: RawBuilder<unknown>): PreparedQuery {
-  return { ...compiled(preparation, statement), isUnlimited: true }
 }
 
 function compiled({ dialect }: Preparation, statement: RawBuilder<unknown>): PreparedQuery {

@@ -52,6 +52,10 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
     async aggregate(table, filter, aggregates) {
       return runner.read(rows.aggregate(table, filter, aggregates))
     },
+    // One writer at a time has the whole file.
+    async lock(tables) {
+      for (const table of tables) shapes.of(table)
+    },
     async transaction(work) {
       return runner.transaction(work)
     },

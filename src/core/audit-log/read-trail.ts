@@ -33,13 +33,14 @@ async function* eachEntry(
   table: string,
   kind: AuditEntryKind,
 ): AsyncGenerator<readonly OpenedEntry[]> {
-  for await (const rows of eachPage(storage, table, { scheduler })) yield events.open(kind, rows)
+  for await (const rows of eachPage(storage, table, { scheduler })) yield await events.open(storage, kind, rows)
 }
 
 /** Returns the events of these rows, without rows that do not exist. */
 export async function eventsAt({ storage, events }: AuditReader, rows: readonly number[]): Promise<OpenedEntry[]> {
   const found = await storage.get(AUDIT_EVENTS.name, rows)
   return events.open(
+    storage,
     'event',
     found.filter((row) => row !== undefined),
   )
@@ -109,7 +110,7 @@ export async function* eachWindow(reader: AuditReader, { since, until }: TimeRan
       continue
     }
     const rows = await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'asc', limit: Math.max(count, 1) })
-    yield events.open('event', rows)
+    yield await events.open(storage, 'event', rows)
     await scheduler.yield()
     if (count < MAX_IN_WINDOW / STEP_NUMBER) width *= STEP
     high = low

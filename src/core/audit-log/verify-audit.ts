@@ -15,8 +15,13 @@ export interface VerifyAuditOptions {
 
 /** Returns whether the audit trail is intact, and the first failure. Events appended meanwhile are checked as far as they are read. Throws `invalid_request` for a checkpoint of another vault. */
 export async function verifyAudit(context: AuditContext, options: VerifyAuditOptions = {}): Promise<VerificationResult> {
-  const { hash, vaultID } = context
+  const { hash, vaultID, catalog, storage } = context
   const checkpoints = (options.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index))
+  if (checkpoints.length > 0) await catalog.reload(storage)
+  if (checkpoints.some(({ checkpoint }) => checkpoint.keys.generation > catalog.keys.generation)) {
+    const reason = 'The catalog is older than a checkpoint.'
+    return { ok: false, eventCount: 0, firstFailure: { chain: 0, sequence: 0, reason } }
+  }
   const heads = await readHeads(context)
   const unreadable = heads.find(({ head }) => head === undefined)
   if (unreadable !== undefined) {

@@ -17,6 +17,7 @@ import {
   valueEnd,
   valueStart,
 } from '../sealing/cell-layout.ts'
+import { readVersion } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { required } from '../util/at.ts'
 import type { ByteWriter } from '../util/bytes.ts'
@@ -24,7 +25,7 @@ import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import type { Barrier } from './barrier.ts'
+import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
 import type { TokenMetadata } from './token-metadata.ts'
 import { setTokenCheck } from './token-metadata.ts'
 
@@ -117,7 +118,19 @@ export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[]
 /** Opens the bodies of rows of one object id. A row without a body does not open, like one that was changed. */
 export function openSealed(barrier: Barrier, objectId: number, rows: readonly Row[]): Opened {
   const ids = rows.map((row) => row.id)
-  return openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, toSlab(rows.map(bodyOf)))
+  const bodies = toSlab(rows.map(bodyOf))
+  const opened = openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, bodies)
+  if (barrier.signalsUnknownKeys === true && opened.opened.includes(0)) assertKnownKeys(barrier, rows)
+  return opened
+}
+
+/** Throws UNKNOWN_KEY if a body names a key that this process does not know. */
+function assertKnownKeys({ ring }: Barrier, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const body = bodyOf(row)
+    const version = readVersion(body, 0, body.length)
+    if (version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+  }
 }
 
 /** Returns the fields of each row, in order, each redacted at the level of its view. Throws `data_loss` for a row that fails authentication. */

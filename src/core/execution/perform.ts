@@ -4,11 +4,13 @@ import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { Fault, isVaultError, statusOf, VaultError } from '../errors.ts'
+import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { Fault, fault, isVaultError, statusOf, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { toHex } from '../util/bytes.ts'
-import type { SessionContext } from './context.ts'
+import { retry } from '../util/retry.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
 import type { Operation } from './operation.ts'
 
@@ -60,7 +62,8 @@ async function run<Given extends object, Request, Result>(
   let result: Result
   try {
     const context = { ...session, unit, event }
-    result = await operation.execute(context, operation.parse(given, context))
+    const request = operation.parse(given, context)
+    result = await retryAfterReload(context, (current) => operation.execute(current, request))
   } catch (error) {
     const thrown = withVerbOf(operation, error)
     await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
@@ -69,6 +72,35 @@ async function run<Given extends object, Request, Result>(
   }
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return result
+}
+
+/** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Runs work, and runs it again after the catalog was read again if another process changed it: nothing was stored then. A key that is
+ * unknown after that, too, is not the catalog's: its bodies fail authentication.
+ */
+async function retryAfterReload<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
+  let current = context
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY,
+    exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+  }
+  return retry(policy, async () => {
+    try {
+      return await work(current)
+    } catch (error) {
+      if (!policy.shouldRetry(error)) throw error
+      await context.catalog.reload(context.unit.storage)
+      if (error === UNKNOWN_KEY) {
+        const { entropy, vault, ring } = context.barrier
+        current = { ...context, barrier: { entropy, vault, ring } }
+      }
+      throw error
+    }
+  })
 }
 
 /** The dependencies of the end of an operation. */

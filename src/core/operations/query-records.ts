@@ -5,6 +5,7 @@ import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
 import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
 import { type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
+import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 
 /** Options of a query. */
 export interface QueryOptions {
@@ -14,6 +15,8 @@ export interface QueryOptions {
   readonly signal?: Stop
   /** The resources that the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
   readonly budget?: Partial<QueryBudget>
+  /** `throw`: throw `forbidden` rather than return a record with masked, redacted or hidden fields. */
+  readonly onLowered?: OnLowered
 }
 
 /** Input of a query. */
@@ -33,11 +36,12 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   resourceType: 'VAULT',
   verb: 'Query',
   notFoundStatus: 400,
-  recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted' },
+  recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
   parse({ query: text, options = {} }) {
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
-    return { ...parseQueryText(text, options), budget, signal: options.signal }
+    const refusesLowered = options.onLowered === 'throw'
+    return { ...parseQueryText(text, options), budget, signal: options.signal, refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
     const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
@@ -61,11 +65,12 @@ const optionsShape = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{0,62}$/)
     .optional(),
   signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
+  onLowered: z.literal('throw').optional(),
   budget: z.strictObject({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
 })
 
 /** The supported options, for the error. */
-const SUPPORTED = 'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0)'
+const SUPPORTED = 'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0), onLowered (throw)'
 
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {

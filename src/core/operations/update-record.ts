@@ -12,6 +12,7 @@ import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import { assertUnredacted } from '../records/assert-unredacted.ts'
 import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
@@ -115,6 +116,7 @@ function changeRecord(
     const overwrites = row === undefined ? [] : [{ row, values, index: undefined }]
     const { existing, invisible } = checkOverwrites(context, access, overwrites)
     if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
+    assertUnredacted(barrier, table, { existing, records: overwrites })
     const before = existing.map((one) => one.access)
     const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
     const written = await storeChanges(unit, context, request)

@@ -134,6 +134,12 @@ export interface Storage {
   /** Returns one cell per aggregate, in order. Sums of integers are exact. Without rows, `count` is 0 and the others are null. */
   aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): Promise<readonly Cell[]>
   /**
+   * Inside a transaction: waits until no other open transaction has written these tables, and keeps others from writing them until
+   * this one ends. Readers do not wait. Later statements see what the awaited ones committed. Throws `unavailable` after 30 seconds.
+   * An engine with one writer at a time has nothing to do.
+   */
+  lock(tables: readonly string[]): Promise<void>
+  /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
    * storage passed to it can be used.

@@ -63,10 +63,11 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable` or `tokens_exhausted`. */
-export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
+/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or `failed_precondition` if the schema of this process is too old. */
+export async function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   const { storage } = unit
+  context.catalog.assertWritable(table)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(storage, context, request)
     const ids = await storage.reserveIds(table.physical.name, records.length)
@@ -85,13 +86,14 @@ export function storeNew(unit: UnitOfWork, context: WritingContext, request: Wri
 }
 
 /** Writes the named values over these rows, all or none. Throws STALE if a row changed meanwhile, without writing; else like `storeNew`. */
-export function storeChanges(
+export async function storeChanges(
   unit: UnitOfWork,
   context: WritingContext,
   { rows, ...request }: WriteRequest & { readonly rows: readonly Row[] },
 ): Promise<Written> {
   const { table, records } = request
   const ids = rows.map((row) => row.id)
+  context.catalog.assertWritable(table)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(unit.storage, context, request)
     const resealed = resealRows(context.barrier, table, { rows, records, sources })

@@ -119,7 +119,8 @@ function ambiguous(index: number): Fault {
 const NO_ROW = 0
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
-  const { words, wellFormed } = barrier.ring.decryptPointers(texts)
+  const { ring } = barrier
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   const [anyColumn] = layout.tokenColumns.values()
   return texts.flatMap((_, index): TokenCandidate[] => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)

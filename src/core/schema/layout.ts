@@ -2,7 +2,7 @@
 import { DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
-import { compileMask } from '../redaction/masks.ts'
+import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
 import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
@@ -31,6 +31,8 @@ export interface Column {
   readonly level: RedactionLevel
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
+  /** Returns whether a text may be the masked form of some value; undefined without a mask. */
+  readonly mayBeMasked: ((text: string) => boolean) | undefined
   readonly token: TokenKind | undefined
   /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
@@ -170,6 +172,7 @@ function layoutColumn(
     unique,
     level: definition.redaction ?? 'REDACTED',
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
+    mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
     format: format === undefined ? undefined : compileFormat(format),
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,

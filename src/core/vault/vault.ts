@@ -11,7 +11,10 @@ import { exportAudit } from '../audit-log/export-audit.ts'
 import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { applySchema, CATALOG_CHANGED } from '../catalog/apply-schema.ts'
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { applySchema } from '../catalog/apply-schema.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
@@ -92,16 +95,13 @@ export async function openVault<S extends SchemaDefinition>(options: OpenOptions
   const { tables } = defineSchema(options.schema.tables)
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_CHANGED,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
     exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
   const opened = await retry(policy, async () => {
-    const catalog = await openCatalog(options, options.id)
-    const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    return {
-      barrier,
-      layout: await applySchema(options.storage, barrier, { catalog, definition: tables, scheduler: options.scheduler }),
-    }
+    const catalog = await openCatalog(options, options.id, tables)
+    const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
+    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout }
   })
   return createVault(options, { ...opened, limits })
 }
@@ -122,19 +122,23 @@ function quietLog(log: Log | undefined): Log | undefined {
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
+  readonly catalog: CatalogFence
   readonly layout: Layout
   readonly limits: Limits
 }
 
-function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
+function createVault<S extends SchemaDefinition>(
+  options: OpenOptions<S>,
+  { barrier, catalog, layout, limits }: Opened,
+): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
   const policy = compilePolicy(options.policy ?? {}, layout)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
-  const factories = unitFactoriesOf(options, { events, log })
+  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const factories = unitFactoriesOf(options, { events, catalog, log })
   const outer = outsideTransactions(storage, factories.outer)
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, audit }
+  const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
@@ -176,12 +180,25 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   }
 }
 
+/** Returns the barrier of operations, which run again after UNKNOWN_KEY. */
+function signalingBarrier(barrier: Barrier): Barrier {
+  const { entropy, vault } = barrier
+  return {
+    entropy,
+    vault,
+    signalsUnknownKeys: true,
+    get ring() {
+      return barrier.ring
+    },
+  }
+}
+
 /** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
 function unitFactoriesOf(
   { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
-  { events, log }: { readonly events: EventStore; readonly log: Log | undefined },
+  { events, catalog, log }: { readonly events: EventStore; readonly catalog: CatalogFence; readonly log: Log | undefined },
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits(storage, scheduler)
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, catalog })
   const chains = createChainPool(storage, events, entropy)
   return recordedUnits({ storage, scheduler, chains, events, log })
 }
