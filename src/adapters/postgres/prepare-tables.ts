@@ -13,7 +13,7 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
-import { unlimited, withLockTimeout } from './lock-tables.ts'
+import { patient, withPatience } from './lock-tables.ts'
 import { bareCause, sqlState } from './postgres-errors.ts'
 import { setupError } from './setup-errors.ts'
 import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
@@ -33,8 +33,8 @@ export async function prepareTables(executor: Executor, preparation: Preparation
   if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
-    await withLockTimeout(executor, preparation.dialect, async () => {
-      await executor.run(unlimited(preparation.dialect, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+    await withPatience(executor, preparation.dialect, async () => {
+      await executor.run(patient(preparation.dialect, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
       for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
         await runStep(executor, preparation, step)
     })
@@ -51,7 +51,7 @@ interface MissingStep {
 
 async function runStep(executor: Executor, preparation: Preparation, step: MissingStep): Promise<void> {
   try {
-    await executor.run(unlimited(preparation.dialect, step.make))
+    await executor.run(patient(preparation.dialect, step.make))
   } catch (error) {
     if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, bareCause(error))
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error

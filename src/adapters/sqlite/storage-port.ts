@@ -4,6 +4,7 @@ import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
 import { prepareWork } from './prepare-tables.ts'
 import type { RowWork } from './row-work.ts'
+import type { Yielder } from './sliced-scans.ts'
 import type { TableWork } from './table-work.ts'
 
 /** What all storages of one handle share. */
@@ -11,6 +12,7 @@ export interface HandleState {
   readonly shapes: TableShapes
   readonly rows: RowWork
   readonly ids: IdBlocks
+  readonly yielder: Yielder
 }
 
 /** Each member returns without a promise if its connection does, and may throw instead of rejecting. */

@@ -75,11 +75,18 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
   yield* eachWindow(audit, { since: filter.from, until })
 }
 
-/** Returns the events that are authentic. The others are logged, and `verifyAudit` reports them. */
+/**
+ * Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. An
+ * event under another time would end a page early or stand on the wrong one, and hide the events between.
+ */
 function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry[]): ChainedEvent[] {
-  return entries.flatMap(({ id, bytes }) => {
-    if (bytes !== undefined) return [decodeEvent(bytes)]
-    log?.error({ row: id }, 'an audit event failed authentication')
+  return entries.flatMap(({ id, at, bytes }) => {
+    const event = bytes === undefined ? undefined : decodeEvent(bytes)
+    if (event !== undefined && toNanoseconds(event.timestamp) === at) return [event]
+    log?.error(
+      { row: id },
+      event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
+    )
     return []
   })
 }
