@@ -195,9 +195,9 @@ function isUnknownVersion(ring: KeyRing, version: number): boolean {
   return version !== 0 && !ring.hasVersion(version)
 }
 
-/** Returns an integer cell as a bigint; 0 if it is not an integer. */
+/** Returns an integer cell as a bigint; 0 if it is not an integer: it was changed in the database. */
 export function toBigint(cell: Cell | undefined): bigint {
-  return typeof cell === 'number' || typeof cell === 'bigint' ? BigInt(cell) : 0n
+  return typeof cell === 'bigint' || Number.isInteger(cell) ? BigInt(cell as number | bigint) : 0n
 }
 
 /** Returns the error for a chain head that failed authentication. */

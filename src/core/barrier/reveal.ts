@@ -5,6 +5,7 @@ import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction/redact.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
+import { plainValue } from '../schema/plain-value.ts'
 import type { CellMap } from '../sealing/cell-layout.ts'
 import {
   checkStart,
@@ -62,7 +63,7 @@ export class OpenRows {
     if (column.token?.expires === true) return null
     if (column.plain !== undefined) {
       const cell = required(this.#rows[this.#index])[column.plain] ?? null
-      return cell === null ? null : column.type.fromCell(cell)
+      return cell === null ? null : plainValue(column, cell, this.#table.name)
     }
     const start = valueStart(this.#map, column.ordinal)
     return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))

@@ -5,13 +5,14 @@ import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
-import { Fault, fault, isVaultError, statusOf, VaultError } from '../errors.ts'
-import type { Span } from '../ports/tracing.ts'
+import { Fault, fault, isVaultError, VaultError } from '../errors.ts'
+import type { Span, Tracing } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
+import { readInput, toVaultError } from '../util/boundary.ts'
 import { toHex } from '../util/bytes.ts'
 import { retry } from '../util/retry.ts'
 import type { OperationContext, SessionContext } from './context.ts'
-import { EventBuilder } from './event-builder.ts'
+import { EventBuilder, type NamesRead } from './event-builder.ts'
 import type { Operation } from './operation.ts'
 
 /** The members of an operation that do not depend on its types. */
@@ -28,17 +29,39 @@ export function perform<Given extends object, Request, Result>(
 ): Promise<Result> {
   const { tracing } = session
   if (tracing === undefined) return run(session, operation, { given, span: undefined })
-  return tracing.startActiveSpan(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
-    let failure: string | undefined
-    try {
-      return await run(session, operation, { given, span })
-    } catch (error) {
-      failure = outcomeOf(error).failure
-      throw error
-    } finally {
-      endQuietly(span, failure)
-    }
-  })
+  return runTraced(tracing, `strongroom.${operation.action.toLowerCase()}`, (span) => run(session, operation, { given, span }))
+}
+
+/** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
+async function runTraced<T>(tracing: Tracing, name: string, work: (span: Span | undefined) => Promise<T>): Promise<T> {
+  let result: Promise<T> | undefined
+  const begin = (span: Span | undefined): Promise<T> => {
+    result ??= work(span)
+    return result
+  }
+  try {
+    await tracing.startActiveSpan(name, {}, (span) => {
+      const ended = endAfter(span, begin(span))
+      ended.catch(() => {}) // The tracing may drop it. The error is thrown below.
+      return ended
+    })
+  } catch {
+    // The error of the operation, which is thrown below, or one of the tracing.
+  }
+  return begin(undefined)
+}
+
+/** Returns the result of an operation, after its span has ended. */
+async function endAfter<T>(span: Span, result: Promise<T>): Promise<T> {
+  let failure: string | undefined
+  try {
+    return await result
+  } catch (error) {
+    failure = outcomeOf(error).failure
+    throw error
+  } finally {
+    endQuietly(span, failure)
+  }
 }
 
 async function run<Given extends object, Request, Result>(
@@ -56,18 +79,18 @@ async function run<Given extends object, Request, Result>(
   const unit = session.units.begin(() => {
     const context = requestContext()
     const content = recordedInput(session, operation, given)
-    return (outcome) => ({ context, action, resourceType, content, ...event.build(outcome) })
+    return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
   })
   const ending: Ending = { session, operation, requestContext }
   let result: Result
   try {
     const context = { ...session, unit, event }
-    const request = operation.parse(given, context)
+    const request = readInput(() => operation.parse(given, context))
     result = await retryAfterReload(context, (current) => operation.execute(current, request))
   } catch (error) {
     const thrown = withVerbOf(operation, error)
     await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
-    logFailure(error, ending)
+    logFailure(thrown, ending)
     throw thrown
   }
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
@@ -121,14 +144,29 @@ function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }:
   }
 }
 
+/** Maximum number of columns that an event lists. Of the others, only the count is recorded. */
+const MAX_NAMES = 100
+
+/** Returns the recorded input with the names that a query reads. */
+function withNames(content: string, names: NamesRead | undefined): string {
+  if (names === undefined) return content
+  const { tables, columns, filters } = names
+  const input: object = content === '' ? {} : JSON.parse(content)
+  return JSON.stringify({ ...input, tables, columns: atMost(columns), filters: atMost(filters) })
+}
+
+function atMost(names: readonly string[]): readonly unknown[] {
+  return names.length <= MAX_NAMES ? names : [...names.slice(0, MAX_NAMES), { more: names.length - MAX_NAMES }]
+}
+
 /** Returns the outcome of a failure for its event, with names masked that the schema does not have. `thrown` is the error as the caller gets it. */
 function recordedOutcome(
   { layout }: Pick<SessionContext, 'layout'>,
   operation: AnyOperation,
-  { error, thrown }: { readonly error: unknown; readonly thrown: unknown },
+  { error, thrown }: { readonly error: unknown; readonly thrown: VaultError },
 ): Outcome {
   const { code, message } = outcomeOf(thrown)
-  if (!(error instanceof Fault)) return { code, message }
+  if (!Fault.isFault(error)) return { code, message }
   return {
     code,
     message: prefixed(
@@ -138,9 +176,9 @@ function recordedOutcome(
   }
 }
 
-/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error unchanged. */
-function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): unknown {
-  if (!(error instanceof Fault)) return error
+/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error as it may leave the vault. */
+function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): VaultError {
+  if (!Fault.isFault(error)) return toVaultError(error, `${verb} failed.`)
   const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
   return new VaultError(error.code, prefixed(verb, error.message), error.details, { httpStatus })
 }
@@ -165,7 +203,7 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
   } catch (error) {
     const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
     session.log?.error(fields, 'audit event not stored')
-    const cause = isVaultError(error) ? error : undefined
+    const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
     const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
     throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
@@ -188,10 +226,22 @@ function requestContextOf({ caller, barrier }: SessionContext, span: Span | unde
     actor: caller.actor,
     actorType: caller.actorType,
     requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
-    traceID: traceID ?? traceIdOf(traceparent) ?? span?.traceId ?? toHex(barrier.entropy.bytes(16)),
+    traceID: traceID ?? traceIdOf(traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
     ...(typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH ? { userEmail: email } : {}),
   }
 }
+
+/** Returns the trace id of a span; undefined for text of another form, or if the span throws. */
+function traceIdOfSpan(span: Span | undefined): string | undefined {
+  try {
+    const traceId: unknown = span?.traceId
+    return typeof traceId === 'string' && TRACE_ID.test(traceId) ? traceId : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const TRACE_ID = /^[0-9a-f]{32}$/
 
 /** Ends a span. Ignores its errors, because the operation has ended. */
 function endQuietly(span: Span, failure: string | undefined): void {
@@ -203,10 +253,10 @@ function endQuietly(span: Span, failure: string | undefined): void {
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */
-function logFailure(error: unknown, { session: { log }, operation, requestContext }: Ending): void {
+function logFailure(error: VaultError, { session: { log }, operation, requestContext }: Ending): void {
   if (log === undefined) return
-  const { failure } = outcomeOf(error)
-  const isServerError = statusOf(error).http >= 500
+  const { code: failure } = error
+  const isServerError = error.httpStatus >= 500
   if (!isServerError && failure !== 'forbidden') return
   const { requestID, traceID } = requestContext()
   const fields = { operation: operation.action, requestID, traceID, code: failure }

@@ -27,6 +27,7 @@ import { findVisible } from '../row-access/find-visible.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** How records are shown. Source: specification, "Records". */
 export interface ReadOptions {
@@ -167,7 +168,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
 async function readRecords(context: OperationContext, request: GetRequest): Promise<UntypedRecord[]> {
   const { table, which, redaction, asTokens, refusesLowered, fields } = request
   const access = requireAccess(context, table, 'READ')
-  const columns = columnsToShow(access, request)
+  const columns = readInput(() => columnsToShow(access, request))
   const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
   if (refusesLowered) {
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
@@ -242,7 +243,9 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
       detail,
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
-  const parsed = values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index }))
+  const parsed = readInput(() =>
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index })),
+  )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]

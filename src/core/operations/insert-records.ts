@@ -31,6 +31,7 @@ import { findExisting, storeUpserts } from '../records/upsert-store.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
@@ -106,7 +107,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
   async execute(context, request) {
     const access = requireAccess(context, request.table, 'CREATE')
     const key = upsertColumn(context, access, request)
-    const parsed = parseRecords(context, access, request)
+    const parsed = readInput(() => parseRecords(context, access, request))
     return { records: key === undefined ? await insertAll(context, parsed) : await upsertAll(context, key, parsed) }
   },
 }

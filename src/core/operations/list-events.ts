@@ -6,7 +6,7 @@ import { createEventTest, type RecordRow, type RecordRows } from '../audit/filte
 import { toNanoseconds } from '../audit/instant.ts'
 import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { EventPager } from '../audit/page-events.ts'
-import { parseEventQuery } from '../audit/parse-event-query.ts'
+import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
 import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { OpenedEntry } from '../audit-log/event-store.ts'
@@ -37,8 +37,13 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   action: 'LIST_EVENTS',
   resourceType: 'VAULT',
   verb: 'List events',
-  recorded: { query: 'omitted' },
-  parse: ({ query }) => parseEventQuery(query),
+  recorded: { query: RECORDED_EVENT_QUERY },
+  parse({ query: given }, { layout, event }) {
+    const query = parseEventQuery(given)
+    const named = (query.filter.resources ?? []).flatMap(({ type, id }) => (type === 'TABLE' ? [id] : []))
+    event.setTables([...new Set(named)].filter((name) => layout.tables.has(name)))
+    return query
+  },
   async execute(context, query) {
     if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)

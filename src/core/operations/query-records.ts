@@ -4,8 +4,11 @@ import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
 import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
-import { type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
+import { parseText, type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
+import { RECORD_ID_NAME } from '../schema/names.ts'
+import { namesIn, namesOf } from '../sql/query-names.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** Options of a query. */
 export interface QueryOptions {
@@ -25,8 +28,6 @@ export interface QueryInput {
   readonly options?: QueryOptions
 }
 
-const DEFAULT_ID_NAME = 'svc_id'
-
 /**
  * Returns the records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its
  * text, `forbidden` for a condition on data that the caller cannot see, `unprocessable` for types that do not fit together.
@@ -37,11 +38,13 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   verb: 'Query',
   notFoundStatus: 400,
   recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
-  parse({ query: text, options = {} }) {
+  parse({ query: given, options = {} }, { layout, event }) {
+    const { text, parsed } = parseQueryText(given)
+    event.setNames('select' in parsed ? namesOf(parsed.select, { layout, idName: idNameIn(options) }) : namesIn(text, { layout }))
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
     const refusesLowered = options.onLowered === 'throw'
-    return { ...parseQueryText(text, options), budget, signal: options.signal, refusesLowered }
+    return { text, parsed, idName: idNameIn(options), budget, signal: stopOf(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
     const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
@@ -50,10 +53,26 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   },
 }
 
-/** Returns the text of a query. Throws `invalid_request` if it is not a string. */
-export function parseQueryText(text: unknown, { idName = DEFAULT_ID_NAME }: Pick<QueryOptions, 'idName'> = {}): QueryText {
-  if (typeof text === 'string') return { text, idName }
+/** Returns the text of a query, parsed. Throws `invalid_request` if it is not a string. Other errors of the text are thrown when it runs. */
+export function parseQueryText(text: unknown): QueryText {
+  if (typeof text === 'string') return { text, parsed: parseText(text), idName: RECORD_ID_NAME }
   throw fault('invalid_request')`The query must be a string.`
+}
+
+/** Returns the name of the record id in a query. Its shape is checked later. */
+function idNameIn(options: unknown): string {
+  const given = typeof options === 'object' && options !== null && 'idName' in options ? options.idName : undefined
+  return typeof given === 'string' ? given : RECORD_ID_NAME
+}
+
+/** Returns the signal as the query reads it. Throws `invalid_request` if the caller's own throws. */
+function stopOf(signal: Stop | undefined): Stop | undefined {
+  if (signal === undefined) return undefined
+  return {
+    get aborted() {
+      return readInput(() => signal.aborted)
+    },
+  }
 }
 
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()

@@ -17,6 +17,7 @@ import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 
@@ -75,7 +76,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     const { table, id, tokenization } = request
     const { ring } = context.barrier
     const access = requireAccess(context, table, 'UPDATE')
-    const change = parseChange(context, access, request)
+    const change = readInput(() => parseChange(context, access, request))
     const { written, before } = await changeRecord(context, access, { id, change })
     const wanted = tokenization ? mintInputOf(written, [change.values], before) : undefined
     const stored = at(mintRecords(ring, table, written.ids, wanted), 0)

@@ -20,6 +20,7 @@ import { planQuery } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
 import { toQueryError, withQueryErrors } from '../sql/query-error.ts'
 import { resolveSelect } from '../sql/resolve-select.ts'
+import type { Select } from '../sql/select.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
 import { at, required } from '../util/at.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -42,10 +43,23 @@ export interface QueryContext extends PlanContext, ScanContext {
   readonly scheduler: Scheduler
 }
 
-/** The text of a query, and the name of the record id in it. */
+/** The text of a query, what it parses to, and the name of the record id in it. */
 export interface QueryText {
   readonly text: string
+  readonly parsed: ParsedText
   readonly idName: string
+}
+
+/** A parsed query, or the error of its text, which is thrown when the query runs. */
+export type ParsedText = { readonly select: Select } | { readonly error: unknown }
+
+/** Parses the text of a query. Does not throw. */
+export function parseText(text: string): ParsedText {
+  try {
+    return { select: parseSelect(text) }
+  } catch (error) {
+    return { error }
+  }
 }
 
 /** A query, the budget it can use, and the signal that cancels it. */
@@ -83,10 +97,11 @@ export function explainQuery(context: PlanContext, query: QueryText): QueryPlan 
   return explainPlan(planOf(context, query), query.idName)
 }
 
-function planOf({ barrier, layout, access }: PlanContext, { text, idName }: QueryText): Plan {
+function planOf({ barrier, layout, access }: PlanContext, { text, parsed, idName }: QueryText): Plan {
   return withQueryErrors(text, () => {
+    if ('error' in parsed) throw parsed.error
     const accessTo = (table: Table) => access.table(table)
-    const query = resolveSelect(parseSelect(text), { text, layout, idName, accessTo })
+    const query = resolveSelect(parsed.select, { text, layout, idName, accessTo })
     return planQuery(query, (table) => filterCells(barrier, table))
   })
 }

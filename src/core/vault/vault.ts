@@ -41,6 +41,7 @@ import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/o
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { guard, guardAround, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
@@ -90,9 +91,13 @@ const MAX_ATTEMPTS = 10
  * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
-export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+  return guard('Cannot open the vault.', () => open(options))
+}
+
+async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
-  const { tables } = defineSchema(options.schema.tables)
+  const { tables } = defineSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === CATALOG_MOVED,
@@ -111,7 +116,8 @@ function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
   const quiet = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      log[level](fields, message)
+      const returned: unknown = log[level](fields, message)
+      if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // The result of the operation matters more than its log.
     }
@@ -133,12 +139,17 @@ function createVault<S extends SchemaDefinition>(
 ): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
-  const policy = compilePolicy(options.policy ?? {}, layout)
+  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, catalog, log })
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
+  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> =>
+    guard(failed, async () => {
+      assertOutsideTransaction(storage)
+      return work()
+    })
   const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
@@ -147,36 +158,44 @@ function createVault<S extends SchemaDefinition>(
   return {
     id,
     as: (caller) => sessionIn(outer, caller),
-    async transaction(work) {
-      assertOutsideTransaction(storage)
-      return factories.transact((units) => work(within(units)))
-    },
-    withTransaction: (hostTransaction) => within(factories.join(hostTransaction)),
-    async purgeExpired() {
-      assertOutsideTransaction(storage)
-      return { deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) }
-    },
+    transaction: (work) =>
+      guardAround('The transaction failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return factories.transact((units) => run(() => work(within(units))))
+      }),
+    withTransaction: (hostTransaction) => within(withVerb('Join', () => factories.join(hostTransaction))),
+    purgeExpired: () =>
+      outside('Purge failed.', async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
     explain: (caller, action, name, explaining) =>
-      withVerb('Explain', () =>
-        explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
-      ),
+      withVerb('Explain', () => {
+        const explained = parseCaller(caller)
+        return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
+      }),
     explainQuery: (sql, caller) =>
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
       ),
-    async verifyAudit(verifying) {
-      assertOutsideTransaction(storage)
-      return verifyAudit(audit, verifying)
-    },
-    exportAudit(exporting) {
-      assertOutsideTransaction(storage)
-      return exportAudit(audit, exporting)
-    },
-    async checkpointAudit(checkpoint) {
-      assertOutsideTransaction(storage)
-      return checkpointAudit(audit, checkpoint)
-    },
-    close: () => storage.close(),
+    verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
+    exportAudit: (exporting) =>
+      guardedLines(() => {
+        assertOutsideTransaction(storage)
+        return exportAudit(audit, exporting)
+      }),
+    checkpointAudit: ({ signer, sink }) =>
+      guardAround('Checkpoint failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+      }),
+    close: () => guard('Close failed.', () => storage.close()),
+  }
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw toVaultError(error, 'Export failed.')
   }
 }
 
