@@ -19,6 +19,7 @@ export const datetimeType: ColumnType<string> = {
   name: 'DATETIME',
   tag: 7,
   physical: 'text',
+  size: undefined,
   parse(input) {
     return typeof input === 'string' ? datetimeType.fromText(input) : fromDate(input)
   },

@@ -19,7 +19,7 @@ import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits } from '../execution/context.ts'
-import { withVerb } from '../execution/perform.ts'
+import { withVerb, withVerbAsync } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -31,7 +31,9 @@ import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import type { RecordVerificationResult } from '../records/record-findings.ts'
 import { purgePass } from '../records/transient-store.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../records/verify-records.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -74,6 +76,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery(sql: string, caller: Caller): QueryPlan
+  /**
+   * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
+   * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
+   * `cancelled` if the signal is aborted.
+   */
+  verifyRecords(options?: VerifyRecordsOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
   /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
   verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
@@ -174,6 +182,13 @@ function createVault<S extends SchemaDefinition>(
     explainQuery: (sql, caller) =>
       withVerb('Query', () =>
         explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
+      ),
+    verifyRecords: ({ table, ...verifying } = {}) =>
+      outside('Verify failed.', () =>
+        withVerbAsync('Verify', async () => {
+          const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+          return verifyRecords({ ...shared, storage }, tables, verifying)
+        }),
       ),
     verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
     exportAudit: (exporting) =>
