@@ -22,16 +22,18 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no space for it.
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no space for it,
+ * and `failed_precondition` after the vault was closed.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  const { tracing } = session
-  if (tracing === undefined) return run(session, operation, { given, span: undefined })
-  return runTraced(tracing, `strongroom.${operation.action.toLowerCase()}`, (span) => run(session, operation, { given, span }))
+  const { tracing, lifetime } = session
+  if (tracing === undefined) return lifetime.run(() => run(session, operation, { given, span: undefined }))
+  const name = `strongroom.${operation.action.toLowerCase()}`
+  return lifetime.run(() => runTraced(tracing, name, (span) => run(session, operation, { given, span })))
 }
 
 /** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */

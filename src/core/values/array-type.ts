@@ -20,6 +20,7 @@ export const arrayType: ColumnType<readonly JsonValue[]> = {
   toCell: jsonType.toCell,
   fromCell: (cell) => list(jsonType.fromCell(cell)),
   toText: jsonType.toText,
+  isSpelledBy: jsonType.isSpelledBy,
   toJson: (value) => value,
 }
 

@@ -5,6 +5,7 @@ import { compareTexts, toDays } from './calendar.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { isDaySpelling } from './spelling.ts'
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
@@ -33,6 +34,7 @@ export const dateType: ColumnType<string> = {
   toCell: (value) => value,
   fromCell: textCell,
   toText: (value) => value,
+  isSpelledBy: isDaySpelling,
   toJson: (value) => value,
 }
 
