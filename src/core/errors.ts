@@ -65,7 +65,7 @@ export interface ErrorDetail {
   readonly columns?: readonly string[]
   /** Position of the record, token or item in the request, from 0. */
   readonly index?: number
-  /** A record id from the caller's own request. */
+  /** A record id: from the caller's own request, or of a record that failed authentication. */
   readonly id?: string
 }
 

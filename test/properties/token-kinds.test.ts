@@ -254,7 +254,7 @@ async function openFixture(
     reopen: async () => broken((await openLoose(open.same(), tables)).session),
     async elsewhere() {
       const renamed = await openLoose(open.other(), tables, { id: 'v2' })
-      const rekeyed = await openLoose(open.other(), tables, { secret: Buffer.alloc(32, 9).toString('base64') })
+      const rekeyed = await openLoose(open.other(), tables, { secret: Buffer.alloc(32, 'another secret').toString('base64') })
       return [broken(renamed.session), broken(rekeyed.session)]
     },
     many() {

@@ -1,18 +1,25 @@
 /** AES-256 over whole blocks: the one primitive of everything keyed here. */
 import { createCipheriv } from 'node:crypto'
 import { at } from '../../core/util/at.ts'
+import { secretBytes } from './secret-bytes.ts'
 import { getWasm, REGION } from './wasm.ts'
 
 /** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
 export interface BlockCipher {
-  update(blocks: Uint8Array): Buffer
+  update(blocks: Uint8Array): Uint8Array
+  /** Wipes the key inside the platform's cipher. Later calls of `update` throw. */
+  close(): void
 }
 
 /** Returns a block cipher for a key of 32 bytes. */
 export function createBlockCipher(key: Uint8Array): BlockCipher {
   const cipher = createCipheriv('aes-256-ecb', key, null)
   cipher.setAutoPadding(false)
-  return cipher
+  return {
+    update: (blocks) => cipher.update(blocks),
+    // The end of the stream frees the context of OpenSSL, which overwrites its round keys.
+    close: () => void cipher.final(),
+  }
 }
 
 /** Length of the round keys of AES-256 in the format of the module, in bytes. */
@@ -22,11 +29,12 @@ export const SCHEDULE_BYTES = 240
  * Returns the round keys of a key of 32 bytes, for AES inside the module. They are as secret as the key. The process holds them in
  * memory, as OpenSSL does; the memory of the module holds them only during a call.
  */
-export function expandKey(key: Uint8Array): Buffer {
+export function expandKey(key: Uint8Array): Uint8Array {
   const { calls, memory } = getWasm()
+  const schedule = secretBytes(SCHEDULE_BYTES)
   memory.set(key, REGION.input)
   calls.expandKey(REGION.input, REGION.schedule)
-  const schedule = Buffer.from(memory.subarray(REGION.schedule, REGION.schedule + SCHEDULE_BYTES))
+  schedule.set(memory.subarray(REGION.schedule, REGION.schedule + SCHEDULE_BYTES))
   calls.wipe(REGION.input, key.length)
   calls.wipe(REGION.schedule, SCHEDULE_BYTES)
   return schedule
@@ -34,7 +42,7 @@ export function expandKey(key: Uint8Array): Buffer {
 
 /** Returns a block of 16 bytes doubled in GF(2^128), which gives the subkeys of CMAC. Source: SP 800-38B, section 6.1. */
 export function doubleBlock(block: Uint8Array): Uint8Array {
-  const doubled = new Uint8Array(16)
+  const doubled = secretBytes(16)
   const carry = at(block, 0) >> 7
   for (let i = 0; i < 15; i++) doubled[i] = (at(block, i) << 1) | (at(block, i + 1) >> 7)
   doubled[15] = (at(block, 15) << 1) ^ (carry * 0x87)

@@ -4,6 +4,7 @@ import { DIGEST_BYTES } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
+import { copySecret, secretBytes, wipe } from './secret-bytes.ts'
 import { getWasm, REGION } from './wasm.ts'
 
 const BLOCK = 16
@@ -20,6 +21,8 @@ const STREAM_PIECE = 32_768
 export interface Cmac {
   /** Returns DIGEST_BYTES for each input, in order. */
   digest(inputs: Slab): Uint8Array
+  /** Wipes the key. Later calls throw. */
+  close(): void
 }
 
 /** The two subkeys: for a whole last block, and for a padded one. */
@@ -36,23 +39,33 @@ interface ItemKeys {
   readonly subkeys: Uint8Array
 }
 
-/** Returns CMAC for a key of 32 bytes. */
+/** Returns CMAC for a key of 32 bytes, which are not kept. */
 export function createCmac(key: Uint8Array): Cmac {
   const cipher = createBlockCipher(key)
-  const whole = doubleBlock(cipher.update(Buffer.alloc(BLOCK)))
+  const zeros = cipher.update(new Uint8Array(BLOCK))
+  const whole = doubleBlock(zeros)
   const subkeys: Subkeys = { whole, padded: doubleBlock(whole) }
-  const keys: ItemKeys = { cipher, schedule: expandKey(key), subkeys: Buffer.concat([whole, subkeys.padded]) }
+  const both = secretBytes(2 * BLOCK)
+  both.set(whole)
+  both.set(subkeys.padded, BLOCK)
+  wipe(zeros)
+  const keys: ItemKeys = { cipher, schedule: expandKey(key), subkeys: both }
   const stream = createStream(key, subkeys)
   return {
     digest(inputs) {
       const out = new Uint8Array(inputs.count * DIGEST_BYTES)
       for (let from = 0; from < inputs.count; ) {
         const run = nextRun(inputs, from)
-        if (run.method === 'stream') stream(slabItem(inputs, from), out, from * DIGEST_BYTES)
+        if (run.method === 'stream') stream.digest(slabItem(inputs, from), out, from * DIGEST_BYTES)
         else runItems(keys, inputs, run, out)
         from = run.to
       }
       return out
+    },
+    close() {
+      cipher.close()
+      stream.close()
+      wipe(keys.schedule, both, whole, subkeys.padded)
     },
   }
 }
@@ -67,38 +80,53 @@ function finishBlock(block: Uint8Array, offset: number, length: number, subkeys:
   for (let i = 0; i < BLOCK; i++) block[offset + i] = at(block, offset + i) ^ at(subkey, i)
 }
 
+/** The MACs of long messages, one by one. */
+interface CmacStream {
+  digest(input: Uint8Array, out: Uint8Array, offset: number): void
+  close(): void
+}
+
 /**
- * Returns a function that writes the MAC of one message to `out`. All messages use one CBC stream. Adding the last ciphertext block
+ * Returns a stream that writes the MAC of one message to `out`. All messages use one CBC stream. Adding the last ciphertext block
  * to the first block of a message gives it an IV of zeros, so that no message needs a new cipher.
  */
-function createStream(key: Uint8Array, subkeys: Subkeys): (input: Uint8Array, out: Uint8Array, offset: number) => void {
-  const last = Buffer.alloc(BLOCK)
-  const piece = Buffer.alloc(STREAM_PIECE)
+function createStream(key: Uint8Array, subkeys: Subkeys): CmacStream {
+  const secret = copySecret(key)
+  const last = secretBytes(BLOCK)
+  const piece = secretBytes(STREAM_PIECE)
   let cipher: Cipheriv | undefined
-  return (input, out, offset) => {
-    const stream = cipher ?? startCbc(key, last)
-    // Dropped until the message is complete: an interrupted stream must not be used for another message.
-    cipher = undefined
-    let rest = input.length
-    for (let from = 0; from === 0 || rest > 0; from += STREAM_PIECE) {
-      const length = Math.min(rest, STREAM_PIECE)
-      piece.set(input.subarray(from, from + length))
-      rest -= length
-      const end = Math.max(BLOCK, Math.ceil(length / BLOCK) * BLOCK)
-      if (rest === 0) finishBlock(piece, end - BLOCK, length - (end - BLOCK), subkeys)
-      if (from === 0) for (let i = 0; i < BLOCK; i++) piece[i] = at(piece, i) ^ at(last, i)
-      const encrypted = stream.update(piece.subarray(0, end))
-      last.set(encrypted.subarray(end - BLOCK))
-      piece.fill(0, 0, end)
-    }
-    out.set(last, offset)
-    cipher = stream
+  return {
+    digest(input, out, offset) {
+      const stream = cipher ?? startCbc(secret, last)
+      // Dropped until the message is complete: an interrupted stream must not be used for another message.
+      cipher = undefined
+      let rest = input.length
+      for (let from = 0; from === 0 || rest > 0; from += STREAM_PIECE) {
+        const length = Math.min(rest, STREAM_PIECE)
+        piece.set(input.subarray(from, from + length))
+        rest -= length
+        const end = Math.max(BLOCK, Math.ceil(length / BLOCK) * BLOCK)
+        if (rest === 0) finishBlock(piece, end - BLOCK, length - (end - BLOCK), subkeys)
+        if (from === 0) for (let i = 0; i < BLOCK; i++) piece[i] = at(piece, i) ^ at(last, i)
+        const encrypted = stream.update(piece.subarray(0, end))
+        last.set(encrypted.subarray(end - BLOCK))
+        piece.fill(0, 0, end)
+        encrypted.fill(0)
+      }
+      out.set(last, offset)
+      cipher = stream
+    },
+    close() {
+      cipher?.final()
+      cipher = undefined
+      wipe(secret, last)
+    },
   }
 }
 
-function startCbc(key: Uint8Array, last: Buffer): Cipheriv {
+function startCbc(key: Uint8Array, last: Uint8Array): Cipheriv {
   last.fill(0)
-  const cipher = createCipheriv('aes-256-cbc', key, Buffer.alloc(BLOCK))
+  const cipher = createCipheriv('aes-256-cbc', key, new Uint8Array(BLOCK))
   cipher.setAutoPadding(false)
   return cipher
 }
@@ -121,7 +149,9 @@ function runItems(keys: ItemKeys, inputs: Slab, { from, to, method }: Run, out: 
     calls.orderItems(ends, base, count, order, steps)
     for (let step = 0, running = count; running > 0; ) {
       calls.addStep(input, ends, base, order, running, step, subkeys, blocks)
-      memory.set(keys.cipher.update(memory.subarray(blocks, blocks + running * BLOCK)), blocks)
+      const encrypted = keys.cipher.update(memory.subarray(blocks, blocks + running * BLOCK))
+      memory.set(encrypted, blocks)
+      wipe(encrypted)
       step++
       running = step < MAX_ITEM_BLOCKS ? memory.readUInt32LE(steps + 4 * step) : 0
     }
@@ -130,6 +160,7 @@ function runItems(keys: ItemKeys, inputs: Slab, { from, to, method }: Run, out: 
   }
   out.set(memory.subarray(output, output + count * DIGEST_BYTES), from * DIGEST_BYTES)
   calls.wipe(input, bytes)
+  calls.wipe(output, count * DIGEST_BYTES)
   calls.wipe(subkeys, 2 * BLOCK)
 }
 

@@ -1,6 +1,5 @@
 /** Epochs: a random first half of nonces is used for a limited time, so that whole batches share one derived key. */
-import type { RandomPool } from './random-pool.ts'
-import { type GcmKey, HALF_BYTES, type XaesKey } from './xaes-key.ts'
+import { closeGcmKey, type GcmKey, HALF_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** Maximum number of seals with one first half. It keeps the probability of a repeated 96-bit IV below 2^-32. Source: SP 800-38D, section 8.3. */
 const MAX_SEALS = 2 ** 32
@@ -12,27 +11,45 @@ export interface Epoch {
   readonly key: GcmKey
 }
 
-/** Sources of an epoch. `now` is a monotonic clock in milliseconds, because the wall clock can be set back. */
+/** Sources of an epoch. */
 export interface EpochSources {
-  readonly pool: RandomPool
+  /** Fills the first half. */
+  readonly fill: (target: Uint8Array, offset: number, count: number) => void
+  /** A monotonic clock in milliseconds, because the wall clock can be set back. */
   readonly now: () => number
 }
 
-/** Returns a function that returns an epoch with room for `count` more seals: the current one, or a new one. */
-export function createEpochs(key: XaesKey, sources: EpochSources): (count: number) => Epoch {
+/** The epochs of one key. */
+export interface Epochs {
+  /** Returns an epoch with room for `count` more seals: the current one, or a new one. It is valid until the next call. */
+  next(count: number): Epoch
+  /** Wipes the key of the current epoch. */
+  close(): void
+}
+
+/** Returns the epochs of a key. The first begins at the first seal. */
+export function createEpochs(key: XaesKey, { fill, now }: EpochSources): Epochs {
   let epoch: Epoch | undefined
   let seals = 0
   let endsAt = 0
-  return (count) => {
-    const time = sources.now()
-    seals += count
-    if (epoch === undefined || seals > MAX_SEALS || time >= endsAt) {
-      const half = new Uint8Array(HALF_BYTES)
-      sources.pool.fill(half, 0, HALF_BYTES)
-      epoch = { half, key: key.derive(half, 0) }
-      seals = count
-      endsAt = time + MAX_EPOCH_MS
-    }
-    return epoch
+  const close = (): void => {
+    if (epoch !== undefined) closeGcmKey(epoch.key)
+    epoch = undefined
+  }
+  return {
+    next(count) {
+      const time = now()
+      seals += count
+      if (epoch === undefined || seals > MAX_SEALS || time >= endsAt) {
+        close()
+        const half = new Uint8Array(HALF_BYTES)
+        fill(half, 0, HALF_BYTES)
+        epoch = { half, key: key.deriveOwn(half) }
+        seals = count
+        endsAt = time + MAX_EPOCH_MS
+      }
+      return epoch
+    },
+    close,
   }
 }

@@ -2,6 +2,7 @@
 import { at, required } from '../../core/util/at.ts'
 import type { BlockCipher } from './block-cipher.ts'
 import { BIG_HALVES, type HalfArithmetic, MAX_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
+import { wipe } from './secret-bytes.ts'
 
 const ROUNDS = 10
 const BLOCK = 16
@@ -21,11 +22,16 @@ export interface Ff1 {
   /** Returns one number for each value, in order. `tweaks` has `tweakBytes` bytes for each value. */
   encrypt(values: readonly bigint[], tweaks: Uint8Array): bigint[]
   decrypt(values: readonly bigint[], tweaks: Uint8Array): bigint[]
+  /** Wipes what was computed from the key. */
+  close(): void
 }
+
+/** The block cipher of FF1. Its owner closes it. */
+type Cipher = Pick<BlockCipher, 'update'>
 
 /** Values computed once from key and shape. P, Q, S, b, d, u, v and y are the names of SP 800-38G, algorithm 7. */
 interface Setup {
-  readonly cipher: BlockCipher
+  readonly cipher: Cipher
   readonly shape: Ff1Shape
   /** AES(P): the part of the PRF that is the same for all items and rounds. */
   readonly start: Uint8Array
@@ -43,7 +49,7 @@ interface Setup {
 }
 
 /** Returns FF1 with the key of this cipher. */
-export function createFf1(cipher: BlockCipher, shape: Ff1Shape): Ff1 {
+export function createFf1(cipher: Cipher, shape: Ff1Shape): Ff1 {
   const setup = setupOf(cipher, shape)
   const small = setup.rightLimit <= MAX_SMALL_HALF
   const run = small ? runner(setup, SMALL_HALVES) : runner(setup, BIG_HALVES)
@@ -59,13 +65,14 @@ export function createFf1(cipher: BlockCipher, shape: Ff1Shape): Ff1 {
   return {
     encrypt: (values, tweaks) => chunked(values, tweaks, 'forwards'),
     decrypt: (values, tweaks) => chunked(values, tweaks, 'backwards'),
+    close: () => wipe(setup.start),
   }
 }
 
 type Direction = 'forwards' | 'backwards'
 
 /** Steps 1 to 5. */
-function setupOf(cipher: BlockCipher, shape: Ff1Shape): Setup {
+function setupOf(cipher: Cipher, shape: Ff1Shape): Setup {
   const { radix, length, tweakBytes } = shape
   const leftLength = Math.floor(length / 2)
   const rightLimit = BigInt(radix) ** BigInt(length - leftLength)
@@ -142,7 +149,7 @@ function runner<Half extends number | bigint>(
       if (round % 2 === 0) advance(items, round, right, left, direction)
       else advance(items, round, left, right, direction)
     }
-    for (const memory of [items.numbers, items.blocks, items.stream]) memory.fill(0)
+    for (const memory of [items.templates, items.numbers, items.blocks, items.stream]) memory.fill(0)
     return left.map((half, item) => halves.toRank(half) * setup.rightLimit + halves.toRank(at(right, item)))
   }
 }
@@ -179,7 +186,9 @@ function makeStream(setup: Setup, items: Items, round: number): void {
   for (let step = 0; step < inputBlocks; step++) {
     addInput(items, inputBlocks, step)
     if (step === Math.floor(roundAt / BLOCK)) addByte(blocks, roundAt % BLOCK, round)
-    blocks.set(cipher.update(blocks))
+    const encrypted = cipher.update(blocks)
+    blocks.set(encrypted)
+    wipe(encrypted)
   }
   if (streamBlocks === 1) {
     stream.set(blocks)
@@ -195,7 +204,9 @@ function makeStream(setup: Setup, items: Items, round: number): void {
     for (let item = 0; item < items.count; item++) {
       stream.set(encrypted.subarray(item * BLOCK, (item + 1) * BLOCK), (item * streamBlocks + part) * BLOCK)
     }
+    if (part > 0) wipe(encrypted)
   }
+  wipe(first)
 }
 
 /** Names a word in the error of a defect. */

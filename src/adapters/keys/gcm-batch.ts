@@ -1,6 +1,7 @@
 /** AES-256-GCM of many short messages with one key: one AES call for all counter blocks, the rest in the module. */
 import { required } from '../../core/util/at.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
+import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
 import { CAPACITY, getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 
@@ -9,6 +10,8 @@ const MESSAGE_ROOM = 64
 
 /** Maximum number of counter blocks that the module encrypts itself: more of them are faster with the platform's cipher. */
 const MAX_FEW_BLOCKS = 8
+/** Number of blocks that the module encrypts in the time that creating a cipher of the platform takes. A key that was used less has none. */
+const BLOCKS_PER_CIPHER = 32
 
 /** Maximum length of a message and its prefix in the module, in bytes. */
 export const MAX_BYTES_IN_WASM = CAPACITY.large - MESSAGE_ROOM
@@ -90,7 +93,7 @@ function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: numb
 }
 
 /** Opens items, in chunks that fit into the memory of the module. Copies plaintexts out only after all tags of a chunk were checked. */
-export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
+export function openBatch(key: GcmKey, batch: OpenBatch, items: readonly number[]): void {
   const module = getWasm()
   const { bodies } = batch
   const overhead = batch.prefixBytes + HALF_BYTES + TAG_BYTES
@@ -104,7 +107,7 @@ export function openBatch(key: GcmKey, batch: OpenBatch, items: Uint32Array): vo
       room -= length + MESSAGE_ROOM
       if (room < 0) break
     }
-    openChunk(module, key, batch, items.subarray(start, end))
+    openChunk(module, key, batch, end - start === items.length ? items : items.slice(start, end))
     start = end
   }
   forgetKey(module)
@@ -145,7 +148,7 @@ export function openSingle(key: GcmKey, { body, prefixBytes, associatedData, aad
   return plaintext
 }
 
-function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uint32Array): void {
+function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: readonly number[]): void {
   const { calls, memory } = module
   const { aadBytes, prefixBytes, opened } = batch
   const count = items.length
@@ -171,13 +174,13 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: Uin
 }
 
 /** Returns the index after the last of the neighboring items from `from`. Neighbors are copied at once. */
-function runEnd(items: Uint32Array, from: number): number {
+function runEnd(items: readonly number[], from: number): number {
   let end = from + 1
   while (end < items.length && items[end] === required(items[end - 1]) + 1) end++
   return end
 }
 
-function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void {
+function copyIn(module: WasmModule, batch: OpenBatch, items: readonly number[]): void {
   const { bodies, associatedData } = batch
   const stride = aadStride(batch.aadBytes)
   let offset: number = REGION.input
@@ -194,7 +197,7 @@ function copyIn(module: WasmModule, batch: OpenBatch, items: Uint32Array): void 
 }
 
 /** Copies plaintexts to `out`. Returns their number of bytes. */
-function copyOut(module: WasmModule, batch: OpenBatch, items: Uint32Array): number {
+function copyOut(module: WasmModule, batch: OpenBatch, items: readonly number[]): number {
   let offset: number = REGION.output
   for (let from = 0; from < items.length; ) {
     const to = runEnd(items, from)
@@ -209,15 +212,26 @@ function copyOut(module: WasmModule, batch: OpenBatch, items: Uint32Array): numb
 
 /** Encrypts the blocks region in place, and wipes the copy that the platform's cipher made. */
 function encryptBlocks(module: WasmModule, key: GcmKey, bytes: number): void {
-  if (bytes <= MAX_FEW_BLOCKS * 16) {
+  const cipher = platformCipher(key, bytes / 16)
+  if (cipher === undefined) {
     module.memory.set(key.schedule, REGION.schedule)
     module.calls.encryptBlocks(REGION.schedule, REGION.blocks, bytes / 16)
     module.calls.wipe(REGION.schedule, key.schedule.length)
     return
   }
-  const stream = key.cipher.update(module.memory.subarray(REGION.blocks, REGION.blocks + bytes))
+  const stream = cipher.update(module.memory.subarray(REGION.blocks, REGION.blocks + bytes))
   module.memory.set(stream, REGION.blocks)
   stream.fill(0)
+}
+
+/** Returns the platform's cipher if it is faster for so many blocks; undefined if the module is. */
+function platformCipher(key: GcmKey, blocks: number): BlockCipher | undefined {
+  if (blocks <= MAX_FEW_BLOCKS) return undefined
+  if (key.cipher === undefined) {
+    key.moduleBlocks += blocks
+    if (key.moduleBlocks > BLOCKS_PER_CIPHER) key.cipher = createBlockCipher(key.secret)
+  }
+  return key.cipher
 }
 
 function useKey(module: WasmModule, key: GcmKey): void {

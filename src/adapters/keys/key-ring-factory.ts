@@ -3,19 +3,21 @@ import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/keys.ts'
 import { type Cmac, createCmac } from './cmac.ts'
-import { deriveKey } from './derive-key.ts'
-import { createEpochs, type Epoch } from './epoch.ts'
+import { deriveKey, type KeyUse } from './derive-key.ts'
+import { createEpochs, type Epochs } from './epoch.ts'
+import { createNonceSource, SYSTEM_GENERATORS } from './nonce-source.ts'
 import { createPointerCipher, type PointerCipher, pointerTweak } from './pointer-cipher.ts'
-import { createRandomPool } from './random-pool.ts'
 import { createRankCipher, type RankCipher } from './rank-cipher.ts'
 import { createSealer, type Sealer } from './sealer.ts'
+import { copySecret, wipe } from './secret-bytes.ts'
+import { wipeWasm } from './wasm.ts'
 import { createXaesKey, type XaesKey } from './xaes-key.ts'
 
 const ROOT_BYTES = 32
 const MAX_VERSION = 65_535
 
-/** One pool of random bytes for the nonces of all rings of this process. */
-const pool = createRandomPool()
+/** The nonces of all rings of this process. */
+const nonces = createNonceSource(SYSTEM_GENERATORS)
 
 /** The default key ring factory. `createRing` throws `failed_precondition` for root keys that are missing, malformed or of one version. */
 export const keyRingFactory: KeyRingFactory = {
@@ -50,7 +52,7 @@ function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
       throw new VaultError('failed_precondition', `Root key ${version} must have ${ROOT_BYTES} bytes.`)
     versions.add(version)
   }
-  const copies = roots.map(({ version, key }) => ({ version, key: Uint8Array.from(key) }))
+  const copies = roots.map(({ version, key }) => ({ version, key: copySecret(key) }))
   return copies.sort((left, right) => left.version - right.version)
 }
 
@@ -59,15 +61,34 @@ interface LookupKeys {
   digestOf(scope: string): Cmac
   ranksOf(scope: string): RankCipher
   pointerCipher(): PointerCipher
+  close(): void
 }
 
-function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersion, lookupVersion }: RootKeyUse): KeyRing {
-  const sealers = new Map<string, Sealer>()
-  const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(vaultId, root)]))
+/** Derives a key, and wipes it after `create` has made what it needs of it. */
+type WithKey = <Made>(root: RootKey, use: KeyUse, create: (key: Uint8Array) => Made) => Made
 
-  const sealerOf = (purpose: string): Sealer =>
-    getOrCreate(sealers, purpose, () => createPurpose(vaultId, roots, activeVersion, purpose))
+function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersion, lookupVersion }: RootKeyUse): KeyRing {
+  let isClosed = false
+  const withKey: WithKey = (root, use, create) => {
+    if (isClosed) throw closedError()
+    const key = deriveKey(root.key, vaultId, use)
+    try {
+      return create(key)
+    } finally {
+      wipe(key)
+    }
+  }
+  const sealers = new Map<string, PurposeSealer>()
+  const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(vaultId, root, withKey)]))
+
+  const xaesKeyOf = (version: number, purpose: string): XaesKey | undefined => {
+    const root = roots.find((candidate) => candidate.version === version)
+    return root && withKey(root, { kind: 'seal', version, purpose }, createXaesKey)
+  }
+  const sealerOf = (purpose: string): PurposeSealer =>
+    getOrCreate(sealers, purpose, () => createPurpose(activeVersion, (version) => xaesKeyOf(version, purpose)))
   const keysOf = (version: number): LookupKeys => {
+    if (isClosed) throw closedError()
     const keys = lookups.get(version)
     if (keys === undefined) throw missingRoot(version)
     return keys
@@ -85,41 +106,70 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersi
     decryptPointers: (version, texts) => keysOf(version).pointerCipher().decrypt(texts),
     encryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).encrypt(ranks),
     decryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).decrypt(ranks),
-  }
-}
-
-/** Returns the lookup keys of one root key. Each is derived on first use. */
-function createLookupKeys(vaultId: string, { key }: RootKey): LookupKeys {
-  const digests = new Map<string, Cmac>()
-  const rankCiphers = new Map<string, RankCipher>()
-  let pointers: PointerCipher | undefined
-  return {
-    digestOf: (scope) => getOrCreate(digests, scope, () => createCmac(deriveKey(key, vaultId, { kind: 'digest', scope }))),
-    ranksOf: (scope) =>
-      getOrCreate(rankCiphers, scope, () => createRankCipher(deriveKey(key, vaultId, { kind: 'rank', scope }), vaultId)),
-    pointerCipher() {
-      pointers ??= createPointerCipher(deriveKey(key, vaultId, { kind: 'pointer' }), pointerTweak(vaultId))
-      return pointers
+    close() {
+      isClosed = true
+      for (const made of [...sealers.values(), ...lookups.values()]) made.close()
+      sealers.clear()
+      wipe(...roots.map(({ key }) => key))
+      wipeWasm()
     },
   }
 }
 
-/** Returns the sealer of one purpose. Its keys are derived on first use. */
-function createPurpose(vaultId: string, roots: readonly RootKey[], activeVersion: number, purpose: string): Sealer {
-  const keys = new Map<number, XaesKey>()
-  const keyOf = (version: number): XaesKey | undefined => {
-    const root = roots.find((candidate) => candidate.version === version)
-    if (root === undefined) return undefined
-    return getOrCreate(keys, version, () => createXaesKey(deriveKey(root.key, vaultId, { kind: 'seal', version, purpose })))
+/** Returns the lookup keys of one root key. Each is derived on first use. */
+function createLookupKeys(vaultId: string, root: RootKey, withKey: WithKey): LookupKeys {
+  const digests = new Map<string, Cmac>()
+  const rankCiphers = new Map<string, RankCipher>()
+  let pointers: PointerCipher | undefined
+  return {
+    digestOf: (scope) => getOrCreate(digests, scope, () => withKey(root, { kind: 'digest', scope }, createCmac)),
+    ranksOf: (scope) =>
+      getOrCreate(rankCiphers, scope, () => withKey(root, { kind: 'rank', scope }, (key) => createRankCipher(key, vaultId))),
+    pointerCipher() {
+      pointers ??= withKey(root, { kind: 'pointer' }, (key) => createPointerCipher(key, pointerTweak(vaultId)))
+      return pointers
+    },
+    close() {
+      for (const made of [...digests.values(), ...rankCiphers.values(), pointers]) made?.close()
+      digests.clear()
+      rankCiphers.clear()
+      pointers = undefined
+    },
   }
-  let epochs: ((count: number) => Epoch) | undefined
-  const nextEpoch = (count: number): Epoch => {
+}
+
+function closedError(): VaultError {
+  return new VaultError('failed_precondition', 'The vault is closed. Open it again.')
+}
+
+/** A sealer whose keys can be wiped. */
+type PurposeSealer = Sealer & { close(): void }
+
+/** Returns the sealer of one purpose. Its keys are derived on first use. */
+function createPurpose(activeVersion: number, createKey: (version: number) => XaesKey | undefined): PurposeSealer {
+  const keys = new Map<number, XaesKey>()
+  let current: Epochs | undefined
+  const keyOf = (version: number): XaesKey | undefined => {
+    const known = keys.get(version)
+    if (known !== undefined) return known
+    const created = createKey(version)
+    if (created !== undefined) keys.set(version, created)
+    return created
+  }
+  const epochs = (): Epochs => {
     const active = keyOf(activeVersion)
     if (active === undefined) throw missingRoot(activeVersion)
-    epochs ??= createEpochs(active, { pool, now: () => performance.now() })
-    return epochs(count)
+    current ??= createEpochs(active, { fill: nonces.fill, now: () => performance.now() })
+    return current
   }
-  return createSealer({ nextEpoch, keyOf, pool })
+  return {
+    ...createSealer({ epochs, keyOf, nonces }),
+    close() {
+      current?.close()
+      for (const key of keys.values()) key.close()
+      keys.clear()
+    },
+  }
 }
 
 function getOrCreate<Name, Value>(values: Map<Name, Value>, name: Name, create: () => Value): Value {

@@ -3,12 +3,16 @@ import { createHash } from 'node:crypto'
 import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/keys.ts'
 import { at, required } from '../../core/util/at.ts'
 import { type BlockCipher, createBlockCipher, expandKey } from './block-cipher.ts'
+import { wipe } from './secret-bytes.ts'
 import { getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 
 const ROUNDS = 10
 const TWEAK_BYTES = 7
 const TEXT_LENGTH = 36
 const WORD_BYTES = POINTER_WORDS * 4
+const BLOCK = 16
+/** Bytes of one half of a numeral string. */
+const HALF_BYTES = 8
 /** Maximum number of items encrypted by the module alone. For more, ten calls of the platform's AES are faster. */
 const MAX_FEW = 10
 /** Replaces a text of another length, so that all items have one width. It has no version and is not well-formed. */
@@ -19,7 +23,7 @@ const PARAMETERS = Buffer.from([1, 2, 1, 0, 0, 2, ROUNDS, 61, 0, 0, 0, 122, 0, 0
 
 /** Regions of the halves of the numeral strings. Words and texts are in `input`. */
 const LEFT = REGION.output
-const RIGHT = REGION.output + MAX_BATCH_ITEMS * 8
+const RIGHT = REGION.output + MAX_BATCH_ITEMS * HALF_BYTES
 
 /** A permutation of pointers, and its inverse. */
 export interface PointerCipher {
@@ -27,6 +31,8 @@ export interface PointerCipher {
   encrypt(words: Uint32Array): string[]
   /** Returns the pointer of each text, in order. */
   decrypt(texts: readonly string[]): DecryptedPointers
+  /** Wipes the key. It cannot be used afterwards. */
+  close(): void
 }
 
 /** Returns the tweak of 7 bytes that binds pointers to one vault, in addition to its keys. */
@@ -34,7 +40,7 @@ export function pointerTweak(vaultId: string): Uint8Array {
   return createHash('sha256').update(`strongroom/v1/pointer-tweak/${vaultId}`).digest().subarray(0, TWEAK_BYTES)
 }
 
-/** Returns the pointer cipher for a key of 32 bytes and a tweak of 7 bytes. */
+/** Returns the pointer cipher for a key of 32 bytes, which are not kept, and a tweak of 7 bytes. */
 export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): PointerCipher {
   const cipher = createBlockCipher(key)
   // AES(P) with the tweak added: the part of the PRF that is the same for all items and rounds.
@@ -60,6 +66,10 @@ export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): Pointer
       }
       return { words, wellFormed }
     },
+    close() {
+      cipher.close()
+      wipe(material.fixed, material.schedule)
+    },
   }
 }
 
@@ -81,6 +91,7 @@ function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): strin
   calls.encryptPointersFew(REGION.schedule, REGION.fixed, REGION.input, LEFT, RIGHT, REGION.blocks, REGION.input, count)
   const texts = readTexts(memory, count)
   calls.wipe(REGION.schedule, schedule.length)
+  calls.wipe(REGION.fixed, BLOCK)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
   return texts
 }
@@ -108,6 +119,7 @@ function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]):
   const wellFormed = new Uint8Array(count)
   for (let item = 0; item < count; item++) wellFormed[item] = required(memory[REGION.flags + item], 'The flag of a pointer')
   calls.wipe(REGION.schedule, schedule.length)
+  calls.wipe(REGION.fixed, BLOCK)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
   return { words, wellFormed }
 }
@@ -131,16 +143,26 @@ function runRounds(
   direction: 'forwards' | 'backwards',
 ): void {
   const forwards = direction === 'forwards'
-  const blocks = memory.subarray(REGION.blocks, REGION.blocks + count * 16)
+  const blocks = memory.subarray(REGION.blocks, REGION.blocks + count * BLOCK)
   memory.set(fixed, REGION.fixed)
   calls.writeRound(REGION.fixed, forwards ? 0 : ROUNDS - 1, forwards ? RIGHT : LEFT, REGION.blocks, count)
   for (let step = 0; step < ROUNDS; step++) {
-    memory.set(cipher.update(blocks), REGION.blocks)
+    const encrypted = cipher.update(blocks)
+    memory.set(encrypted, REGION.blocks)
+    wipe(encrypted)
     const even = step % 2 === 0
     if (forwards) calls.addRound(REGION.fixed, step + 1, even ? LEFT : RIGHT, REGION.blocks, count)
     else calls.subtractRound(REGION.fixed, ROUNDS - 2 - step, even ? RIGHT : LEFT, REGION.blocks, count)
   }
-  calls.wipe(REGION.blocks, count * 16)
+  calls.wipe(REGION.blocks, count * BLOCK)
+  calls.wipe(REGION.fixed, BLOCK)
+}
+
+/** Wipes the texts or words of a chunk, and the halves of its numeral strings. */
+function wipeChunk({ calls }: WasmModule, count: number): void {
+  calls.wipe(REGION.input, count * TEXT_LENGTH)
+  calls.wipe(LEFT, count * HALF_BYTES)
+  calls.wipe(RIGHT, count * HALF_BYTES)
 }
 
 function encryptChunk(material: KeyMaterial, words: Uint32Array, texts: string[]): void {
@@ -152,7 +174,7 @@ function encryptChunk(material: KeyMaterial, words: Uint32Array, texts: string[]
   runRounds(material, module, count, 'forwards')
   calls.renderUuids(LEFT, RIGHT, REGION.input, count)
   for (const text of readTexts(memory, count)) texts.push(text)
-  calls.wipe(REGION.input, count * TEXT_LENGTH)
+  wipeChunk(module, count)
 }
 
 function decryptChunk(material: KeyMaterial, texts: readonly string[], words: Uint32Array, wellFormed: Uint8Array): void {
@@ -166,7 +188,7 @@ function decryptChunk(material: KeyMaterial, texts: readonly string[], words: Ui
   const target = new Uint8Array(words.buffer, words.byteOffset, count * WORD_BYTES)
   target.set(memory.subarray(REGION.input, REGION.input + count * WORD_BYTES))
   wellFormed.set(memory.subarray(REGION.flags, REGION.flags + count))
-  calls.wipe(REGION.input, count * TEXT_LENGTH)
+  wipeChunk(module, count)
 }
 
 /** Returns the texts in `input`. One conversion cut into pieces costs a fifth of one conversion for each text. */

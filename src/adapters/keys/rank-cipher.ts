@@ -16,9 +16,11 @@ const MAX_REMEMBERED = 64
 export interface RankCipher {
   encrypt(ranks: readonly Rank[]): bigint[]
   decrypt(ranks: readonly Rank[]): bigint[]
+  /** Wipes the key. Later calls throw. */
+  close(): void
 }
 
-/** Returns the rank cipher of a key of 32 bytes. Each domain and tweak text has its own permutation. */
+/** Returns the rank cipher of a key of 32 bytes, which are not kept. Each domain and tweak text has its own permutation. */
 export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
   const cipher = createBlockCipher(key)
   const lengths = new Map<number, Ff1>()
@@ -37,6 +39,11 @@ export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
   return {
     encrypt: (ranks) => permute(ranks, 'encrypt'),
     decrypt: (ranks) => permute(ranks, 'decrypt'),
+    close() {
+      cipher.close()
+      for (const ff1 of lengths.values()) ff1.close()
+      lengths.clear()
+    },
   }
 }
 

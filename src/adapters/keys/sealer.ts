@@ -3,10 +3,10 @@ import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened } from '../../core/ports/keys.ts'
 import { required } from '../../core/util/at.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
-import type { Epoch } from './epoch.ts'
+import type { Epochs } from './epoch.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
-import type { RandomPool } from './random-pool.ts'
+import type { NonceSource } from './nonce-source.ts'
 import { CAPACITY } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
@@ -15,11 +15,11 @@ export const MAX_BATCHED_BYTES = 1024
 
 /** The keys and random bytes of a sealer. */
 export interface SealerKeys {
-  /** Returns an epoch with room for `count` more seals. */
-  readonly nextEpoch: (count: number) => Epoch
+  /** The epochs of the newest key. */
+  readonly epochs: () => Epochs
   /** Returns the key of a root key version; undefined if it is unknown. */
   readonly keyOf: (version: number) => XaesKey | undefined
-  readonly pool: RandomPool
+  readonly nonces: NonceSource
 }
 
 /** `seal` and `open` of the key ring, for one purpose. Throws `internal` for lists whose lengths do not fit. */
@@ -44,14 +44,17 @@ export function createSealer(keys: SealerKeys): Sealer {
 function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab {
   const { count } = plaintexts
   assertAssociatedData(count, associatedData)
-  const { half, key } = keys.nextEpoch(count)
+  // Drawn within the call that has the plaintexts: a copy of the process made after this line seals the same plaintexts again, to the
+  // same bodies.
+  keys.nonces.renew()
+  const { half, key } = keys.epochs().next(count)
   const prefix = new Uint8Array(header.length + HALF_BYTES)
   prefix.set(header)
   prefix.set(half, header.length)
   const overhead = header.length + NONCE_BYTES + TAG_BYTES
   const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
   const out = new Uint8Array(startOf(count))
-  const drawIvs = keys.pool.fill
+  const drawIvs = keys.nonces.fill
   const batch = { plaintexts, associatedData, aadBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
   const max = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
   for (let item = 0; item < count; ) {
@@ -118,9 +121,9 @@ function isShort(length: number, headerBytes: number): boolean {
   return length <= MAX_BATCHED_BYTES && headerBytes <= CAPACITY.prefix
 }
 
-/** The indexes of the bodies of one call that have one derived key. */
+/** The indexes of the bodies of one call that have one derived key. The key is derived when the group is opened. */
 interface Group {
-  readonly key: GcmKey
+  readonly key: XaesKey
   readonly short: number[]
   readonly long: number[]
 }
@@ -133,22 +136,42 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
   const opened = new Uint8Array(count)
   const prefixBytes = headerBytes + HALF_BYTES
   const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
-  for (const group of groups) {
-    openBatch(group.key, batch, new Uint32Array(group.short))
-    for (const item of group.long) {
-      const body = slabItem(bodies, item).subarray(prefixBytes)
-      const plaintext = openPlain(group.key, body, associatedDataOf(associatedData, item))
-      if (plaintext === undefined) continue
-      out.set(plaintext, required(starts[item]))
-      opened[item] = 1
-    }
+  for (const { key, short, long } of groups) {
+    const derived = key.derive(bodies.bytes, slabStart(bodies, required(short[0] ?? long[0])) + headerBytes)
+    const [first] = short
+    if (first !== undefined && short.length === 1) openAlone(derived, batch, first, openSingleItem)
+    else if (first !== undefined) openBatch(derived, batch, short)
+    for (const item of long) openAlone(derived, batch, item, openLongItem)
   }
   return { plaintexts: withoutFailed(out, starts, opened), opened }
 }
 
+/** Opens one item of a list by itself. */
+function openAlone(
+  key: GcmKey,
+  batch: OpenBatch,
+  item: number,
+  openItem: (key: GcmKey, batch: OpenBatch, item: number) => Uint8Array | undefined,
+): void {
+  const plaintext = openItem(key, batch, item)
+  if (plaintext === undefined) return
+  batch.out.set(plaintext, required(batch.starts[item]))
+  batch.opened[item] = 1
+}
+
+function openSingleItem(key: GcmKey, batch: OpenBatch, item: number): Uint8Array | undefined {
+  const { bodies, prefixBytes, aadBytes } = batch
+  const associatedData = associatedDataOf(batch.associatedData, item)
+  return openSingle(key, { body: slabItem(bodies, item), prefixBytes, associatedData, aadBytes })
+}
+
+function openLongItem(key: GcmKey, { bodies, prefixBytes, associatedData }: OpenBatch, item: number): Uint8Array | undefined {
+  return openPlain(key, slabItem(bodies, item).subarray(prefixBytes), associatedDataOf(associatedData, item))
+}
+
 /**
- * Returns the bodies grouped by derived key, and fills `starts` with the offset of each plaintext. A body that is too short, or
- * whose version is unknown, is in no group and has an empty plaintext.
+ * Returns the bodies grouped by derived key, so that each key is derived once however many there are, and fills `starts` with the
+ * offset of each plaintext. A body that is too short, or whose version is unknown, is in no group and has an empty plaintext.
  */
 function groupByKey(
   keys: SealerKeys,
@@ -158,29 +181,41 @@ function groupByKey(
   starts: Uint32Array,
 ): Iterable<Group> {
   const overhead = headerBytes + NONCE_BYTES + TAG_BYTES
-  const groups = new Map<GcmKey, Group>()
+  const groups = new Map<string, Group>()
   let group: Group | undefined
-  let version = -1
-  let key: XaesKey | undefined
+  let last = 0
   for (let i = 0; i < bodies.count; i++) {
     const offset = slabStart(bodies, i)
     const length = slabStart(bodies, i + 1) - offset - overhead
-    if (versions[i] !== version) {
-      version = required(versions[i])
-      key = keys.keyOf(version)
-    }
     starts[i + 1] = required(starts[i])
-    if (key === undefined || length < 0) continue
+    const key = length < 0 ? undefined : keys.keyOf(required(versions[i]))
+    if (key === undefined) continue
     starts[i + 1] = required(starts[i]) + length
-    const derived = key.derive(bodies.bytes, offset + headerBytes)
-    if (group === undefined || group.key !== derived) {
-      group = groups.get(derived) ?? { key: derived, short: [], long: [] }
-      groups.set(derived, group)
+    if (group === undefined || group.key !== key || !isSameHalf(bodies.bytes, last, offset + headerBytes)) {
+      last = offset + headerBytes
+      const name = `${versions[i]}/${halfText(bodies.bytes, last)}`
+      group = groups.get(name) ?? { key, short: [], long: [] }
+      groups.set(name, group)
     }
     if (isShort(length, headerBytes)) group.short.push(i)
     else group.long.push(i)
   }
   return groups.values()
+}
+
+/** True if the half nonces at two offsets are equal. */
+function isSameHalf(bytes: Uint8Array, one: number, other: number): boolean {
+  for (let i = 0; i < HALF_BYTES; i++) if (bytes[one + i] !== bytes[other + i]) return false
+  return true
+}
+
+/** Bytes for converting one half nonce to text. Holds nothing between calls. */
+const SCRATCH = Buffer.alloc(HALF_BYTES)
+
+/** Returns the half nonce at an offset as text, one unit for each byte. */
+function halfText(bytes: Uint8Array, offset: number): string {
+  for (let i = 0; i < HALF_BYTES; i++) SCRATCH[i] = required(bytes[offset + i])
+  return SCRATCH.toString('latin1')
 }
 
 /** Returns the plaintexts as a slab, with an empty plaintext for each body that did not open. */

@@ -30,6 +30,9 @@ export const REGION = {
   output: 1792 * KIB,
 } as const
 
+/** Length in bytes of a derived key as the module computes it: the key, its round keys, its GHASH key. */
+export const DERIVED_KEY_BYTES = 32 + 240 + 16
+
 /** Usable bytes of the region for the prefix, and of each large region. */
 export const CAPACITY = { prefix: 384, large: 768 * KIB - SLACK } as const
 
@@ -128,6 +131,8 @@ export interface WasmModule {
   readonly lengths: Uint32Array
   /** The region `input`, for MAX_BATCH_ITEMS pointers. */
   readonly words: Uint32Array
+  /** The start of the region `blocks`, where a derived key is computed. */
+  readonly derived: Uint8Array
 }
 
 /** The part of the WebAssembly API used here. The type library of this project does not include it. */
@@ -152,6 +157,17 @@ function startWasm(): WasmModule {
   calls.prepareAes()
   calls.prepareDigits()
   const { buffer } = calls.memory
-  const lengths = new Uint32Array(buffer, REGION.lengths, MAX_BATCH_ITEMS)
-  return { calls, memory: Buffer.from(buffer), lengths, words: new Uint32Array(buffer, REGION.input, 4 * MAX_BATCH_ITEMS) }
+  return {
+    calls,
+    memory: Buffer.from(buffer),
+    lengths: new Uint32Array(buffer, REGION.lengths, MAX_BATCH_ITEMS),
+    words: new Uint32Array(buffer, REGION.input, 4 * MAX_BATCH_ITEMS),
+    derived: new Uint8Array(buffer, REGION.blocks, DERIVED_KEY_BYTES),
+  }
+}
+
+/** Overwrites all regions, when a key ring is closed. Each call wipes what it wrote; this covers a call that threw. */
+export function wipeWasm(): void {
+  module?.calls.wipe(REGION.hashKey, module.memory.length - REGION.hashKey)
+  module?.calls.forgetHashKey()
 }

@@ -1,36 +1,52 @@
 /** XAES-256-GCM (C2SP): derives AES-256-GCM keys from a key of 256 bits and the first half of a nonce of 24 bytes. */
-import { createSecretKey, type KeyObject } from 'node:crypto'
 import { at } from '../../core/util/at.ts'
-import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
+import { type BlockCipher, doubleBlock, expandKey, SCHEDULE_BYTES } from './block-cipher.ts'
+import { secretBytes, wipe } from './secret-bytes.ts'
+import { DERIVED_KEY_BYTES, getWasm, REGION } from './wasm.ts'
 
 /** Length in bytes of a nonce; of each half, which selects the key or is the IV of AES-GCM; and of a tag. */
 export const NONCE_BYTES = 24
 export const HALF_BYTES = 12
 export const TAG_BYTES = 16
 
-/** Maximum number of derived keys cached for one key. Each epoch of each writing process has one. */
-const MAX_DERIVED = 256
+/** Maximum number of derived keys cached for one key: at most 0.3 MB, and as many ciphers of the platform. Each epoch of each writing process has a key. */
+export const MAX_DERIVED = 256
+
+const SECRET_BYTES = 32
+const BLOCK = 16
+/** The parts of a derived key, one after the other, as the module computes them. */
+const SCHEDULE_AT = SECRET_BYTES
+const HASH_KEY_AT = SCHEDULE_AT + SCHEDULE_BYTES
 
 /** A derived key, in the forms that the platform's AES-GCM and the module need. */
 export interface GcmKey {
-  readonly secret: KeyObject
-  readonly cipher: BlockCipher
-  /** The round keys, for a few blocks inside the module. */
+  /** All parts, in one buffer. */
+  readonly bytes: Uint8Array
+  readonly secret: Uint8Array
+  /** The round keys, for blocks inside the module. */
   readonly schedule: Uint8Array
   /** AES(0): the key of GHASH. */
   readonly hashKey: Uint8Array
+  /** The platform's cipher, created when the key has encrypted enough blocks to be worth it. */
+  cipher: BlockCipher | undefined
+  /** Number of blocks of long calls that the module encrypted with this key. */
+  moduleBlocks: number
 }
 
 /** An XAES-256-GCM key. */
 export interface XaesKey {
-  /** Returns the key for the half nonce at `offset`. Repeating the last one costs no lookup. */
+  /** Returns the key for the half nonce at `offset`. It is valid until MAX_DERIVED others were derived. Repeating the last one costs no lookup. */
   derive(nonces: Uint8Array, offset: number): GcmKey
+  /** Returns a key for the half nonce that no cache holds. The caller closes it with `closeGcmKey`. */
+  deriveOwn(half: Uint8Array): GcmKey
+  /** Wipes the key and all that `derive` returned. It cannot be used afterwards. */
+  close(): void
 }
 
-/** Returns an XAES-256-GCM key from 32 bytes. */
+/** Returns an XAES-256-GCM key from 32 bytes, which are not kept. */
 export function createXaesKey(key: Uint8Array): XaesKey {
-  const cipher = createBlockCipher(key)
-  const subkey = doubleBlock(cipher.update(Buffer.alloc(16)))
+  const schedule = expandKey(key)
+  const subkey = doubleBlock(encryptZeros(schedule))
   const derived = new Map<string, GcmKey>()
   const lastHalf = Buffer.alloc(HALF_BYTES)
   let last: GcmKey | undefined
@@ -38,35 +54,111 @@ export function createXaesKey(key: Uint8Array): XaesKey {
   return {
     derive(nonces, offset) {
       if (last !== undefined && sameHalf(lastHalf, nonces, offset)) return last
-      lastHalf.set(nonces.subarray(offset, offset + HALF_BYTES))
+      for (let i = 0; i < HALF_BYTES; i++) lastHalf[i] = at(nonces, offset + i)
       const name = lastHalf.toString('latin1')
-      last = derived.get(name) ?? createGcmKey(deriveSecret(cipher, subkey, lastHalf))
+      const known = derived.get(name)
       // Deleting first moves the entry to the end of the map, so that the least recently used one is evicted first.
-      derived.delete(name)
+      if (known !== undefined) derived.delete(name)
+      last = known ?? deriveKey({ schedule, subkey }, lastHalf, evict(derived))
       derived.set(name, last)
-      if (derived.size > MAX_DERIVED) derived.delete(derived.keys().next().value ?? name)
       return last
+    },
+    deriveOwn: (half) => deriveKey({ schedule, subkey }, half, undefined),
+    close() {
+      for (const one of derived.values()) closeGcmKey(one)
+      derived.clear()
+      last = undefined
+      wipe(schedule, subkey)
     },
   }
 }
 
-/** Returns the derived key of 32 bytes, by CMAC in counter mode. Both blocks are whole, so one subkey and one AES call for both are enough. Source: SP 800-108; C2SP, XAES-256-GCM. */
-function deriveSecret(cipher: BlockCipher, subkey: Uint8Array, half: Uint8Array): Uint8Array {
-  const blocks = Buffer.alloc(32)
-  for (const counter of [1, 2]) {
-    const start = (counter - 1) * 16
-    blocks[start + 1] = counter
-    blocks[start + 2] = 0x58
-    blocks.set(half, start + 4)
+/** Removes the least recently used key of a full cache, and returns its memory for the next one; undefined if there is room. */
+function evict(derived: Map<string, GcmKey>): GcmKey | undefined {
+  if (derived.size < MAX_DERIVED) return undefined
+  for (const [name, oldest] of derived) {
+    derived.delete(name)
+    closeGcmKey(oldest)
+    return oldest
   }
-  for (let i = 0; i < 32; i++) blocks[i] = at(blocks, i) ^ at(subkey, i & 15)
-  return cipher.update(blocks)
+  return undefined
 }
 
-/** Returns an AES-256-GCM key from 32 bytes. */
+/** Wipes a derived key. */
+export function closeGcmKey(key: GcmKey): void {
+  key.cipher?.close()
+  key.cipher = undefined
+  key.moduleBlocks = 0
+  wipe(key.bytes)
+}
+
+/**
+ * Derives a key by CMAC in counter mode, in the module. Both blocks are whole, so one subkey and one AES call for both are enough.
+ * A cipher of the platform would cost ten times as much. Source: SP 800-108; C2SP, XAES-256-GCM.
+ */
+function deriveKey(
+  { schedule, subkey }: { readonly schedule: Uint8Array; readonly subkey: Uint8Array },
+  half: Uint8Array,
+  reused: GcmKey | undefined,
+): GcmKey {
+  const { calls, memory } = getWasm()
+  const { blocks } = REGION
+  for (let i = 0; i < SECRET_BYTES; i++) memory[blocks + i] = at(subkey, i & 15)
+  for (const counter of [1, 2]) {
+    const start = blocks + (counter - 1) * BLOCK
+    memory[start + 1] = at(memory, start + 1) ^ counter
+    memory[start + 2] = at(memory, start + 2) ^ 0x58
+    for (let i = 0; i < HALF_BYTES; i++) memory[start + 4 + i] = at(memory, start + 4 + i) ^ at(half, i)
+  }
+  memory.set(schedule, REGION.schedule)
+  calls.encryptBlocks(REGION.schedule, blocks, 2)
+  calls.wipe(REGION.schedule, SCHEDULE_BYTES)
+  return readGcmKey(reused)
+}
+
+/** Returns an AES-256-GCM key from 32 bytes, which are not kept. */
 export function createGcmKey(secret: Uint8Array): GcmKey {
-  const cipher = createBlockCipher(secret)
-  return { secret: createSecretKey(secret), cipher, schedule: expandKey(secret), hashKey: cipher.update(Buffer.alloc(16)) }
+  getWasm().memory.set(secret, REGION.blocks)
+  return readGcmKey(undefined)
+}
+
+/** Completes the key whose 32 bytes are in `blocks`, and moves it out of the module: into the memory of a closed key, or into new memory. */
+function readGcmKey(reused: GcmKey | undefined): GcmKey {
+  const { calls, derived } = getWasm()
+  const { blocks } = REGION
+  calls.wipe(blocks + HASH_KEY_AT, BLOCK)
+  calls.expandKey(blocks, blocks + SCHEDULE_AT)
+  calls.encryptBlocks(blocks + SCHEDULE_AT, blocks + HASH_KEY_AT, 1)
+  const key = reused ?? emptyGcmKey()
+  key.bytes.set(derived)
+  calls.wipe(blocks, DERIVED_KEY_BYTES)
+  return key
+}
+
+/** Returns a key of zeros. */
+function emptyGcmKey(): GcmKey {
+  const bytes = secretBytes(DERIVED_KEY_BYTES)
+  return {
+    bytes,
+    secret: bytes.subarray(0, SECRET_BYTES),
+    schedule: bytes.subarray(SCHEDULE_AT, HASH_KEY_AT),
+    hashKey: bytes.subarray(HASH_KEY_AT),
+    cipher: undefined,
+    moduleBlocks: 0,
+  }
+}
+
+/** Returns AES(0) under these round keys. */
+function encryptZeros(schedule: Uint8Array): Uint8Array {
+  const { calls, memory } = getWasm()
+  const block = secretBytes(BLOCK)
+  memory.set(schedule, REGION.schedule)
+  calls.wipe(REGION.blocks, BLOCK)
+  calls.encryptBlocks(REGION.schedule, REGION.blocks, 1)
+  block.set(memory.subarray(REGION.blocks, REGION.blocks + BLOCK))
+  calls.wipe(REGION.blocks, BLOCK)
+  calls.wipe(REGION.schedule, SCHEDULE_BYTES)
+  return block
 }
 
 function sameHalf(half: Uint8Array, nonces: Uint8Array, offset: number): boolean {

@@ -1,8 +1,11 @@
 /** The CSPRNG of the operating system. Bytes are drawn in large pieces, because each draw costs a system call. */
 import { randomFillSync } from 'node:crypto'
 import type { Entropy } from '../../core/ports/entropy.ts'
+import { fillFresh } from './kernel-random.ts'
 
 const POOL_BYTES = 16_384
+/** Length of the requests that can become a key, in bytes: each is drawn alone, also from the kernel. */
+const KEY_BYTES = 32
 /** Maximum number of bytes taken from the pool. Larger requests are drawn alone. */
 const MAX_POOLED_BYTES = 1024
 
@@ -14,16 +17,24 @@ function createEntropy(): Entropy {
   let used = 0
   return {
     bytes(count) {
+      if (count === KEY_BYTES) return freshKey()
       if (count > MAX_POOLED_BYTES) return randomFillSync(new Uint8Array(count))
       if (pool === undefined || used + count > POOL_BYTES) {
         pool = randomFillSync(pool ?? new Uint8Array(POOL_BYTES))
         used = 0
       }
       const taken = pool.slice(used, used + count)
-      // Returned bytes can become a key, so no copy is kept.
+      // Returned bytes can become part of a token, so no copy is kept.
       pool.fill(0, used, used + count)
       used += count
       return taken
     },
   }
+}
+
+/** Returns bytes that a restored copy of the process does not repeat, in memory of their own. */
+function freshKey(): Uint8Array {
+  const key = new Uint8Array(new ArrayBuffer(KEY_BYTES))
+  fillFresh(key)
+  return key
 }

@@ -6,7 +6,9 @@ import type { KeyRing } from '../ports/keys.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
+import { normalize } from '../values/normalizers.ts'
 import { isWellFormed } from '../values/well-formed.ts'
+import { comparedText } from './digest-values.ts'
 import type { RecordIndex, Values } from './parse-record.ts'
 import { cellDetail, inRecord, recordDetail, recordPath, unknownColumn } from './parse-record.ts'
 import type { TokensByRow } from './token-metadata.ts'
@@ -73,7 +75,15 @@ function parseToken(table: Table, column: Column, { token, values, index }: Supp
   }
   if (!isWellFormed(token)) throw refuse('has a token that is not well-formed text')
   if (token === column.type.toText(value)) throw refuse('has a token equal to its value')
+  if (isSpelling(column, token, value)) throw refuse('has a token that is another spelling of its value')
   return token
+}
+
+/** True if the token shows the value: the two are written alike, or equal after the normalizers of the column. */
+function isSpelling(column: Column, token: string, value: unknown): boolean {
+  if (column.type.isSpelledBy(value, token)) return true
+  const normal = normalize(column.normalize, token).normalize('NFC')
+  return normal !== '' && normal === comparedText(column, value)
 }
 
 function assertNoneMissing(

@@ -62,9 +62,14 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
     await inner.insert(CATALOG.name, entries)
     await inner.insert(MARKER.name, [{ id: MARKER_ID, body: sealMarker(sealing, state.generation) }])
   })
-  await write.catch((error: unknown) => {
+  try {
+    await write
+  } catch (error) {
     if (!isVaultError(error, 'conflict')) throw error
-  })
+  } finally {
+    sealing.ring.close()
+    root.key.fill(0)
+  }
 }
 
 /** Returns the associated data that binds a wrapped root key to its vault and version. */

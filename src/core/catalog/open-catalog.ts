@@ -37,6 +37,8 @@ export interface Catalog {
   isCurrent(storage: StorageReads): Promise<boolean>
   /** Reads the catalog again. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
   reload(storage: StorageReads): Promise<void>
+  /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
+  close(): void
   /**
    * Stores a change as the next generation, inside a transaction. Returns false if another process changed the catalog first: it must
    * then be read again. After the commit, `reload` adopts the change.
@@ -70,8 +72,11 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   const barrier: { ring: KeyRing } & Omit<Barrier, 'ring'> = { ring: reading.ring, entropy, vault }
   let reloading: Promise<void> | undefined
 
+  const rings = new Set([reading.ring])
+
   async function readAgain(within: StorageReads): Promise<void> {
     reading = await read(await readCatalogRows(within), reading)
+    rings.add(reading.ring)
     barrier.ring = reading.ring
   }
 
@@ -107,6 +112,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
       const [isMarked] = await within.update(MARKER.name, [{ id: MARKER_ID, version, set: { body } }])
       return isMarked === true
     },
+    close() {
+      for (const ring of rings) ring.close()
+    },
   }
 }
 
@@ -122,24 +130,29 @@ async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: Ro
   const { entries } = rows
   assertOwner(entries, vaultId)
   const roots = createUnwrapper(ports, entries, vaultId)
-  const row = entries.get('schema')
-  if (row === undefined) throw damaged('the catalog has no schema')
-  const { content } = row
-  const sealedWith = content instanceof Uint8Array ? readVersion(content, 0, content.length) : 0
-  if (sealedWith === 0) throw damaged('the schema in the catalog failed authentication')
-  // Only the key of the entry is needed to read which other keys the vault has. A key that is not listed there is never used.
-  const first =
-    known?.ring.hasVersion(sealedWith) === true ? known.ring : ports.keyRingFactory.createRing(vaultId, [await roots(sealedWith)])
-  const state = openState({ ring: first, vault }, row)
-  const ring = known !== undefined && hasSameKeys(known.state, state) ? known.ring : await createRing(state)
-  assertNotRolledBack({ ring, vault }, state, rows)
-  return { ring, state, row: { id: row.id, version: row.version } }
+  try {
+    const row = entries.get('schema')
+    if (row === undefined) throw damaged('the catalog has no schema')
+    const { content } = row
+    const sealedWith = content instanceof Uint8Array ? readVersion(content, 0, content.length) : 0
+    if (sealedWith === 0) throw damaged('the schema in the catalog failed authentication')
+    // Only the key of the entry is needed to read which other keys the vault has. A key that is not listed there is never used.
+    const isKnown = known?.ring.hasVersion(sealedWith) === true
+    const first = isKnown ? known.ring : ports.keyRingFactory.createRing(vaultId, [await roots.unwrap(sealedWith)])
+    const state = openState({ ring: first, vault }, row)
+    if (!isKnown) first.close()
+    const ring = known !== undefined && hasSameKeys(known.state, state) ? known.ring : await createRing(state)
+    assertNotRolledBack({ ring, vault }, state, rows)
+    return { ring, state, row: { id: row.id, version: row.version } }
+  } finally {
+    roots.wipe()
+  }
 
   async function createRing({ roots: listed, lookupVersion }: CatalogState): Promise<KeyRing> {
     const active = listed.find((root) => root.state === 'active')
     if (active === undefined) throw damaged('no root key in the catalog is active')
     const keys: RootKey[] = []
-    for (const { version } of listed) keys.push(await roots(version))
+    for (const { version } of listed) keys.push(await roots.unwrap(version))
     return ports.keyRingFactory.createRing(vaultId, keys, { activeVersion: active.version, lookupVersion })
   }
 }
@@ -159,22 +172,30 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
   )
 }
 
+/** Unwraps the root keys of a catalog, each once. */
+interface Unwrapper {
+  unwrap(version: number): Promise<RootKey>
+  /** Overwrites what was unwrapped. */
+  wipe(): void
+}
+
 /** Returns a function that unwraps the root key of a version, each one once. Throws `data_loss` for one that is missing or malformed. */
-function createUnwrapper(
-  { keys }: CatalogPorts,
-  entries: ReadonlyMap<string, Row>,
-  vaultId: string,
-): (version: number) => Promise<RootKey> {
+function createUnwrapper({ keys }: CatalogPorts, entries: ReadonlyMap<string, Row>, vaultId: string): Unwrapper {
   const unwrapped = new Map<number, RootKey>()
-  return async (version) => {
-    const done = unwrapped.get(version)
-    if (done !== undefined) return done
-    const row = entries.get(`root/${version}`)
-    if (row === undefined) throw damaged(`root key ${version} is missing from the catalog`)
-    const { key_id: keyId, content } = row
-    if (typeof keyId !== 'string' || !(content instanceof Uint8Array)) throw damaged('a root key in the catalog is malformed')
-    const root = { version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) }
-    unwrapped.set(version, root)
-    return root
+  return {
+    async unwrap(version) {
+      const done = unwrapped.get(version)
+      if (done !== undefined) return done
+      const row = entries.get(`root/${version}`)
+      if (row === undefined) throw damaged(`root key ${version} is missing from the catalog`)
+      const { key_id: keyId, content } = row
+      if (typeof keyId !== 'string' || !(content instanceof Uint8Array)) throw damaged('a root key in the catalog is malformed')
+      const root = { version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) }
+      unwrapped.set(version, root)
+      return root
+    },
+    wipe() {
+      for (const { key } of unwrapped.values()) key.fill(0)
+    },
   }
 }

@@ -9,6 +9,7 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
+import type { Lifetime } from './lifetime.ts'
 
 /** Limits that the application can set. */
 export interface Limits {
@@ -26,6 +27,7 @@ export interface SessionContext extends ReadingContext {
   readonly access: Access
   readonly units: UnitFactory
   readonly catalog: CatalogFence
+  readonly lifetime: Lifetime
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
   readonly log: Log | undefined

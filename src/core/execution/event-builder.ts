@@ -1,9 +1,17 @@
-/** Collects the table and rows of an operation for its event. */
+/** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
 import type { EventDraft, EventRows } from '../audit/event.ts'
 import { isOfChange, type Outcome } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
+import type { DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
+
+/** Rows of one table whose digests of one column do not agree with their values. */
+export interface MismatchedRows {
+  readonly table: Table
+  readonly column: Column
+  readonly rows: ReadonlySet<number>
+}
 
 /** The names that a query reads: names of the schema, and *UNKNOWN* for any other. */
 export interface NamesRead {
@@ -19,6 +27,7 @@ export class EventBuilder {
   #written: EventRows | undefined
   #tables: readonly string[] = []
   #names: NamesRead | undefined
+  #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {
@@ -53,6 +62,19 @@ export class EventBuilder {
   /** Sets the rows that were written, in place of any set before: a write may have run again. */
   setWrittenRows(table: Table, rows: readonly number[]): void {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
+  }
+
+  /** Adds a row whose digest does not agree with its value. A row that is seen several times counts once. */
+  addMismatch({ table, column, row }: DigestMismatch): void {
+    this.#mismatches ??= new Map()
+    const known = this.#mismatches.get(column)
+    if (known === undefined) this.#mismatches.set(column, { table, column, rows: new Set([row]) })
+    else known.rows.add(row)
+  }
+
+  /** Returns the rows with a wrong digest, by column. */
+  get mismatches(): readonly MismatchedRows[] {
+    return this.#mismatches === undefined ? [] : [...this.#mismatches.values()]
   }
 
   /** Returns outcome, tables and rows of the event. Written rows are left out if the change was refused. */

@@ -1,12 +1,14 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { v4 as uuid } from 'uuid'
-import type { EventContext } from '../audit/event.ts'
+import type { EventContext, EventDraft } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
+import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, reportingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span, Tracing } from '../ports/tracing.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { toHex } from '../util/bytes.ts'
@@ -20,16 +22,18 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no room for it.
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no room for it,
+ * and `failed_precondition` after the vault was closed.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  const { tracing } = session
-  if (tracing === undefined) return run(session, operation, { given, span: undefined })
-  return runTraced(tracing, `strongroom.${operation.action.toLowerCase()}`, (span) => run(session, operation, { given, span }))
+  const { tracing, lifetime } = session
+  if (tracing === undefined) return lifetime.run(() => run(session, operation, { given, span: undefined }))
+  const name = `strongroom.${operation.action.toLowerCase()}`
+  return lifetime.run(() => runTraced(tracing, name, (span) => run(session, operation, { given, span })))
 }
 
 /** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
@@ -84,15 +88,18 @@ async function run<Given extends object, Request, Result>(
   const ending: Ending = { session, operation, requestContext }
   let result: Result
   try {
-    const context = { ...session, unit, event }
+    const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
+    const context = { ...session, barrier, unit, event }
     const request = readInput(() => operation.parse(given, context))
     result = await retryAfterReload(context, (current) => operation.execute(current, request))
   } catch (error) {
+    await recordMismatches(event, ending)
     const thrown = withVerbOf(operation, error)
     await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
     logFailure(thrown, ending)
     throw thrown
   }
+  await recordMismatches(event, ending)
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return result
 }
@@ -118,8 +125,8 @@ async function retryAfterReload<T>(context: OperationContext, work: (context: Op
       if (!policy.shouldRetry(error)) throw error
       await context.catalog.reload(context.unit.storage)
       if (error === UNKNOWN_KEY) {
-        const { entropy, vault, ring } = context.barrier
-        current = { ...context, barrier: { entropy, vault, ring } }
+        const { entropy, vault, ring, reportMismatch } = context.barrier
+        current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
       }
       throw error
     }
@@ -196,6 +203,15 @@ export function withVerb<T>(verb: string, work: () => T): T {
   }
 }
 
+/** `withVerb` for work that takes time. */
+export async function withVerbAsync<T>(verb: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw withVerbOf({ verb }, error)
+  }
+}
+
 /** Stores the event of an operation that stored none with a change. */
 async function record(unit: RecordedUnit, outcome: Outcome, { session, operation, requestContext }: Ending): Promise<void> {
   try {
@@ -208,6 +224,40 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
     const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
     throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
+}
+
+/**
+ * Logs each column with digests that do not agree with their values, and records an event of its own for it. The operation has its result
+ * whether or not that event can be stored: the record was not returned for a value it does not have. Source: docs/decisions/0022.
+ */
+async function recordMismatches({ mismatches }: EventBuilder, { session, operation, requestContext }: Ending): Promise<void> {
+  for (const { table, column, rows } of mismatches) {
+    const context = requestContext()
+    const { requestID, traceID } = context
+    const fields = { operation: operation.action, requestID, traceID, code: 'data_loss', table: table.name, column: column.name }
+    session.log?.error({ ...fields, records: rows.size }, 'a stored digest does not agree with its value')
+    const finding = mismatched(table, column)
+    const event: EventDraft = {
+      context,
+      action: operation.action,
+      resourceType: 'RECORD',
+      table: table.name,
+      rows: [{ table: table.name, runs: toRuns([...rows]) }],
+      code: finding.httpStatus,
+      message: finding.message,
+    }
+    try {
+      await session.units.begin(() => () => event).record(SUCCESS)
+    } catch (error) {
+      session.log?.error({ ...fields, code: outcomeOf(error).failure }, 'audit event not stored')
+    }
+  }
+}
+
+function mismatched(table: Table, column: Column): Fault {
+  return fault(
+    'data_loss',
+  )`Integrity check failed. The digest of column ${column.name} of table ${table.name} does not agree with its value. Run vault.verifyRecords().`
 }
 
 /** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */

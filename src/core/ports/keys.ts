@@ -71,6 +71,8 @@ export interface KeyRing {
   encryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
   decryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
+  /** Overwrites all key bytes that the ring can reach. Later calls throw `failed_precondition`; another `close` does nothing. */
+  close(): void
 }
 
 /** One root key of a vault. All other keys are derived from root keys. */
@@ -100,8 +102,8 @@ export type RootKeyUse = Pick<KeyRing, 'activeVersion' | 'lookupVersion'>
 /** Creates key rings. */
 export interface KeyRingFactory {
   /**
-   * Returns a key ring with at least one root key. The tweak of pointers and all derived keys depend on the vault id. By default, the
-   * newest root key seals and the oldest one looks up.
+   * Returns a key ring with at least one root key. It copies the keys: the caller wipes its own. The tweak of pointers and all derived
+   * keys depend on the vault id. By default, the newest root key seals and the oldest one looks up.
    */
   createRing(vaultId: string, roots: readonly RootKey[], use?: RootKeyUse): KeyRing
 }
@@ -119,8 +121,11 @@ export interface WrappedKey {
  * record. Throws `unavailable` if the key store cannot be reached.
  */
 export interface KeyProvider {
-  /** Wraps a root key of 32 bytes with the current key-encryption key. `associatedData` is authenticated, but not stored. */
+  /**
+   * Wraps a root key of 32 bytes with the current key-encryption key. `associatedData` is authenticated, but not stored. The vault
+   * overwrites `key` afterwards, so the result has no part of it.
+   */
   wrap(key: Uint8Array, associatedData: Uint8Array): Promise<WrappedKey>
-  /** Returns the root key. Throws `failed_precondition` if the provider does not have the key, or if bytes or `associatedData` differ. */
+  /** Returns the root key in an array of its own, which the vault overwrites. Throws `failed_precondition` if the provider does not have the key, or if bytes or `associatedData` differ. */
   unwrap(wrapped: WrappedKey, associatedData: Uint8Array): Promise<Uint8Array>
 }

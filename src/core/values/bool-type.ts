@@ -2,12 +2,14 @@
 import { numberCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { foldText } from './spelling.ts'
 
 /** Trusted form: a boolean. False sorts before true. */
 export const boolType: ColumnType<boolean> = {
   name: 'BOOL',
   tag: 4,
   physical: 'integer',
+  size: 1,
   parse(input) {
     if (typeof input !== 'boolean') throw new ValueError('must be true or false')
     return input
@@ -28,5 +30,9 @@ export const boolType: ColumnType<boolean> = {
   toCell: (value) => (value ? 1 : 0),
   fromCell: (cell) => numberCell(cell) !== 0,
   toText: (value) => (value ? 'true' : 'false'),
+  isSpelledBy: (value, text) => (value ? TRUE : FALSE).has(foldText(text)),
   toJson: (value) => value,
 }
+
+const TRUE: ReadonlySet<string> = new Set(['true', 't', 'yes', 'y', 'on', '1'])
+const FALSE: ReadonlySet<string> = new Set(['false', 'f', 'no', 'n', 'off', '0'])

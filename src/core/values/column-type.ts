@@ -25,6 +25,8 @@ export interface ColumnType<Value> {
   parse(input: unknown): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */
   fromText(text: string): Value
+  /** Number of bytes that `write` writes for every value; undefined if it varies. */
+  readonly size: number | undefined
   /** Writes the bytes of the value for the sealed body. */
   write(value: Value, out: ByteWriter): void
   /** Returns the value that `write` wrote to `bytes[start .. end)`. */
@@ -39,6 +41,8 @@ export interface ColumnType<Value> {
   fromCell(cell: Exclude<Cell, null>): Value
   /** Returns the value as text, for detokenize, masks and tokens. The inverse of `fromText`. */
   toText(value: Value): string
+  /** True if the text is a usual way to write the value, such as another number format: as a token it would show the value. */
+  isSpelledBy(value: Value, text: string): boolean
   /** Returns the value as JSON for a read at PLAIN_TEXT. Integers beyond 2^53 - 1 are text. */
   toJson(value: Value): JsonValue
 }

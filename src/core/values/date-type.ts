@@ -5,6 +5,7 @@ import { compareTexts, toDays } from './calendar.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { isDaySpelling } from './spelling.ts'
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
@@ -13,6 +14,7 @@ export const dateType: ColumnType<string> = {
   name: 'DATE',
   tag: 5,
   physical: 'text',
+  size: 10,
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be a date as text, such as 2026-01-31')
     return dateType.fromText(input)
@@ -32,6 +34,7 @@ export const dateType: ColumnType<string> = {
   toCell: (value) => value,
   fromCell: textCell,
   toText: (value) => value,
+  isSpelledBy: isDaySpelling,
   toJson: (value) => value,
 }
 

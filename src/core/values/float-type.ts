@@ -4,6 +4,7 @@ import { readU32 } from '../util/bytes.ts'
 import { numberCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { foldNumber } from './spelling.ts'
 
 /** The grammar of a JSON number: no plus, no leading zeros, no hexadecimal, no spaces. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -13,6 +14,7 @@ export const floatType: ColumnType<number> = {
   name: 'FLOAT',
   tag: 3,
   physical: 'real',
+  size: 8,
   parse(input) {
     if (typeof input !== 'number') throw new ValueError('must be a number')
     return finite(input)
@@ -32,6 +34,7 @@ export const floatType: ColumnType<number> = {
   toCell: (value) => value,
   fromCell: (cell) => Number(numberCell(cell)),
   toText: (value) => value.toString(),
+  isSpelledBy: (value, text) => foldNumber(value.toString()) === foldNumber(text),
   toJson: (value) => value,
 }
 

@@ -3,6 +3,7 @@ import { readI64 } from '../util/bytes.ts'
 import { numberCell, toSafeNumber } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { foldNumber } from './spelling.ts'
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
@@ -18,6 +19,7 @@ export const integerType: ColumnType<number | bigint> = {
   name: 'INTEGER',
   tag: 2,
   physical: 'integer',
+  size: 8,
   parse(input) {
     if (typeof input === 'number') return parseNumber(input)
     if (typeof input === 'bigint') return parseBigint(input)
@@ -41,6 +43,7 @@ export const integerType: ColumnType<number | bigint> = {
   toCell: (value) => value,
   fromCell: numberCell,
   toText: (value) => value.toString(),
+  isSpelledBy: (value, text) => foldNumber(value.toString()) === foldNumber(text),
   toJson: (value) => (typeof value === 'number' ? value : value.toString()),
 }
 

@@ -5,12 +5,15 @@ import type { ColumnType, JsonValue } from './column-type.ts'
 import { ValueError } from './column-type.ts'
 import { jsonCanonical } from './json-canonical.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
+import { foldText } from './spelling.ts'
 
-/** Trusted form: copied, plain data. JSON values cannot be ordered. The order of members does not matter for equality. */
+/** Trusted form: copied, plain data. JSON values cannot be ordered. The order of members and the Unicode form
+ * of texts do not matter for equality. */
 export const jsonType: ColumnType<JsonValue> = {
   name: 'JSON',
   tag: 8,
   physical: 'text',
+  size: undefined,
   parse: (input) => present(parseJson(input)),
   fromText: (text) => present(parseJsonText(text)),
   write(value, out) {
@@ -18,13 +21,37 @@ export const jsonType: ColumnType<JsonValue> = {
   },
   read: (bytes, start, end) => readTrusted(readUtf8(bytes, start, end)),
   canonical(value, out) {
-    out.utf8(jsonCanonical(value))
+    const text = jsonCanonical(value)
+    out.utf8(ASCII.test(text) ? text : jsonCanonical(value, toNfc))
   },
   compare: () => undefined,
   toCell: (value) => JSON.stringify(value),
   fromCell: (cell) => readTrusted(textCell(cell)),
-  toText: jsonCanonical,
+  toText: (value) => jsonCanonical(value),
+  isSpelledBy(value, text) {
+    const read = readUntrusted(text)
+    return read === undefined
+      ? foldText(jsonCanonical(value)) === foldText(text)
+      : jsonCanonical(value, foldText) === jsonCanonical(read, foldText)
+  },
   toJson: (value) => value,
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
+const ASCII = /^[\x00-\x7f]*$/
+
+function toNfc(text: string): string {
+  return text.normalize('NFC')
+}
+
+/** Returns the value of JSON text; undefined if it is none. */
+function readUntrusted(text: string): JsonValue | undefined {
+  try {
+    return parseJsonText(text.trim())
+  } catch (error) {
+    if (error instanceof ValueError) return undefined
+    throw error
+  }
 }
 
 function present(value: JsonValue): JsonValue {

@@ -4,6 +4,7 @@ import { readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { foldText } from './spelling.ts'
 import { assertWellFormed } from './well-formed.ts'
 
 /** Trusted form: the text as given. Compared by code point. Digests are equal if the texts are equal in Unicode NFC. */
@@ -11,6 +12,7 @@ export const stringType: ColumnType<string> = {
   name: 'STRING',
   tag: 1,
   physical: 'text',
+  size: undefined,
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be text')
     assertWellFormed(input)
@@ -29,6 +31,7 @@ export const stringType: ColumnType<string> = {
   toCell: (value) => value,
   fromCell: textCell,
   toText: (value) => value,
+  isSpelledBy: (value, text) => foldText(value) === foldText(text),
   toJson: (value) => value,
 }
 

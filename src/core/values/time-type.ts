@@ -5,6 +5,7 @@ import { compareTexts, fractionText, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
+import { isTimeSpelling } from './spelling.ts'
 
 const TIME = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?$/
 
@@ -16,6 +17,7 @@ export const timeType: ColumnType<string> = {
   name: 'TIME',
   tag: 6,
   physical: 'text',
+  size: undefined,
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be a time of day as text, such as 23:59:59.5')
     return timeType.fromText(input)
@@ -36,6 +38,7 @@ export const timeType: ColumnType<string> = {
   toCell: (value) => value,
   fromCell: textCell,
   toText: (value) => value,
+  isSpelledBy: isTimeSpelling,
   toJson: (value) => value,
 }
 

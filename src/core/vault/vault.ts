@@ -18,8 +18,9 @@ import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
-import type { Limits } from '../execution/context.ts'
-import { withVerb } from '../execution/perform.ts'
+import type { Limits, SessionContext } from '../execution/context.ts'
+import { createLifetime, type Lifetime, WITHIN_CALL } from '../execution/lifetime.ts'
+import { withVerb, withVerbAsync } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -31,7 +32,9 @@ import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import type { RecordVerificationResult } from '../records/record-findings.ts'
 import { purgePass } from '../records/transient-store.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../records/verify-records.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -74,13 +77,22 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery(sql: string, caller: Caller): QueryPlan
+  /**
+   * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
+   * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
+   * `cancelled` if the signal is aborted.
+   */
+  verifyRecords(options?: VerifyRecordsOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
   /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
   verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
   /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
-  /** Closes the storage. Later calls throw `unavailable`, except on memory, which has nothing to close. */
+  /**
+   * Waits for the calls in progress, closes the storage and overwrites the keys in memory (docs/security.md says which). Later calls throw
+   * `failed_precondition`. Must not be awaited inside a transaction, which it waits for. Closing again does nothing more.
+   */
   close(): Promise<void>
 }
 
@@ -106,7 +118,7 @@ async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promis
   const opened = await retry(policy, async () => {
     const catalog = await openCatalog(options, options.id, tables)
     const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
-    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout }
+    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout, closeKeys: () => catalog.close() }
   })
   return createVault(options, { ...opened, limits })
 }
@@ -131,11 +143,13 @@ interface Opened {
   readonly catalog: CatalogFence
   readonly layout: Layout
   readonly limits: Limits
+  /** Overwrites the keys in memory. */
+  closeKeys(): void
 }
 
 function createVault<S extends SchemaDefinition>(
   options: OpenOptions<S>,
-  { barrier, catalog, layout, limits }: Opened,
+  { barrier, catalog, layout, limits, closeKeys }: Opened,
 ): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -145,25 +159,32 @@ function createVault<S extends SchemaDefinition>(
   const factories = unitFactoriesOf(options, { events, catalog, log })
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
+  const lifetime = createLifetime()
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> =>
     guard(failed, async () => {
       assertOutsideTransaction(storage)
-      return work()
+      return lifetime.run(work)
     })
-  const sessionIn = (units: UnitFactory, given: Caller): Session<S> => {
+  const sessionIn = (within: Pick<SessionContext, 'units' | 'lifetime'>, given: Caller): Session<S> => {
     const caller = parseCaller(given)
-    return createSession<S>({ ...shared, units, caller, access: accessOf(policy, caller) })
+    return createSession<S>({ ...shared, ...within, caller, access: accessOf(policy, caller) })
   }
-  const within = (units: UnitFactory): VaultInTransaction<S> => ({ as: (caller) => sessionIn(units, caller) })
+  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
+    as: (caller) => sessionIn({ units, lifetime: calls }, caller),
+  })
   return {
     id,
-    as: (caller) => sessionIn(outer, caller),
+    as: (caller) => sessionIn({ units: outer, lifetime }, caller),
     transaction: (work) =>
       guardAround('The transaction failed.', async (run) => {
         assertOutsideTransaction(storage)
-        return factories.transact((units) => run(() => work(within(units))))
+        return lifetime.run(() => factories.transact((units) => run(() => work(within(units, WITHIN_CALL)))))
       }),
-    withTransaction: (hostTransaction) => within(withVerb('Join', () => factories.join(hostTransaction))),
+    withTransaction: (hostTransaction) =>
+      within(
+        withVerb('Join', () => factories.join(hostTransaction)),
+        lifetime,
+      ),
     purgeExpired: () =>
       outside('Purge failed.', async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
     explain: (caller, action, name, explaining) =>
@@ -172,21 +193,38 @@ function createVault<S extends SchemaDefinition>(
         return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
       }),
     explainQuery: (sql, caller) =>
-      withVerb('Query', () =>
-        explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql)),
+      withVerb('Query', () => {
+        lifetime.assertOpen()
+        return explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql))
+      }),
+    verifyRecords: ({ table, ...verifying } = {}) =>
+      outside('Verify failed.', () =>
+        withVerbAsync('Verify', async () => {
+          const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+          return verifyRecords({ ...shared, storage }, tables, verifying)
+        }),
       ),
     verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
     exportAudit: (exporting) =>
       guardedLines(() => {
         assertOutsideTransaction(storage)
+        lifetime.assertOpen()
         return exportAudit(audit, exporting)
       }),
     checkpointAudit: ({ signer, sink }) =>
       guardAround('Checkpoint failed.', async (run) => {
         assertOutsideTransaction(storage)
-        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+        return lifetime.run(() => checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) }))
       }),
-    close: () => guard('Close failed.', () => storage.close()),
+    close: () =>
+      guard('Close failed.', async () => {
+        await lifetime.end()
+        try {
+          await storage.close()
+        } finally {
+          closeKeys()
+        }
+      }),
   }
 }
 

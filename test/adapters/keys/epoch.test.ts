@@ -1,19 +1,24 @@
 /** Epochs of nonces: one first half for an hour or 2^32 seals, whichever ends first. */
 import { expect, it } from 'vitest'
 import { createEpochs } from '../../../src/adapters/keys/epoch.ts'
-import { createRandomPool } from '../../../src/adapters/keys/random-pool.ts'
+import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/nonce-source.ts'
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
 
 const HOUR = 60 * 60 * 1000
 
-function epochsAt(moments: { now: number }): (count: number) => string {
-  const epochs = createEpochs(createXaesKey(new Uint8Array(32)), { pool: createRandomPool(), now: () => moments.now })
-  return (count) => Buffer.from(epochs(count).half).toString('hex')
+function epochsAt(moments: { now: number }) {
+  const { fill } = createNonceSource(SYSTEM_GENERATORS)
+  return createEpochs(createXaesKey(new Uint8Array(32)), { fill, now: () => moments.now })
+}
+
+function halvesAt(moments: { now: number }): (count: number) => string {
+  const epochs = epochsAt(moments)
+  return (count) => Buffer.from(epochs.next(count).half).toString('hex')
 }
 
 it('an epoch lasts an hour', () => {
   const moments = { now: 5 }
-  const half = epochsAt(moments)
+  const half = halvesAt(moments)
   const first = half(1)
   moments.now += HOUR - 1
   expect(half(1)).toBe(first)
@@ -22,7 +27,7 @@ it('an epoch lasts an hour', () => {
 })
 
 it('an epoch covers at most 2^32 seals, and each call lies in one epoch', () => {
-  const half = epochsAt({ now: 0 })
+  const half = halvesAt({ now: 0 })
   const first = half(2 ** 32 - 10)
   expect(half(10)).toBe(first)
   const second = half(11)
@@ -31,16 +36,14 @@ it('an epoch covers at most 2^32 seals, and each call lies in one epoch', () => 
   expect(half(1)).not.toBe(second)
 })
 
-it('the random pool returns no bytes twice, within a fill and over several', () => {
-  const pool = createRandomPool()
-  const seen = new Set<string>()
-  const sizes = [12, 12, 24, 3072, 3073, 12, 6144, 7000]
-  let blocks = 0
-  for (let round = 0; round < 300; round++) {
-    const target = new Uint8Array(sizes[round % sizes.length] ?? 12)
-    pool.fill(target, 0, target.length)
-    for (let at = 0; at + 12 <= target.length; at += 12, blocks++)
-      seen.add(Buffer.from(target.subarray(at, at + 12)).toString('hex'))
-  }
-  expect(seen.size).toBe(blocks)
+it('the key of an epoch is wiped when the next begins, and at the end', () => {
+  const moments = { now: 0 }
+  const epochs = epochsAt(moments)
+  const first = epochs.next(1).key.bytes
+  moments.now = HOUR
+  const second = epochs.next(1).key.bytes
+  expect(first.every((byte) => byte === 0)).toBe(true)
+  expect(second.some((byte) => byte !== 0)).toBe(true)
+  epochs.close()
+  expect(second.every((byte) => byte === 0)).toBe(true)
 })

@@ -61,7 +61,7 @@ export function openCases(
     out,
     opened,
   }
-  openBatch(createGcmKey(secret), batch, Uint32Array.from(cases.keys()))
+  openBatch(createGcmKey(secret), batch, [...cases.keys()])
   return cases.map((_, i) => {
     const plaintext = out.subarray(starts[i], starts[i + 1])
     if (opened[i] === 1) return plaintext

@@ -1,6 +1,7 @@
 /** Local key-encryption keys: the file, its permissions, concurrent creation, and wrapping. */
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 
-const SECRET = Buffer.alloc(32, 7)
+const SECRET = Buffer.alloc(32, 'test secret')
 const CONTEXT = Buffer.from('vault v1, root 1')
 const run = promisify(execFile)
 let folder = ''
@@ -115,7 +116,7 @@ it('a path where no file can be created gives an error that names it', async () 
 
 it('another key, a changed byte or other associated data does not unwrap', async () => {
   const mine = localKeys({ key: SECRET.toString('base64') })
-  const other = localKeys({ key: Buffer.alloc(32, 8).toString('base64') })
+  const other = localKeys({ key: Buffer.alloc(32, 'another secret').toString('base64') })
   const wrapped = await mine.wrap(SECRET, CONTEXT)
   const attempts = [
     other.unwrap(wrapped, CONTEXT),
@@ -158,4 +159,77 @@ it('white space around the key, as in environment files, is ignored', async () =
   const wrapped = await localKeys({ key: ` ${SECRET.toString('base64')}\n` }).wrap(SECRET, CONTEXT)
   const opened = await localKeys({ key: SECRET.toString('base64') }).unwrap(wrapped, CONTEXT)
   expect(Buffer.from(opened).equals(SECRET)).toBe(true)
+})
+
+/** The text of a key file with this key. */
+function fileText(key: Uint8Array): string {
+  return `strongroom key, version 1\n${Buffer.from(key).toString('base64')}\n`
+}
+
+/** Keys that no random generator draws: zeros, one byte, a short pattern, and a key of 16 bytes twice. */
+const REPEATED = [Buffer.alloc(32), Buffer.alloc(32, 0xff), Buffer.alloc(32, 'ab'), Buffer.alloc(32, '0123456789abcdef')]
+
+it('a key that repeats itself is refused, as text and in a file, and is not quoted', async () => {
+  const file = join(folder, 'repeated.key')
+  for (const key of REPEATED) {
+    const text = key.toString('base64')
+    expect(() => localKeys({ key: text })).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+    expect(() => localKeys({ key: text })).not.toThrow(text)
+    await writeFile(file, fileText(key), { mode: 0o600 })
+    const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+    expect(failure.code).toBe('failed_precondition')
+    expect(failure.message).toContain('repeats itself')
+    expect(failure.message).not.toContain(text.slice(0, 10))
+  }
+  const almost = Buffer.alloc(32, 7)
+  almost[31] = 8
+  await writeFile(file, fileText(almost), { mode: 0o600 })
+  expect((await localKeys({ file }).wrap(SECRET, CONTEXT)).keyId).toMatch(/^[0-9a-f]{16}$/)
+})
+
+it.skipIf(process.platform === 'win32')(
+  'a FIFO, a device, a folder and links to them are refused at once, without waiting for a writer',
+  async () => {
+    const fifo = join(folder, 'fifo')
+    await run('mkfifo', ['-m', '600', fifo])
+    const targets = [fifo, '/dev/zero', '/dev/null', folder]
+    const links = targets.map((_, i) => join(folder, `link-${i}`))
+    for (const [i, target] of targets.entries()) await symlink(target, links[i] ?? '')
+    for (const file of [...targets, ...links]) {
+      const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+      expect(failure.code).toBe('failed_precondition')
+      expect(failure.message).toContain(`${file} is not a regular file`)
+    }
+  },
+)
+
+it.skipIf(process.platform === 'win32')('a link to a key file is followed', async () => {
+  const file = join(folder, 'target.key')
+  const wrapped = await localKeys({ file }).wrap(SECRET, CONTEXT)
+  await symlink(file, join(folder, 'good-link'))
+  expect(Buffer.from(await localKeys({ file: join(folder, 'good-link') }).unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+})
+
+// Only root can give a file to another user, and only root can read one with mode 600.
+it.skipIf(process.getuid?.() !== 0)('a file of another user is refused, with the command that fixes it', async () => {
+  const file = join(folder, 'foreign.key')
+  await localKeys({ file }).wrap(SECRET, CONTEXT)
+  await chown(file, 12_345, 0)
+  const failure = await failureOf(localKeys({ file }).wrap(SECRET, CONTEXT))
+  expect(failure.code).toBe('failed_precondition')
+  expect(failure.message).toContain(`chown 0 ${file}`)
+})
+
+it('a key read from a file equals what Buffer reads, for random keys, and only one spelling of it is accepted', async () => {
+  const file = join(folder, 'random.key')
+  for (let round = 0; round < 50; round++) {
+    const key = randomBytes(32)
+    await writeFile(file, fileText(key), { mode: 0o600 })
+    const wrapped = await localKeys({ file }).wrap(SECRET, CONTEXT)
+    expect(Buffer.from(await localKeys({ key: key.toString('base64') }).unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+  }
+  const created = join(folder, 'created.key')
+  await localKeys({ file: created }).wrap(SECRET, CONTEXT)
+  const text = (await readFile(created, 'latin1')).split('\n')[1] ?? ''
+  expect(Buffer.from(text, 'base64').toString('base64')).toBe(text)
 })

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { openPlain, sealPlain } from '../../../src/adapters/keys/gcm-plain.ts'
-import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
+import { createXaesKey, MAX_DERIVED } from '../../../src/adapters/keys/xaes-key.ts'
 import { openCases, sealCases } from './gcm-cases.ts'
 import { hex, readVectors, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
@@ -34,7 +34,7 @@ for (const [i, { key, nonce, aad, message, sealed }] of vectors.cases.entries())
   })
 
   it(`the published vector ${i + 1} seals and opens in the module`, () => {
-    const derived = createXaesKey(hex(key)).derive(hex(nonce), 0).secret.export()
+    const derived = createXaesKey(hex(key)).derive(hex(nonce), 0).secret
     const one = { iv: hex(nonce.slice(24)), context: hex(aad), message: hex(message) }
     expect(sealCases(derived, [one]).map(toHex)).toEqual([sealed])
     expect(openCases(derived, [one], [hex(sealed)]).map((bytes) => toHex(bytes ?? new Uint8Array()))).toEqual([message])
@@ -64,10 +64,23 @@ it('a derived key is cached, and derived again with an equal result after many o
   const key = createXaesKey(random.bytes(32))
   const half = random.bytes(12)
   const first = key.derive(half, 0)
+  const parts = [first.secret, first.schedule, first.hashKey].map(toHex)
   key.derive(random.bytes(12), 0)
   expect(key.derive(half, 0)).toBe(first)
   for (let i = 0; i < 300; i++) key.derive(random.bytes(12), 0)
   const again = key.derive(half, 0)
-  expect(again).not.toBe(first)
-  expect(again.secret.equals(first.secret)).toBe(true)
+  expect([again.secret, again.schedule, again.hashKey].map(toHex)).toEqual(parts)
+  const own = key.deriveOwn(half)
+  expect(own.bytes).not.toBe(again.bytes)
+  expect([own.secret, own.schedule, own.hashKey].map(toHex)).toEqual(parts)
+})
+
+it('2,000 derived keys use the memory of MAX_DERIVED, and a closed key leaves none of it', () => {
+  const random = seededBytes('xaes 2')
+  const key = createXaesKey(random.bytes(32))
+  const used = new Set<Uint8Array>()
+  for (let i = 0; i < 2000; i++) used.add(key.derive(random.bytes(12), 0).bytes)
+  expect(used.size).toBe(MAX_DERIVED)
+  key.close()
+  for (const bytes of used) expect(bytes.every((byte) => byte === 0)).toBe(true)
 })

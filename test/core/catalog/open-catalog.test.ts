@@ -45,7 +45,7 @@ onEachStorage('opening a vault', (engine) => {
       code: 'failed_precondition',
       message: expect.stringContaining('another id'),
     })
-    const otherSecret = Buffer.alloc(32, 8).toString('base64')
+    const otherSecret = Buffer.alloc(32, 'another secret').toString('base64')
     await expect(open(place, { other: { a: column.string() } }, 'v1', otherSecret)).rejects.toMatchObject({
       code: 'failed_precondition',
     })

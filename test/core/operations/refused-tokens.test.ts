@@ -96,6 +96,20 @@ describe('supplied tokens are rejected', () => {
       'equal to its value',
     ],
     [
+      'when they are another spelling of their value',
+      { fields: { pin: 42 }, tokens: { pin: '042.0' } },
+      ENABLE,
+      { code: 'unprocessable', column: 'pin' },
+      'another spelling of its value',
+    ],
+    [
+      'when they differ from their value in case alone',
+      { fields: { pointer: 'Anna' }, tokens: { pointer: ' ANNA' } },
+      ENABLE,
+      { code: 'unprocessable', column: 'pointer' },
+      'another spelling of its value',
+    ],
+    [
       'when they are no text',
       { fields: { pointer: 'a' }, tokens: { pointer: 5 } },
       ENABLE,

@@ -1,6 +1,7 @@
 /** JSON and ARRAY: accepted data, and the canonical text of values. */
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { arrayType } from '../../../src/core/values/array-type.ts'
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
@@ -80,4 +81,23 @@ describe('canonical JSON', () => {
     const value: JsonValue = JSON.parse(given)
     expect(jsonCanonical(value)).toBe(text)
   })
+})
+
+it('JSON and ARRAY are equal by Unicode NFC, in texts and in names of members, and stay as they are written', () => {
+  const [composed, decomposed] = ['Zo\u00eb', 'Zoe\u0308']
+  const bytesOf = (type: typeof jsonType | typeof arrayType, value: JsonValue): Uint8Array => {
+    const out = new ByteWriter(64)
+    type.canonical(value as never, out)
+    return out.written()
+  }
+  const pairs = [
+    [jsonType, composed, decomposed],
+    [jsonType, { b: composed, [composed]: 1 }, { [decomposed]: 1, b: decomposed }],
+    [arrayType, [composed, [composed]], [decomposed, [decomposed]]],
+  ] as const
+  for (const [type, one, other] of pairs) {
+    expect(bytesOf(type, one)).toEqual(bytesOf(type, other))
+    expect(type.toText(other as never)).toBe(jsonCanonical(other))
+    expect(bytesOf(type, one)).not.toEqual(bytesOf(type, JSON.parse(JSON.stringify(one).replaceAll('\u00eb', 'e'))))
+  }
 })

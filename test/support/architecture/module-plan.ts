@@ -42,6 +42,7 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
+  keys: ['system'],
   memory: ['errors'],
   sql: ['errors'],
   sqlite: ['sql', 'errors'],

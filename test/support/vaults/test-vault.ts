@@ -5,7 +5,7 @@ import type { Caller, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema, mask } from '../../../src/index.ts'
 
 /** The root key of every test vault. */
-export const TEST_SECRET = Buffer.alloc(32, 7).toString('base64')
+export const TEST_SECRET = Buffer.alloc(32, 'test secret').toString('base64')
 
 /** May do everything. */
 export const OWNER: Caller = { actor: 'owner@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] }
