@@ -5,6 +5,7 @@ import { systemEntropy } from './adapters/system/system-entropy.ts'
 import { systemHash } from './adapters/system/system-hash.ts'
 import { systemScheduler } from './adapters/system/system-scheduler.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
+import { readInput } from './core/util/boundary.ts'
 import type { VaultOptions } from './core/vault/options.ts'
 import type { Vault } from './core/vault/vault.ts'
 import { openVault } from './core/vault/vault.ts'
@@ -14,7 +15,8 @@ import { openVault } from './core/vault/vault.ts'
  * storage belongs to another vault, the key differs, or the schema would lose or weaken stored data. Throws `data_loss` for a damaged
  * catalog. No record is changed then.
  */
-export function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
-  const { clock = systemClock, entropy = systemEntropy } = options ?? {}
-  return openVault({ ...options, clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler })
+export async function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
+  const given = readInput(() => ({ ...options }))
+  const { clock = systemClock, entropy = systemEntropy } = given
+  return openVault({ ...given, clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler })
 }

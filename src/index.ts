@@ -44,10 +44,13 @@ export type {
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryRecord } from './core/queries/run-query.ts'
+export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/records/record-findings.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
+export type { VerifyRecordsOptions } from './core/records/verify-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
+export type { OnLowered } from './core/row-access/lowered-columns.ts'
 export type {
   ColumnDefinition,
   CommonOptions,
@@ -64,8 +67,11 @@ export type {
   ColumnName,
   InputValue,
   InsertFields,
+  LoweredColumn,
   OutputFields,
   OutputValue,
+  PlainFields,
+  PlainValue,
   TableName,
   TokensOf,
   UpdateFields,

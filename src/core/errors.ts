@@ -46,6 +46,11 @@ const STATUSES = {
 /** Every code a `VaultError` can carry. */
 export type ErrorCode = keyof typeof STATUSES
 
+/** True for one of the codes. */
+export function isErrorCode(text: unknown): text is ErrorCode {
+  return typeof text === 'string' && Object.hasOwn(STATUSES, text)
+}
+
 /** An HTTP status and a gRPC code. */
 export interface Status {
   readonly http: number
@@ -60,7 +65,7 @@ export interface ErrorDetail {
   readonly columns?: readonly string[]
   /** Position of the record, token or item in the request, from 0. */
   readonly index?: number
-  /** A record id from the caller's own request. */
+  /** A record id: from the caller's own request, or of a record that failed authentication. */
   readonly id?: string
 }
 
@@ -82,6 +87,8 @@ export interface VaultErrorOptions {
 
 /** The error that all public methods throw. `message` says what failed, where, and what to do. It never contains a value. */
 export class VaultError extends Error {
+  /** Only this constructor sets it, so an object that imitates a `VaultError` is not taken for one. */
+  readonly #isGenuine = true
   readonly code: ErrorCode
   readonly httpStatus: number
   readonly grpcCode: number
@@ -96,11 +103,21 @@ export class VaultError extends Error {
     this.grpcCode = STATUSES[code].grpc
     this.details = toList(details).slice(0, MAX_DETAILS)
   }
+
+  /** True for an error that this constructor made. Runs no code of the object: a Proxy can throw even in `instanceof`. */
+  static isGenuine(error: unknown): error is VaultError {
+    return typeof error === 'object' && error !== null && #isGenuine in error && error.#isGenuine
+  }
 }
 
 /** True for a `VaultError`, optionally of one code. Also recognizes errors of another copy of the package. */
 export function isVaultError(error: unknown, code?: ErrorCode): error is VaultError {
-  return error instanceof Error && error.name === 'VaultError' && (code === undefined || (error as VaultError).code === code)
+  if (VaultError.isGenuine(error)) return code === undefined || error.code === code
+  try {
+    return error instanceof Error && error.name === 'VaultError' && (code === undefined || (error as VaultError).code === code)
+  } catch {
+    return false // A Proxy or a getter threw.
+  }
 }
 
 /** Returns the HTTP status and gRPC code for an error. Any other error than a `VaultError` is `internal`: 500 and 13. */
@@ -156,6 +173,11 @@ export class Fault extends VaultError {
   /** Returns the message for the audit trail: a name that the schema does not have is *UNKNOWN*. */
   recordedText(isName: IsName): string {
     return print(this.#sentence, isName)
+  }
+
+  /** True for a fault. Runs no code of the object, as `VaultError.isGenuine`. */
+  static isFault(error: unknown): error is Fault {
+    return typeof error === 'object' && error !== null && #sentence in error
   }
 }
 

@@ -121,6 +121,32 @@ export async function read(id: string): Promise<string> {
   return one.id
 }
 
+/** Reads name the fields that are masked or redacted, or refuse them. */
+export async function readLowered(id: string, token: string): Promise<boolean> {
+  const session = await openSession()
+  const { records } = await session.get('customers', { ids: [id], fields: ['name', 'visits'] })
+  holds<Same<(typeof records)[number]['lowered'], readonly ('name' | 'visits')[]>>()
+  // @ts-expect-error a column that was not asked for
+  records[0]?.lowered.includes('email')
+  const one = await session.getOne('customers', id)
+  holds<Same<(typeof one)['lowered'][number], keyof (typeof schema.tables)['customers']>>()
+  const plain = await session.getOne('customers', id, { redaction: 'PLAIN_TEXT', fields: ['active'], onLowered: 'throw' })
+  holds<Same<(typeof plain)['fields']['active'], boolean | null>>()
+  holds<Same<(typeof plain)['lowered'][number], never>>()
+  // @ts-expect-error no such choice
+  await session.getOne('customers', id, { onLowered: 'warn' })
+  const view = await session.getOne('customers', id, { tokenization: true })
+  // @ts-expect-error tokens are not lowered
+  view.lowered
+  const [found] = (await session.getByTokens<'customers'>([token], { onLowered: 'throw' })).records
+  if (found !== undefined && found.error === undefined) holds<Same<typeof found.lowered, typeof one.lowered>>()
+  const { records: values } = await session.detokenize([{ token }], { onLowered: 'throw' })
+  holds<Same<(typeof values)[number]['lowered'], true | undefined>>()
+  const { records: rows } = await session.query('SELECT name FROM customers', { onLowered: 'throw' })
+  holds<Same<(typeof rows)[number]['lowered'], readonly string[]>>()
+  return values[0]?.lowered === true
+}
+
 /** Changes, deletions and tokens. */
 export async function change(id: string, token: string): Promise<string[]> {
   const session = await openSession()

@@ -27,6 +27,7 @@ const properties: Readonly<Record<string, Property>> = {
         for (let i = 0; i < before; i++) out.u8(0xff)
         type.write(value, out)
         const end = out.length
+        if (type.size !== undefined) expect(end - before).toBe(type.size)
         out.u8(0x61)
         expectSame(type.read(out.written(), before, end), value)
       }),

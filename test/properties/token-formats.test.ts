@@ -15,7 +15,7 @@ const RUNS = process.env.SOAK === undefined ? 10_000 : 1_000_000
 /** The permutations of one column in a real key ring. */
 function ringAt(scope: string): Permutation {
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key: new Uint8Array(32).fill(7) }])
-  return { encrypt: (ranks) => ring.encryptRanks(scope, ranks), decrypt: (ranks) => ring.decryptRanks(scope, ranks) }
+  return { encrypt: (ranks) => ring.encryptRanks(1, scope, ranks), decrypt: (ranks) => ring.decryptRanks(1, scope, ranks) }
 }
 
 type Property = (format: TokenFormat, sample: TokenFormatSample) => void

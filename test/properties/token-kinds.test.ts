@@ -116,7 +116,7 @@ const properties: Readonly<Record<string, Property>> = {
         tokens.map((token, k) => ({
           token,
           valueType: samples[k % samples.length]?.column.type,
-          value: isHidden ? '*REDACTED*' : shown[k],
+          ...(isHidden ? { value: '*REDACTED*', lowered: true } : { value: shown[k] }),
         })),
       )
     }

@@ -1,10 +1,11 @@
 /** The errors all storages report alike: names of tables, columns and engine codes, never a cell and never an engine's own text. */
 import { VaultError } from '../../core/errors.ts'
 import type { PhysicalType } from '../../core/ports/storage.ts'
+import { bareCause } from '../../core/util/bare-cause.ts'
 
 /** A fresh error that carries the engine's code and nothing else, because engine messages may quote values. */
 export function strippedCause(engine: string, code: string | undefined): Error {
-  return new Error(`${engine} reported ${code ?? 'an error without a code'}`)
+  return bareCause(`${engine} reported ${code ?? 'an error without a code'}`)
 }
 
 /** `conflict`: two rows would share the value of a unique index. `index` is the position of the row or patch in the request. */
@@ -43,6 +44,14 @@ export function outcomeUnknownError(what: string, cause: Error): VaultError {
 export function engineError(engine: string, table: string | undefined, cause: Error): VaultError {
   const place = table === undefined ? '' : ` on table ${quoted(table)}`
   return new VaultError('internal', `${engine} refused a statement${place}.`, table === undefined ? {} : { table }, { cause })
+}
+
+/** `data_loss`: an integer column holds other text. BigInt would quote it. */
+export function damagedIntegerError(): VaultError {
+  return new VaultError(
+    'data_loss',
+    'An integer column holds a cell that is no integer: it was changed in the database. Restore it.',
+  )
 }
 
 /** `internal`: a table that was never given to `prepare` on this handle. */

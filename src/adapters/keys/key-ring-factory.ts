@@ -1,7 +1,7 @@
 /** Creates the key ring of a vault, with the platform's AES and a WebAssembly module. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyRing, KeyRingFactory, RootKey } from '../../core/ports/keys.ts'
+import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/keys.ts'
 import { type Cmac, createCmac } from './cmac.ts'
 import { deriveKey, type KeyUse } from './derive-key.ts'
 import { createEpochs, type Epochs } from './epoch.ts'
@@ -21,14 +21,22 @@ const nonces = createNonceSource(SYSTEM_GENERATORS)
 
 /** The default key ring factory. `createRing` throws `failed_precondition` for root keys that are missing, malformed or of one version. */
 export const keyRingFactory: KeyRingFactory = {
-  createRing(vaultId, roots) {
+  createRing(vaultId, roots, use) {
     const sorted = checkedRoots(roots)
     const oldest = sorted[0]
     const newest = sorted.at(-1)
     if (oldest === undefined || newest === undefined)
       throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
-    return createKeyRing(vaultId, sorted, oldest, newest.version)
+    const versions = use ?? { activeVersion: newest.version, lookupVersion: oldest.version }
+    for (const version of [versions.activeVersion, versions.lookupVersion]) {
+      if (!sorted.some((root) => root.version === version)) throw missingRoot(version)
+    }
+    return createKeyRing(vaultId, sorted, versions)
   },
+}
+
+function missingRoot(version: number): VaultError {
+  return new VaultError('internal', `Root key ${version} is missing from its ring. This is a defect; please report it.`)
 }
 
 /** Returns copies of the root keys, by rising version. The caller can wipe its own. */
@@ -48,15 +56,20 @@ function checkedRoots(roots: readonly RootKey[]): readonly RootKey[] {
   return copies.sort((left, right) => left.version - right.version)
 }
 
-function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootKey, newestVersion: number): KeyRing {
-  const sealers = new Map<string, PurposeSealer>()
-  const digests = new Map<string, Cmac>()
-  const rankCiphers = new Map<string, RankCipher>()
-  let pointers: PointerCipher | undefined
-  let isClosed = false
+/** The keys derived from one root key for digests, pointers and ranks. */
+interface LookupKeys {
+  digestOf(scope: string): Cmac
+  ranksOf(scope: string): RankCipher
+  pointerCipher(): PointerCipher
+  close(): void
+}
 
-  /** Derives a key, and wipes it after `create` has made what it needs of it. */
-  const withKey = <Made>(root: RootKey, use: KeyUse, create: (key: Uint8Array) => Made): Made => {
+/** Derives a key, and wipes it after `create` has made what it needs of it. */
+type WithKey = <Made>(root: RootKey, use: KeyUse, create: (key: Uint8Array) => Made) => Made
+
+function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersion, lookupVersion }: RootKeyUse): KeyRing {
+  let isClosed = false
+  const withKey: WithKey = (root, use, create) => {
     if (isClosed) throw closedError()
     const key = deriveKey(root.key, vaultId, use)
     try {
@@ -65,40 +78,62 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], oldest: RootK
       wipe(key)
     }
   }
+  const sealers = new Map<string, PurposeSealer>()
+  const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(vaultId, root, withKey)]))
+
   const xaesKeyOf = (version: number, purpose: string): XaesKey | undefined => {
     const root = roots.find((candidate) => candidate.version === version)
     return root && withKey(root, { kind: 'seal', version, purpose }, createXaesKey)
   }
   const sealerOf = (purpose: string): PurposeSealer =>
-    getOrCreate(sealers, purpose, () => createPurpose(newestVersion, (version) => xaesKeyOf(version, purpose)))
-  // Digests, pointers and ranks use the oldest root key and never rotate: they are compared with stored ones, and an issued token must
-  // keep its text. Each key is derived on first use.
-  const digestOf = (scope: string): Cmac =>
-    getOrCreate(digests, scope, () => withKey(oldest, { kind: 'digest', scope }, createCmac))
-  const ranksOf = (scope: string): RankCipher =>
-    getOrCreate(rankCiphers, scope, () => withKey(oldest, { kind: 'rank', scope }, (key) => createRankCipher(key, vaultId)))
-  const pointerCipher = (): PointerCipher => {
-    pointers ??= withKey(oldest, { kind: 'pointer' }, (key) => createPointerCipher(key, pointerTweak(vaultId)))
-    return pointers
+    getOrCreate(sealers, purpose, () => createPurpose(activeVersion, (version) => xaesKeyOf(version, purpose)))
+  const keysOf = (version: number): LookupKeys => {
+    if (isClosed) throw closedError()
+    const keys = lookups.get(version)
+    if (keys === undefined) throw missingRoot(version)
+    return keys
   }
 
   return {
-    newestVersion,
+    activeVersion,
+    lookupVersion,
+    hasVersion: (version) => lookups.has(version),
     seal: (purpose, header, plaintexts, associatedData) => sealerOf(purpose).seal(header, plaintexts, associatedData),
     open: (purpose, headerBytes, versions, bodies, associatedData) =>
       sealerOf(purpose).open(headerBytes, versions, bodies, associatedData),
-    digest: (scope, inputs) => digestOf(scope).digest(inputs),
-    encryptPointers: (words) => pointerCipher().encrypt(words),
-    decryptPointers: (texts) => pointerCipher().decrypt(texts),
-    encryptRanks: (scope, ranks) => ranksOf(scope).encrypt(ranks),
-    decryptRanks: (scope, ranks) => ranksOf(scope).decrypt(ranks),
+    digest: (version, scope, inputs) => keysOf(version).digestOf(scope).digest(inputs),
+    encryptPointers: (version, words) => keysOf(version).pointerCipher().encrypt(words),
+    decryptPointers: (version, texts) => keysOf(version).pointerCipher().decrypt(texts),
+    encryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).encrypt(ranks),
+    decryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).decrypt(ranks),
     close() {
       isClosed = true
-      for (const made of [...sealers.values(), ...digests.values(), ...rankCiphers.values(), pointers]) made?.close()
-      for (const made of [sealers, digests, rankCiphers]) made.clear()
-      pointers = undefined
+      for (const made of [...sealers.values(), ...lookups.values()]) made.close()
+      sealers.clear()
       wipe(...roots.map(({ key }) => key))
       wipeWasm()
+    },
+  }
+}
+
+/** Returns the lookup keys of one root key. Each is derived on first use. */
+function createLookupKeys(vaultId: string, root: RootKey, withKey: WithKey): LookupKeys {
+  const digests = new Map<string, Cmac>()
+  const rankCiphers = new Map<string, RankCipher>()
+  let pointers: PointerCipher | undefined
+  return {
+    digestOf: (scope) => getOrCreate(digests, scope, () => withKey(root, { kind: 'digest', scope }, createCmac)),
+    ranksOf: (scope) =>
+      getOrCreate(rankCiphers, scope, () => withKey(root, { kind: 'rank', scope }, (key) => createRankCipher(key, vaultId))),
+    pointerCipher() {
+      pointers ??= withKey(root, { kind: 'pointer' }, (key) => createPointerCipher(key, pointerTweak(vaultId)))
+      return pointers
+    },
+    close() {
+      for (const made of [...digests.values(), ...rankCiphers.values(), pointers]) made?.close()
+      digests.clear()
+      rankCiphers.clear()
+      pointers = undefined
     },
   }
 }
@@ -111,7 +146,7 @@ function closedError(): VaultError {
 type PurposeSealer = Sealer & { close(): void }
 
 /** Returns the sealer of one purpose. Its keys are derived on first use. */
-function createPurpose(newestVersion: number, createKey: (version: number) => XaesKey | undefined): PurposeSealer {
+function createPurpose(activeVersion: number, createKey: (version: number) => XaesKey | undefined): PurposeSealer {
   const keys = new Map<number, XaesKey>()
   let current: Epochs | undefined
   const keyOf = (version: number): XaesKey | undefined => {
@@ -122,10 +157,9 @@ function createPurpose(newestVersion: number, createKey: (version: number) => Xa
     return created
   }
   const epochs = (): Epochs => {
-    const newest = keyOf(newestVersion)
-    if (newest === undefined)
-      throw new VaultError('internal', `Root key ${newestVersion} is missing from its ring. This is a defect; please report it.`)
-    current ??= createEpochs(newest, { fill: nonces.fill, now: () => performance.now() })
+    const active = keyOf(activeVersion)
+    if (active === undefined) throw missingRoot(activeVersion)
+    current ??= createEpochs(active, { fill: nonces.fill, now: () => performance.now() })
     return current
   }
   return {

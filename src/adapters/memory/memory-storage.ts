@@ -30,6 +30,7 @@ export function memoryStorage(): StorageHandle {
   return {
     ...createStorage(database, undefined),
     transactions: 'serial',
+    isInsideTransaction: () => isInside(database),
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
@@ -57,7 +58,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 
   /** Runs work alone; work that throws changes nothing. */
   async function change<T>(work: () => T | Promise<T>): Promise<T> {
-    if (enclosing === undefined && isOpen(running.getStore() ?? ENDED)) throw outerStorageError()
+    if (enclosing === undefined && isInside(database)) throw outerStorageError()
     return mutex.runExclusive(async () => {
       assertOpen(enclosing)
       const savepoint = undoLog.savepoint()
@@ -77,6 +78,11 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
+
+    // Every transaction has the database to itself.
+    lock: async (names) => {
+      for (const name of names) tableNamed(name)
+    },
 
     transaction: (work) =>
       change(async () => {
@@ -145,8 +151,11 @@ interface Transaction {
   revokeNested: (() => void) | undefined
 }
 
-/** Used if no transaction runs. */
-const ENDED: Transaction = { enclosing: undefined, mutex: createMutex(), ended: true, revokeNested: undefined }
+/** True when the running code was called from inside a transaction that has not ended. */
+function isInside({ running }: Database): boolean {
+  const transaction = running.getStore()
+  return transaction !== undefined && isOpen(transaction)
+}
 
 /** The result of work. Rejects with `internal` as soon as the transaction around it ends first. */
 async function unlessRevoked<T>(work: Promise<T>, enclosing: Transaction | undefined): Promise<T> {

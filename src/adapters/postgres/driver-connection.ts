@@ -23,13 +23,15 @@ export interface DriverClient {
 
 export interface PooledClient extends DriverClient {
   release(destroy?: boolean): void
+  /** The socket, to close it without a farewell. Absent in drivers that keep it to themselves. */
+  readonly connection?: { readonly stream?: { destroy(error?: Error): unknown } }
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** The part of a `pg.Pool` this adapter uses. */
+/** The part of a `pg.Pool` this adapter uses. The callback runs as soon as the client is connected, before it reads on. */
 export interface DriverPool {
-  connect(): Promise<PooledClient>
+  connect(callback: (error: Error | undefined, client: PooledClient | undefined) => void): unknown
 }
 
 /** One statement with the values of this call. Without a name it is parsed again each time. */
@@ -37,13 +39,21 @@ export interface PreparedQuery {
   readonly text: string
   readonly name?: string
   readonly parameters: readonly unknown[]
+  /** True for work on the schema, which can take longer than any other statement may. */
+  readonly isUnlimited?: boolean
+}
+
+/** What one statement returned. Absent for several statements in one text, such as the one that begins a transaction. */
+export interface QueryResult {
+  readonly command: string
+  readonly rows: readonly RawRow[]
 }
 
 /** One connection. Queries run strictly in the order they were sent. */
 export interface Connection {
   /** True if the application sends on the same connection: when a call ends, none of its queries may still wait. */
   readonly isShared?: boolean
-  send(query: PreparedQuery): Promise<{ readonly command: string; readonly rows: readonly RawRow[] }>
+  send(query: PreparedQuery): Promise<QueryResult>
 }
 
 /** Cells stay the text the server wrote: global or pool-wide type parsers are neither used nor changed. */

@@ -1,3 +1,4 @@
 /** Entry point "strongroom/postgres": storage in a PostgreSQL schema. */
 
 export { type PostgresOptions, postgresStorage } from './postgres-storage.ts'
+export type { PostgresTimeouts } from './timeouts.ts'

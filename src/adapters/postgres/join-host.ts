@@ -12,7 +12,7 @@ export function createHostExecutor(host: unknown): Executor {
   if (isClient(host)) return createTransactionExecutor(clientConnection(host))
   throw new VaultError(
     'invalid_request',
-    'joinTransaction expects a pg client on which BEGIN was run, or a Kysely transaction. A pool or a plain Kysely has no open transaction.',
+    'The PostgreSQL storage joins a pg client on which BEGIN was run, or a Kysely Transaction. A pool or a client of another library has no transaction it can join.',
   )
 }
 
@@ -20,10 +20,16 @@ function isKyselyTransaction(host: unknown): host is Transaction<AnyTables> {
   return isObject(host) && host.isTransaction === true && typeof host.executeQuery === 'function'
 }
 
-/** A pool can query too, but each query may run on another connection. */
+/**
+ * Recognized by shape: the application can have its own copy of the driver. Pools and the connections and managers of other libraries
+ * can query too, but each query may run on another connection, or be something else than a query.
+ */
 function isClient(host: unknown): host is DriverClient & { getTransactionStatus?(): string | null } {
-  return isObject(host) && typeof host.query === 'function' && !('totalCount' in host)
+  return isObject(host) && CLIENT_METHODS.every((name) => typeof host[name] === 'function') && !('totalCount' in host)
 }
+
+/** Methods of every client of `pg`, which together no other library has. */
+const CLIENT_METHODS = ['query', 'on', 'escapeIdentifier', 'escapeLiteral']
 
 function isObject(host: unknown): host is Readonly<Record<string, unknown>> {
   return typeof host === 'object' && host !== null

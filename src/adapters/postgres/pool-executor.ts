@@ -1,17 +1,12 @@
 /** Runs queries on a pool: single ones that commit by themselves, and transactions that are retried after a deadlock or serialization failure. */
 import { isVaultError } from '../../core/errors.ts'
 import { jitteredMs, retry } from '../../core/util/retry.ts'
-import { endedError, outcomeUnknownError, unavailableError } from '../errors/storage-errors.ts'
-import { runInside, runToEnd } from '../sql/nested-transaction.ts'
-import {
-  type Connection,
-  type DriverPool,
-  driverConnection,
-  type PooledClient,
-  type PreparedQuery,
-  type RawRow,
-} from './driver-connection.ts'
-import { bareCause, isConnectionLost, isRetryable, mapPostgresError } from './postgres-errors.ts'
+import { endedError, outcomeUnknownError, outerStorageError } from '../errors/storage-errors.ts'
+import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
+import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
+import { type HeldClient, takeClient } from './pool-clients.ts'
+import { bareCause, isConnectionLost, isReadOnly, isRetryable, mapPostgresError } from './postgres-errors.ts'
+import type { Timeouts } from './timeouts.ts'
 import { createTransactionExecutor, type Executor, failedTransactionError } from './transaction-executor.ts'
 
 /** Times work is tried in all before a deadlock or serialization failure is reported. */
@@ -19,11 +14,27 @@ const MAX_ATTEMPTS = 8
 /** The pause after the first attempt lasts up to 8 ms; the bound doubles after each one. */
 const PAUSE = { firstMs: 8, maxMs: 1024 }
 
-export function createPoolExecutor(pool: DriverPool): Executor {
+/** The pool, and what its transactions share. */
+export interface PoolContext {
+  readonly pool: DriverPool
+  readonly timeouts: Timeouts
+  /** The text that begins a transaction. */
+  readonly begin: string
+  /** What identifies the storage handle. */
+  readonly owner: object
+}
+
+/** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
+export const BEGIN = 'begin isolation level read committed read write'
+
+export function createPoolExecutor(context: PoolContext): Executor {
   return {
     inTransaction: false,
-    run: (query) => retried(() => runAlone(pool, query)),
-    transaction: (work) => retried(() => runTransaction(pool, work)),
+    run: (query) => retried(() => runAlone(context, query)),
+    async transaction(work) {
+      if (isInsideTransaction(context.owner)) throw outerStorageError()
+      return retried(() => runTransaction(context, work))
+    },
   }
 }
 
@@ -36,41 +47,25 @@ async function pause(attempt: number): Promise<void> {
   await new Promise((wake) => setTimeout(wake, jitteredMs(attempt, PAUSE, Math.random())))
 }
 
-/** A client taken from the pool. Without a listener a connection that breaks while it is held would end the process. */
-async function takeClient(pool: DriverPool): Promise<PooledClient> {
-  try {
-    const client = await pool.connect()
-    client.on('error', ignore)
-    return client
-  } catch (error) {
-    if (isVaultError(error)) throw error
-    throw unavailableError('Could not connect to PostgreSQL. Check that it is reachable, then retry.', bareCause(error))
-  }
-}
-
-function giveBack(client: PooledClient, broken: boolean): void {
-  // A broken client keeps the listener: its socket may report once more.
-  if (!broken) client.removeListener('error', ignore)
-  client.release(broken)
-}
-
 function ignore(): void {}
 
-async function runAlone(pool: DriverPool, query: PreparedQuery): Promise<readonly RawRow[]> {
-  const client = await takeClient(pool)
+/** Runs one statement that commits by itself; in a transaction where the session's default would refuse to write. */
+async function runAlone(context: PoolContext, query: PreparedQuery): Promise<readonly RawRow[]> {
+  const held = await takeClient(context.pool, context.timeouts)
   try {
-    const { rows } = await driverConnection(client).send(query)
-    giveBack(client, false)
+    const { rows } = await held.connection.send(query)
+    held.release(false)
     return rows
   } catch (error) {
-    giveBack(client, isConnectionLost(error))
-    throw error
+    held.release(held.isLost())
+    if (!isReadOnly(error)) throw error
   }
+  return runTransaction(context, (executor) => executor.run(query))
 }
 
-async function runTransaction<T>(pool: DriverPool, work: (executor: Executor) => Promise<T>): Promise<T> {
-  const transaction = createPoolTransaction(pool)
-  const executor = createTransactionExecutor(transaction.connection)
+async function runTransaction<T>(context: PoolContext, work: (executor: Executor) => Promise<T>): Promise<T> {
+  const transaction = createPoolTransaction(context)
+  const executor = createTransactionExecutor(transaction.connection, context.owner)
   let result: T
   try {
     result = await runToEnd(executor.level, () => runInside(executor.level, () => work(executor)))
@@ -93,8 +88,7 @@ interface PoolTransaction {
 }
 
 interface Begun {
-  readonly client: PooledClient
-  readonly connection: Connection
+  readonly held: HeldClient
   readonly begin: Promise<unknown>
 }
 
@@ -102,26 +96,25 @@ interface Begun {
  * A transaction that takes its client with the first query, so that work may think before it holds a connection. Its
  * connection refuses all queries from COMMIT or ROLLBACK on: the client may serve another transaction by then.
  */
-function createPoolTransaction(pool: DriverPool): PoolTransaction {
+function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): PoolTransaction {
   let begun: Promise<Begun> | undefined
   let open: Connection | undefined
   let ended = false
 
   async function begin(): Promise<Begun> {
-    const client = await takeClient(pool)
-    const connection = driverConnection(client)
+    const held = await takeClient(pool, timeouts)
     // Not awaited: the first query is sent right after it, and COMMIT waits for its result.
-    const begin = connection.send({ text: 'begin', parameters: [] })
+    const begin = held.connection.send({ text, parameters: [] })
     begin.catch(ignore)
-    return { client, connection, begin }
+    return { held, begin }
   }
 
   /** The connection is set only after the queries that wait for it have gone first, so that all keep their order. */
   function beginOnce(): Promise<Begun> {
     if (begun !== undefined) return begun
     begun = begin()
-    begun.then(({ connection }) => {
-      open = connection
+    begun.then(({ held }) => {
+      open = held.connection
     }, ignore)
     return begun
   }
@@ -131,7 +124,7 @@ function createPoolTransaction(pool: DriverPool): PoolTransaction {
       async send(query) {
         if (ended) throw endedError()
         if (open !== undefined) return open.send(query)
-        return (await beginOnce()).connection.send(query)
+        return (await beginOnce()).held.connection.send(query)
       },
     },
     async commit() {
@@ -142,26 +135,32 @@ function createPoolTransaction(pool: DriverPool): PoolTransaction {
     async rollback() {
       ended = true
       const taken = await begun?.catch(ignore)
-      if (taken === undefined) return
-      const { client, connection } = taken
-      await connection.send({ text: 'rollback', parameters: [] }).then(
-        () => giveBack(client, false),
-        () => giveBack(client, true),
-      )
+      if (taken !== undefined) await rollBack(taken)
     },
   }
 }
 
-async function commitTransaction({ client, connection, begin }: Begun): Promise<void> {
+/** A lost connection is closed at once. The server rolls back when it notices, and a statement would only wait for an answer. */
+async function rollBack({ held }: Begun): Promise<void> {
+  if (held.isLost()) return held.release(true)
+  await held.connection.send({ text: 'rollback', parameters: [] }).then(
+    () => held.release(false),
+    () => held.release(true),
+  )
+}
+
+async function commitTransaction({ held, begin }: Begun): Promise<void> {
+  let isSent = false
   try {
     await begin
-    const { command } = await connection.send({ text: 'commit', parameters: [] })
+    isSent = !held.isLost()
+    const { command } = await held.connection.send({ text: 'commit', parameters: [] })
     if (command !== 'COMMIT') throw failedTransactionError()
   } catch (error) {
     const isMapped = isVaultError(error)
-    giveBack(client, !isMapped)
-    if (isMapped || !isConnectionLost(error)) throw mapPostgresError(error, {})
+    held.release(!isMapped)
+    if (!isSent || isMapped || !isConnectionLost(error)) throw mapPostgresError(error, {})
     throw outcomeUnknownError('The connection was lost', bareCause(error))
   }
-  giveBack(client, false)
+  held.release(false)
 }

@@ -3,9 +3,8 @@ import { isVaultError, VaultError } from '../../core/errors.ts'
 import type { Cell } from '../../core/ports/storage.ts'
 import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { ENGINE, noConnectionError, setupErrorOf } from './setup-errors.ts'
 import { toWireCell } from './wire-cells.ts'
-
-const ENGINE = 'PostgreSQL'
 
 /** What was being done, so that an error can name the table and the row. */
 export interface ErrorContext {
@@ -38,13 +37,30 @@ export function markRetryable(error: unknown): void {
 /** True when the connection cannot be used again. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
-  return state === undefined || state.startsWith('08') || state.startsWith('57P')
+  return state === undefined || state.startsWith('08') || state.startsWith('57P') || ENDED_BY_SERVER.includes(state)
+}
+
+/** The server closed the connection: the transaction was idle for too long, or took too long. */
+const ENDED_BY_SERVER = ['25P03', '25P04']
+
+/** True if the session's default refused to write. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === '25006'
+}
+
+/** The error to throw where no connection was opened. */
+export function connectError(error: unknown): VaultError {
+  return noConnectionError(codeOf(error), bareCause(error))
 }
 
 /** The cause to attach: the SQLSTATE or the operating system's code (`ECONNREFUSED`), and nothing else. */
 export function bareCause(error: unknown): Error {
+  return strippedCause(ENGINE, codeOf(error))
+}
+
+function codeOf(error: unknown): string | undefined {
   const code = textOf(error, 'code')
-  return strippedCause(ENGINE, code !== undefined && /^[0-9A-Z_]+$/.test(code) ? code : undefined)
+  return code !== undefined && /^[0-9A-Z_]+$/.test(code) ? code : undefined
 }
 
 export function sqlState(error: unknown): string | undefined {
@@ -82,6 +98,9 @@ function errorOfState(state: string, context: ErrorContext, cause: Error): Vault
       return unavailableError('PostgreSQL timed out waiting for a lock. Retry.', cause)
     case '57014':
       return unavailableError('PostgreSQL ended a statement that exceeded statement_timeout. Retry, or raise the limit.', cause)
+    case '25P03':
+    case '25P04':
+      return unavailableError('PostgreSQL ended a transaction that paused or took too long. Retry, or raise the limit.', cause)
     case '25P02':
       return new VaultError(
         'internal',
@@ -98,14 +117,16 @@ function errorOfState(state: string, context: ErrorContext, cause: Error): Vault
         { cause },
       )
   }
+  const setup = setupErrorOf(state, cause)
+  if (setup !== undefined) return setup
   if (UNAVAILABLE_CLASSES.some((start) => state.startsWith(start))) {
     return unavailableError('PostgreSQL is not available. Retry.', cause)
   }
   return engineError(ENGINE, context.shape?.name, cause)
 }
 
-/** Connection, authorization, missing database, resources, operator's shutdown, system errors. */
-const UNAVAILABLE_CLASSES = ['08', '28', '3D', '53', '57P', '58']
+/** Connection, authorization, resources, operator's shutdown, system errors. */
+const UNAVAILABLE_CLASSES = ['08', '28', '53', '57P', '58']
 
 function uniqueError(error: unknown, context: ErrorContext, cause: Error): VaultError {
   const table = context.shape?.name ?? textOf(error, 'table') ?? '(unknown)'

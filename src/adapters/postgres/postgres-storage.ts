@@ -1,25 +1,24 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
-import { Pool } from 'pg'
-import { VaultError } from '../../core/errors.ts'
+import { isVaultError, VaultError } from '../../core/errors.ts'
 import type { Storage, StorageHandle } from '../../core/ports/storage.ts'
 import { closedError } from '../errors/storage-errors.ts'
+import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
-import { createPoolExecutor } from './pool-executor.ts'
+import { lockTables } from './lock-tables.ts'
+import { type OpenedPool, openPool } from './open-pool.ts'
+import { BEGIN, createPoolExecutor } from './pool-executor.ts'
 import { mapPostgresError } from './postgres-errors.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
 import { aggregateRows, deleteRows, findRows, getRows, insertRows, type QueryBuilders, updateRows } from './row-work.ts'
+import { toOpeningError } from './setup-errors.ts'
+import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
 import type { Executor } from './transaction-executor.ts'
-
-/** Default size of a pool this handle opens. */
-const DEFAULT_CONNECTIONS = 10
-/** Longest wait for a connection of a pool this handle opens: a server that does not respond must not block callers forever. */
-const CONNECTION_TIMEOUT_MS = 30_000
 
 /** The database of a storage, and how to connect to it. */
 export interface PostgresOptions {
@@ -33,6 +32,8 @@ export interface PostgresOptions {
   readonly preparedStatements?: boolean
   /** Connections of a pool this handle opens. Default 10. */
   readonly maxConnections?: number
+  /** How long to wait for the server. On a pool of the application the limits of the server apply to transactions only. */
+  readonly timeouts?: PostgresTimeouts
 }
 
 /**
@@ -50,15 +51,20 @@ export function postgresStorage(options: PostgresOptions): StorageHandle {
       'The schema name of a PostgreSQL storage must match [a-z_][a-z0-9_]* and have at most 63 characters.',
     )
   }
-  const { pool, end } = openPool(options)
+  const timeouts = parseTimeouts(options.timeouts)
+  const { pool, end, ownsSessions } = choosePool(options, timeouts)
   const state = createHandleState(schema, options.preparedStatements ?? true)
   let closing: Promise<void> | undefined
   const executor = createPoolExecutor({
-    connect: () => (closing === undefined ? pool.connect() : Promise.reject(closedError('PostgreSQL'))),
+    pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
+    timeouts,
+    begin: ownsSessions ? BEGIN : `${BEGIN}; ${settingStatements(timeouts, 'transaction')}`,
+    owner: state,
   })
   return {
     ...createStorage(state, executor),
     transactions: 'concurrent',
+    isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     close() {
       closing ??= end()
@@ -67,23 +73,16 @@ export function postgresStorage(options: PostgresOptions): StorageHandle {
   }
 }
 
-/** The pool to use, and how to end it. */
-function openPool(options: PostgresOptions): { readonly pool: DriverPool; end(): Promise<void> } {
-  const { pool, connectionString, maxConnections } = options
-  if ((pool === undefined) === (connectionString === undefined)) {
+/** The pool to use, how to end it, and whether its sessions are this handle's alone. */
+function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & { readonly ownsSessions: boolean } {
+  const { pool, connectionString, maxConnections, preparedStatements = true } = options
+  if (pool !== undefined && connectionString === undefined) return { pool, end: async () => {}, ownsSessions: false }
+  if (pool !== undefined || connectionString === undefined) {
     throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
-  if (pool !== undefined) return { pool, end: async () => {} }
-  const own = new Pool({
-    connectionString,
-    max: maxConnections ?? DEFAULT_CONNECTIONS,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-    keepAlive: true,
-    pipeline: true,
-  })
-  // The pool drops an idle connection that breaks; without a listener the error event would end the process.
-  own.on('error', () => {})
-  return { pool: own, end: () => own.end() }
+  // Behind a transaction pooler a session serves other clients too.
+  const ownsSessions = preparedStatements
+  return { ...openPool(connectionString, { maxConnections, timeouts, ownsSessions }), ownsSessions }
 }
 
 /** What all executors of one handle share. */
@@ -106,7 +105,10 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
   return {
     async prepare(tables) {
       const { schema, dialect } = context
-      await withMappedErrors(prepareTables(executor, { schema, dialect, tables, onNewSequence: ids.forget }))
+      const preparing = withMappedErrors(prepareTables(executor, { schema, dialect, tables, onNewSequence: ids.forget }))
+      await preparing.catch((error: unknown) => {
+        throw isVaultError(error) ? toOpeningError(error) : error
+      })
       shapes.add(tables)
     },
     async reserveIds(table, count) {
@@ -119,6 +121,16 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
     update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
     delete: async (table, target) => deleteRows(builders, executor, shapes.of(table), target),
     aggregate: async (table, filter, aggregates) => aggregateRows(builders, executor, shapes.of(table), { filter, aggregates }),
+    async lock(tables) {
+      const { dialect } = context
+      await withMappedErrors(
+        lockTables(
+          executor,
+          dialect,
+          tables.map((table) => shapes.of(table).name),
+        ),
+      )
+    },
     transaction: (work) => executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner))),
   }
 }

@@ -13,7 +13,9 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
+import { patient, withPatience } from './lock-tables.ts'
 import { bareCause, sqlState } from './postgres-errors.ts'
+import { setupError } from './setup-errors.ts'
 import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
 
@@ -25,40 +27,45 @@ export interface Preparation {
   onNewSequence(table: string): void
 }
 
-/** How long to wait for a lock that another process or a long transaction holds. */
-const LOCK_TIMEOUT = '30s'
-
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
   for (const table of preparation.tables) assertNamesFit(table)
   if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
-    const [[before] = []] = await executor.run(compiled(preparation, sql`select current_setting('lock_timeout')`))
-    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(LOCK_TIMEOUT)}, true)`))
-    await executor.run(compiled(preparation, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
-    for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
-      await runStep(executor, preparation, step)
-    // A host's own transaction continues afterwards, under its own limit.
-    await executor.run(compiled(preparation, sql`select set_config('lock_timeout', ${sql.lit(String(before))}, true)`))
+    await withPatience(executor, preparation.dialect, async () => {
+      await executor.run(patient(preparation.dialect, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+      for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
+        await runStep(executor, preparation, step)
+    })
   })
 }
 
 /** A change to the database, and what its error must name. */
 interface MissingStep {
   readonly make: RawBuilder<unknown>
+  readonly isSchema?: boolean
   readonly uniqueIndex?: { readonly table: string; readonly columns: readonly string[] }
   readonly sequenceOf?: string
 }
 
 async function runStep(executor: Executor, preparation: Preparation, step: MissingStep): Promise<void> {
   try {
-    await executor.run(compiled(preparation, step.make))
+    await executor.run(patient(preparation.dialect, step.make))
   } catch (error) {
+    if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, bareCause(error))
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
     throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, bareCause(error))
   }
   if (step.sequenceOf !== undefined) preparation.onNewSequence(step.sequenceOf)
+}
+
+/** The PostgreSQL role may not take this step. */
+function privilegeError(schema: string, { isSchema }: MissingStep, cause: Error): VaultError {
+  const sentence = isSchema
+    ? `The PostgreSQL role may not create the schema "${schema}". Grant it CREATE on the database, or create the schema with the role as its owner.`
+    : `The PostgreSQL role may not create tables in the schema "${schema}". Make it the owner of the schema and of the tables in it.`
+  return setupError(sentence, cause)
 }
 
 function compiled({ dialect }: Preparation, statement: RawBuilder<unknown>): PreparedQuery {
@@ -130,7 +137,7 @@ const DECLARED: Readonly<Record<PhysicalType, string>> = {
 
 function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredObjects): readonly MissingStep[] {
   const steps: MissingStep[] = []
-  if (!stored.schema) steps.push({ make: sql`create schema ${sql.id(schema)}` })
+  if (!stored.schema) steps.push({ make: sql`create schema ${sql.id(schema)}`, isSchema: true })
   for (const table of tables) {
     const tableName = dialect.tableName(table.name)
     const columns = stored.columns.get(table.name)

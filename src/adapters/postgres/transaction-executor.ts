@@ -25,9 +25,9 @@ export interface TransactionExecutor extends Executor {
 /** Queries are pipelined, and only the server knows whether the transaction is still open. */
 const PIPELINED: LevelConnection = { isPipelined: true, assertOpen() {} }
 
-/** The executor of a whole transaction on a connection. */
-export function createTransactionExecutor(connection: Connection): TransactionExecutor {
-  return createExecutor(connection, createLevel(connection, PIPELINED))
+/** The executor of a whole transaction on a connection. `owner` identifies the storage handle that began it; a host's has none. */
+export function createTransactionExecutor(connection: Connection, owner: object = connection): TransactionExecutor {
+  return createExecutor(connection, createLevel(owner, PIPELINED))
 }
 
 function createExecutor(connection: Connection, level: Level): TransactionExecutor {

@@ -26,6 +26,8 @@ export interface Level {
   readonly owner: object
   readonly connection: LevelConnection
   readonly parent: Level | undefined
+  /** For a transaction, the level of another storage handle that it was begun in. */
+  readonly around: Level | undefined
   /** 1 for the transaction itself, 2 for a savepoint in it, and so on. */
   readonly depth: number
   ended: boolean
@@ -42,15 +44,27 @@ const currentLevel = new AsyncLocalStorage<Level>()
 
 export function createLevel(owner: object, connection: LevelConnection, parent?: Level): Level {
   const depth = (parent?.depth ?? 0) + 1
-  return { owner, connection, parent, depth, ended: false, turn: undefined, pending: undefined, below: undefined }
+  const around = parent === undefined ? openLevel(currentLevel.getStore()) : undefined
+  return { owner, connection, parent, around, depth, ended: false, turn: undefined, pending: undefined, below: undefined }
 }
 
 /** True when the running code was called from inside a transaction of this owner that has not ended. */
 export function isInsideTransaction(owner: object): boolean {
-  for (let level = currentLevel.getStore(); level !== undefined; level = level.parent) {
-    if (level.owner === owner && !level.ended) return true
+  for (let level = openLevel(currentLevel.getStore()); level !== undefined; level = openLevel(outwards(level))) {
+    if (level.owner === owner) return true
   }
   return false
+}
+
+function outwards({ parent, around }: Level): Level | undefined {
+  return parent ?? around
+}
+
+/** The nearest level outwards that has not ended. One that has ended is not kept: the work after it could be a chain without end. */
+function openLevel(from: Level | undefined): Level | undefined {
+  let level = from
+  while (level?.ended === true) level = outwards(level)
+  return level
 }
 
 /** Runs work with the level as the innermost one. */

@@ -1,8 +1,12 @@
 /** Conversions from what drivers return to the cells of the port. */
+import { damagedIntegerError } from '../errors/storage-errors.ts'
 
-/** An integer in any of the forms drivers return: a number when it is safe, else a bigint. */
+const INTEGER = /^-?[0-9]+$/
+
+/** An integer in any of the forms drivers return: a number when it is safe, else a bigint. Throws `data_loss` for other text. */
 export function toIntegerCell(value: number | bigint | string): number | bigint {
   if (typeof value === 'number') return value
+  if (typeof value === 'string' && !INTEGER.test(value)) throw damagedIntegerError()
   const exact = typeof value === 'bigint' ? value : BigInt(value)
   const near = Number(exact)
   return Number.isSafeInteger(near) ? near : exact

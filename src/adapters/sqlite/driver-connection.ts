@@ -1,5 +1,6 @@
 /** Runs steps on a better-sqlite3 connection: at once, on prepared statements that are kept. */
 import type { Database, Statement } from 'better-sqlite3'
+import type { VaultError } from '../../core/errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { mapSqliteError, rolledBackError } from './sqlite-errors.ts'
@@ -35,6 +36,9 @@ export function createDriverConnection(database: Database, purpose: 'reading' | 
     return { rows: NO_ROWS, changed: statementOf(step).run(step.parameters).changes }
   }
 
+  const fail: Engine['fail'] = (error, shape) => mapSqliteError(error, shape, database.name)
+
+  const engine: Engine = { perform, fail }
   const isOpen = (): boolean => purpose === 'reading' || database.inTransaction
 
   return {
@@ -43,23 +47,29 @@ export function createDriverConnection(database: Database, purpose: 'reading' | 
     assertOpen() {
       if (!isOpen()) throw rolledBackError()
     },
-    run: (work) => (work.only === undefined ? runSteps(work, perform) : runOnly(work.only, work.shape, perform)),
+    run: (work) => (work.only === undefined ? runSteps(work, engine) : runOnly(work.only, work.shape, engine)),
   }
 }
 
 const NO_ROWS: readonly RawRow[] = []
 
-function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, perform: (step: Step) => StepOutcome): T {
+/** Runs one step, and maps what it throws. */
+interface Engine {
+  perform(step: Step): StepOutcome
+  fail(error: unknown, shape: TableShape | undefined): VaultError
+}
+
+function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, { perform, fail }: Engine): T {
   let outcome: StepOutcome
   try {
     outcome = perform(only.step)
   } catch (error) {
-    throw mapSqliteError(error, shape)
+    throw fail(error, shape)
   }
   return only.result(outcome)
 }
 
-function runSteps<T>(work: TableWork<T>, perform: (step: Step) => StepOutcome): T {
+function runSteps<T>(work: TableWork<T>, { perform, fail }: Engine): T {
   const steps: Steps<T> = work.begin()
   let at = steps.next()
   while (at.done !== true) {
@@ -67,7 +77,7 @@ function runSteps<T>(work: TableWork<T>, perform: (step: Step) => StepOutcome): 
     try {
       outcome = perform(at.value)
     } catch (error) {
-      at = steps.throw(mapSqliteError(error, work.shape))
+      at = steps.throw(fail(error, work.shape))
       continue
     }
     at = steps.next(outcome)

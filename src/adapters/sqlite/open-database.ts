@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
 import { unavailableError } from '../errors/storage-errors.ts'
+import { createFileGuard, type FileGuard } from './file-guard.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
 
 /** `full`: every commit reaches the disk before it is acknowledged. `normal`: a power failure may lose the last ones. */
@@ -23,6 +24,7 @@ const SCANNER_CACHE_KIBIBYTES = 4096
 
 export interface OpenDatabase {
   readonly filename: string
+  readonly guard: FileGuard
   readonly writer: Database.Database
   readonly reader: Database.Database
   /** One more connection that only reads; the caller closes it. */
@@ -51,7 +53,7 @@ export function openDatabase(filename: string, synchronous: Synchronous): OpenDa
     reader?.close()
     writer?.close()
     if (error instanceof TypeError) throw unavailableError('The folder of the SQLite file does not exist. Create it first.')
-    throw mapSqliteError(error, undefined)
+    throw mapSqliteError(error, undefined, filename)
   }
 }
 
@@ -90,8 +92,10 @@ function opened(
     throw new VaultError(code, `SQLite did not apply synchronous = ${synchronous}, so commits would not be durable.`)
   }
   assertDurable('failed_precondition')
+  const path = realpathSync(filename)
   return {
-    filename: realpathSync(filename),
+    filename: path,
+    guard: createFileGuard(path),
     writer,
     reader,
     openScanner: () => openReader(filename, SCANNER_CACHE_KIBIBYTES),

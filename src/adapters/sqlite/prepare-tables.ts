@@ -88,7 +88,7 @@ function missingColumns(table: PhysicalTable, stored: ReadonlyMap<string, string
 }
 
 /** Derived from the table and columns alone, so that every process finds the same index. */
-function indexName(table: PhysicalTable, index: PhysicalIndex): string {
+export function indexName(table: PhysicalTable, index: PhysicalIndex): string {
   return `${table.name}.${index.columns.join('.')}.${index.unique ? 'unique' : 'index'}`
 }
 

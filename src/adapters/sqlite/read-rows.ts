@@ -4,6 +4,7 @@ import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../.
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -39,10 +40,11 @@ function* nothingFound() {
   return []
 }
 
-/** `Storage.find`. */
-export function findRows(shape: TableShape, filter: Filter, page: Page): TableWork<readonly Row[]> {
+/** `Storage.find`, by a path of the caller's choice or of SQLite's. */
+export function findRows(shape: TableShape, filter: Filter, page: Page, path?: AccessPath): TableWork<readonly Row[]> {
   const plan = readPlan(projectedShape(shape, page.columns))
-  const { statement, parameters } = statements.find(shape, expandLists(shape, filter), page)
+  const { statement: free, parameters } = statements.find(shape, expandLists(shape, filter), page)
+  const statement = path === undefined ? free : alongPath(shape, free, path)
   const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
   const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => toRow(plan.own, raw)))
   const few = page.limit < MIN_PACKED_LIMIT || page.limit > MAX_PACKED

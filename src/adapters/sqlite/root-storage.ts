@@ -1,25 +1,13 @@
 /** The storage outside any transaction: it reads what is committed and writes through the queue. */
-import type { Filter, Row, Storage } from '../../core/ports/storage.ts'
+import type { Storage } from '../../core/ports/storage.ts'
 import { outerStorageError } from '../errors/storage-errors.ts'
 import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '../sql/nested-transaction.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { tablesExistWork } from './prepare-tables.ts'
-import { retryWhileBusy } from './retry-while-busy.ts'
+import type { RetryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
-import {
-  aggregateInSlices,
-  createYielder,
-  EVERY,
-  findInSlices,
-  getInSlices,
-  IDS_AT_ONCE,
-  isCountedAtOnce,
-  isShortAggregate,
-  isShortFind,
-  isWholeCount,
-  type SlicedScan,
-} from './sliced-scans.ts'
+import { createSlicedReads } from './sliced-reads.ts'
 import { isBusyError } from './sqlite-errors.ts'
 import { createPort, type HandleState, type WorkRunner } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
@@ -32,46 +20,27 @@ export interface HandleResources {
   readonly reading: DriverConnection
   readonly queue: WriteQueue
   readonly scanners: Scanners
-  /** Throws `unavailable` once the handle is closed. */
+  /** Of reads: the queue has its own for writers. */
+  readonly retryWhileBusy: RetryWhileBusy
+  /** Throws `unavailable` once the handle is closed or its file is gone. */
   assertOpen(): void
 }
 
 export function createRootStorage(resources: HandleResources): Storage {
-  const { state, scanners, assertOpen } = resources
-  const yielder = createYielder()
+  const { state, scanners, retryWhileBusy, assertOpen } = resources
   const runner = createRootRunner(resources)
-
-  /** Scans of unknown length use a snapshot of their own, in slices; short reads are one statement. */
-  function scan<T>(table: string, filter: Filter, slices: (scan: SlicedScan) => Promise<T>): Promise<T> {
-    assertOpen()
-    return retryWhileBusy(() => scanners.use((run) => slices({ rows: state.rows, run, table, filter, yielder })))
-  }
-
-  async function lastRow(table: string): Promise<Row | undefined> {
-    return (await runner.read(state.rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
-  }
-
-  return {
-    ...createPort(state, runner),
-    async get(table, ids) {
-      if (ids.length <= IDS_AT_ONCE) return runner.read(state.rows.get(table, ids))
-      return scan(table, EVERY, (each) => getInSlices(each, ids))
+  const reads = createSlicedReads(state, {
+    read: runner.read,
+    /** Scans of unknown length use a snapshot of their own, so that writers do not wait for them. */
+    async scan(slices) {
+      assertOpen()
+      return retryWhileBusy(() => scanners.use(slices))
     },
-    async find(table, filter, page) {
-      if (isShortFind(state.shapes.of(table), filter, page)) return runner.read(state.rows.find(table, filter, page))
-      return scan(table, filter, (each) => findInSlices(each, page))
-    },
-    async aggregate(table, filter, aggregates) {
-      if (isShortAggregate(state.shapes.of(table), filter, aggregates))
-        return runner.read(state.rows.aggregate(table, filter, aggregates))
-      if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
-        return runner.read(state.rows.aggregate(table, filter, aggregates))
-      return scan(table, filter, (each) => aggregateInSlices(each, aggregates, state.shapes))
-    },
-  }
+  })
+  return { ...createPort(state, runner), ...reads }
 }
 
-function createRootRunner({ state, writing, reading, queue, assertOpen }: HandleResources): WorkRunner {
+function createRootRunner({ state, writing, reading, queue, retryWhileBusy, assertOpen }: HandleResources): WorkRunner {
   const { ids } = state
 
   function push<T>(writer: Writer<T>): Promise<T> {

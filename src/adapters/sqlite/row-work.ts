@@ -7,6 +7,7 @@ import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
 import { createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { findRows, getRows, toCell } from './read-rows.ts'
 import { isOverflowError } from './sqlite-errors.ts'
@@ -24,10 +25,13 @@ const wideStatements = createSqlStatements(wideSqliteSqlDialect)
 export interface RowWork {
   insert(table: string, newRows: readonly NewRow[]): TableWork<void>
   get(table: string, ids: readonly number[]): TableWork<readonly (Row | undefined)[]>
-  find(table: string, filter: Filter, page: Page): TableWork<readonly Row[]>
+  /** Without a path, SQLite chooses it. */
+  find(table: string, filter: Filter, page: Page, path?: AccessPath): TableWork<readonly Row[]>
   update(table: string, patches: readonly Patch[]): TableWork<readonly boolean[]>
   delete(table: string, target: DeleteTarget): TableWork<readonly number[]>
-  aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): TableWork<readonly Cell[]>
+  aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[], path?: AccessPath): TableWork<readonly Cell[]>
+  /** Counts the rows that match, up to a limit. The filter bounds the path. */
+  countUpTo(table: string, filter: Filter, limit: number, path: AccessPath): TableWork<number>
 }
 
 export function createRowWork(shapes: TableShapes): RowWork {
@@ -38,10 +42,12 @@ export function createRowWork(shapes: TableShapes): RowWork {
   return {
     insert: (table, newRows) => on(table, (shape) => insertRows(shape, newRows)),
     get: (table, ids) => getRows(shapes.of(table), ids),
-    find: (table, filter, page) => findRows(shapes.of(table), filter, page),
+    find: (table, filter, page, path) => findRows(shapes.of(table), filter, page, path),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
     delete: (table, target) => on(table, (shape) => deleteRows(shape, target)),
-    aggregate: (table, filter, aggregates) => on(table, (shape) => aggregateRows(shape, expandLists(shape, filter), aggregates)),
+    aggregate: (table, filter, aggregates, path) =>
+      on(table, (shape) => aggregateRows({ shape, filter: expandLists(shape, filter), aggregates, path })),
+    countUpTo: (table, filter, limit, path) => on(table, (shape) => countUpTo({ shape, filter, path }, limit)),
   }
 }
 
@@ -174,33 +180,57 @@ function* deleteRows(shape: TableShape, target: DeleteTarget): Steps<readonly nu
   return gone.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 
-function* aggregateRows(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): Steps<readonly Cell[]> {
-  if (aggregates.length === 0) return []
+/** The rows an aggregate or a count is over, and the path to them. */
+interface Asked {
+  readonly shape: TableShape
+  readonly filter: Filter
+  readonly path: AccessPath | undefined
+}
+
+type AskedAggregates = Asked & { readonly aggregates: readonly Aggregate[] }
+
+function* aggregateRows(asked: AskedAggregates): Steps<readonly Cell[]> {
+  if (asked.aggregates.length === 0) return []
   try {
-    return yield* aggregateWith(statements, 1, { shape, filter, aggregates })
+    return yield* aggregateWith(statements, 1, asked)
   } catch (error) {
     if (!isOverflowError(error)) throw error
-    return yield* aggregateWith(wideStatements, 2, { shape, filter, aggregates })
+    return yield* aggregateWith(wideStatements, 2, asked)
   }
 }
 
 function* aggregateWith(
   by: typeof statements,
   sumParts: 1 | 2,
-  asked: { readonly shape: TableShape; readonly filter: Filter; readonly aggregates: readonly Aggregate[] },
+  { shape, filter, aggregates, path }: AskedAggregates,
 ): Steps<readonly Cell[]> {
-  const { statement, parameters } = by.aggregate(asked.shape, asked.filter, asked.aggregates)
-  const types = asked.aggregates.map(({ column }) => (column === undefined ? undefined : asked.shape.types.get(column)))
-  const widths = asked.aggregates.map(({ kind }, index) => aggregateWidth(kind, types[index], sumParts))
+  const { statement: free, parameters } = by.aggregate(shape, filter, aggregates)
+  const statement = path === undefined ? free : alongPath(shape, free, path)
+  const types = aggregates.map(({ column }) => (column === undefined ? undefined : shape.types.get(column)))
+  const widths = aggregates.map(({ kind }, index) => aggregateWidth(kind, types[index], sumParts))
   const names = Array.from({ length: widths.reduce((sum, width) => sum + width, 0) }, (_, index) => `m${index}`)
   const [raw = []] = yield* rows(statement, parameters, names)
   let start = 0
-  return asked.aggregates.map(({ kind }, index) => {
+  return aggregates.map(({ kind }, index) => {
     const width = at(widths, index)
     const parts = raw.slice(start, start + width)
     start += width
     return toAggregate(kind, types[index], parts)
   })
+}
+
+const counts = new WeakMap<SqlStatement, SqlStatement>()
+
+/** Ends at the limit, because SQLite reads a limited subquery no further. */
+function* countUpTo({ shape, filter, path }: Asked, limit: number): Steps<number> {
+  const { statement: free, parameters } = statements.aggregate(shape, filter, [{ kind: 'count' }])
+  const whole = path === undefined ? free : alongPath(shape, free, path)
+  const statement = counts.get(whole) ?? {
+    text: `select count(*) as "m0" from (${whole.text.replace('count(*) as "m0"', '1')} limit ?)`,
+  }
+  counts.set(whole, statement)
+  const [row] = yield* rows(statement, [...parameters, limit], ['m0'])
+  return Number(row?.[0])
 }
 
 function aggregateWidth(kind: Aggregate['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {

@@ -1,15 +1,17 @@
 /** Long scans in slices of ids, so that a table of any size never blocks the event loop. */
 import type { Aggregate, Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
-import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart } from './access-path.ts'
+import { expandLists } from './expand-lists.ts'
 import { mergeParts, partialAggregates, wholeAggregates } from './partial-aggregates.ts'
 import type { RowWork } from './row-work.ts'
 import type { TableWork } from './table-work.ts'
 
-/** Runs work at once on the one snapshot of a scan. */
-export type OnSnapshot = <T>(work: TableWork<T>) => T
+/** Runs work on the one snapshot of a scan, or in its transaction. Returns a promise only if the connection is asynchronous. */
+export type OnSnapshot = <T>(work: TableWork<T>) => T | Promise<T>
 
 /** Ids of the first slice; later ones are as wide as their time allows. */
-const FIRST_SLICE = 4096
+export const FIRST_SLICE = 4096
 const MIN_SLICE_ROWS = 256
 const SHORT_SLICE_MS = 2
 const LONG_SLICE_MS = 5
@@ -19,66 +21,11 @@ const MAX_BLOCK_MS = 8
 export const EVERY: Filter = { kind: 'all' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
-/** True if a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
-export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
-  if (isNarrow(shape, filter)) return true
-  if ((page.offset ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
-  if (filter.kind === 'all') return true
-  // An index keeps rows of one value by id, so the page is read off it.
-  return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
-}
-
-function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind: 'compare' | 'in' }> {
-  return filter.kind === 'in' ? filter.values.length < 2 : filter.kind === 'compare' && filter.operator === '='
-}
-
-/** True if an aggregate touches few rows: the minimum and maximum of a whole indexed column are at the ends of its index. */
-export function isShortAggregate(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): boolean {
-  if (isNarrow(shape, filter) || aggregates.length === 0) return true
-  const [only] = aggregates
-  if (filter.kind !== 'all' || aggregates.length > 1 || (only?.kind !== 'min' && only?.kind !== 'max')) return false
-  return only.column === 'id' || shape.table.indexes.some(({ columns }) => columns[0] === only.column)
-}
-
-/** Ids up to which SQLite counts a whole table in one statement: it adds up the row counts of its pages, a million rows in a few milliseconds. */
-const MAX_COUNTED_AT_ONCE = 2_000_000
-
-/** True for a count of all rows, which needs no look at them. */
-export function isWholeCount(filter: Filter, aggregates: readonly Aggregate[]): boolean {
-  return filter.kind === 'all' && aggregates.every(({ kind, column }) => kind === 'count' && column === undefined)
-}
-
-/** True if a table with this last row is counted at once. */
-export function isCountedAtOnce(last: Row | undefined): boolean {
-  return (last?.id ?? 0) <= MAX_COUNTED_AT_ONCE
-}
-
-/** True if the id or a unique index bounds the rows a filter can find by the values it names. */
-export function isNarrow(shape: TableShape, filter: Filter): boolean {
-  switch (filter.kind) {
-    case 'and':
-      return filter.filters.some((part) => isNarrow(shape, part))
-    case 'or':
-      return filter.filters.every((part) => isNarrow(shape, part))
-    case 'compare':
-      return filter.operator === '=' && isUnique(shape, filter.column)
-    case 'in':
-      return filter.values.length < FIRST_SLICE && isUnique(shape, filter.column)
-    default:
-      return false
-  }
-}
-
-function isUnique(shape: TableShape, column: string): boolean {
-  if (column === 'id') return true
-  return shape.table.indexes.some(({ unique, columns }) => unique && columns.length === 1 && columns[0] === column)
-}
-
 /** What a scan works with, and its table and filter. */
 export interface SlicedScan {
   readonly rows: RowWork
   readonly run: OnSnapshot
-  readonly table: string
+  readonly shape: TableShape
   readonly filter: Filter
   /** Shared by all scans of a handle: many short ones in a row block the event loop as one long one does. */
   readonly yielder: Yielder
@@ -102,30 +49,34 @@ export function createYielder(): Yielder {
   }
 }
 
-/** Ids `getInSlices` looks up at once; a longer list is worth slicing. */
-export const IDS_AT_ONCE = 2000
+/** Ids looked up in one statement at most, and rows that an index finds in one; more are worth slicing. */
+export const ROWS_AT_ONCE = 2000
+/** Entries of an index read in one statement, if no row is. */
+const ENTRIES_AT_ONCE = 50_000
 
 /** `Storage.get`, slice after slice. */
 export async function getInSlices(
-  { rows, run, table, yielder }: SlicedScan,
+  { rows, run, shape, yielder }: SlicedScan,
   ids: readonly number[],
 ): Promise<readonly (Row | undefined)[]> {
   const found: (Row | undefined)[] = []
-  for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
-    for (const row of run(rows.get(table, ids.slice(start, start + IDS_AT_ONCE)))) found.push(row)
+  for (let start = 0; start < ids.length; start += ROWS_AT_ONCE) {
+    for (const row of await run(rows.get(shape.name, ids.slice(start, start + ROWS_AT_ONCE)))) found.push(row)
     if (yielder.isDue()) await yielder.yield()
   }
   return found
 }
 
-/** `Storage.find`, slice after slice. */
+/** `Storage.find`: by an index if it finds few rows, else slice after slice. */
 export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
-  const { rows, run, table } = scan
+  const { rows, run, shape } = scan
+  const { filter, path, isWhole } = await route(scan, ROWS_AT_ONCE)
+  if (isWhole) return run(rows.find(shape.name, filter, page, path))
   const found: Row[] = []
   let offset = page.offset ?? 0
-  await eachSlice(scan, page, (within, size) => {
+  await eachSlice(scan, page, async (within, size) => {
     if (offset > 0) {
-      const [matches] = run(rows.aggregate(table, within, [{ kind: 'count' }]))
+      const [matches] = await run(rows.aggregate(shape.name, within, [{ kind: 'count' }], path))
       if (Number(matches) <= offset) {
         offset -= Number(matches)
         return false
@@ -134,46 +85,79 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
     // A slice has no more rows than ids, and a read that knows its bound can be made for it.
     const limit = Math.min(page.limit - found.length, size)
     const shown = page.columns === undefined ? {} : { columns: page.columns }
-    for (const row of run(rows.find(table, within, { order: page.order, limit, offset, ...shown }))) found.push(row)
+    for (const row of await run(rows.find(shape.name, within, { order: page.order, limit, offset, ...shown }, path)))
+      found.push(row)
     offset = 0
     return found.length >= page.limit
   })
   return found
 }
 
-/** `Storage.aggregate`, slice after slice; sums of reals may differ from one long sum in the last bit. */
-export async function aggregateInSlices(
-  scan: SlicedScan,
-  aggregates: readonly Aggregate[],
-  shapes: TableShapes,
-): Promise<readonly Cell[]> {
-  const { rows, run, table } = scan
-  const parts = partialAggregates(aggregates, shapes.of(table))
-  let cells = run(rows.aggregate(table, NONE, parts))
-  await eachSlice(scan, { order: 'asc' }, (within) => {
-    cells = mergeParts(parts, cells, run(rows.aggregate(table, within, parts)))
+/** `Storage.aggregate`: by an index if it finds few rows, else slice after slice; sums of reals may differ from one long sum in the last bit. */
+export async function aggregateInSlices(scan: SlicedScan, aggregates: readonly Aggregate[]): Promise<readonly Cell[]> {
+  const { rows, run, shape } = scan
+  const { filter, path, isWhole } = await route(scan, isCovered(scan, aggregates) ? ENTRIES_AT_ONCE : ROWS_AT_ONCE)
+  if (isWhole) return run(rows.aggregate(shape.name, filter, aggregates, path))
+  const parts = partialAggregates(aggregates, shape)
+  let cells = await run(rows.aggregate(shape.name, NONE, parts, BY_ID))
+  await eachSlice(scan, { order: 'asc' }, async (within) => {
+    cells = mergeParts(parts, cells, await run(rows.aggregate(shape.name, within, parts, path)))
     return false
   })
   return wholeAggregates(aggregates, cells)
 }
 
+/** How a scan reads: in one statement by an index, or in slices of ids along a path. */
+interface Route {
+  readonly filter: Filter
+  readonly path: AccessPath
+  readonly isWhole: boolean
+}
+
+/**
+ * Slices of ids must never be read by an index over something else: each would read the whole index. An index of one value holds
+ * its rows by id, so it is sliced as the table is. Any other index is read at once where it finds at most `atOnce` rows.
+ */
+async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number): Promise<Route> {
+  const expanded = expandLists(shape, filter)
+  const indexed = indexedPart(shape, expanded)
+  if (indexed === undefined) return { filter, path: BY_ID, isWhole: false }
+  const { path, bounds, isInOrder } = indexed
+  if (isInOrder) return { filter, path, isWhole: false }
+  const matches = await run(rows.countUpTo(shape.name, bounds, atOnce + 1, path))
+  return matches > atOnce ? { filter, path: BY_ID, isWhole: false } : { filter, path, isWhole: true }
+}
+
+/** True if one index holds all that a filter and aggregates read. */
+function isCovered({ shape, filter }: SlicedScan, aggregates: readonly Aggregate[]): boolean {
+  const expanded = expandLists(shape, filter)
+  const indexed: IndexedPart | undefined = indexedPart(shape, expanded)
+  if (indexed === undefined) return false
+  const holds = (column: string | undefined) => column === undefined || column === 'id' || column === indexed.column
+  const reads = (part: Filter) => 'column' in part && holds(part.column)
+  return conjuncts(expanded).every(reads) && aggregates.every(({ column }) => holds(column))
+}
+
 /** Visits slices in order until a visit returns true, and lets the event loop turn in between. Gaps in the ids are skipped. */
 async function eachSlice(
-  { rows, run, table, filter, yielder }: SlicedScan,
+  { rows, run, shape, filter, yielder }: SlicedScan,
   { order, after }: Pick<Page, 'order' | 'after'>,
-  visit: (within: Filter, size: number) => boolean,
+  visit: (within: Filter, size: number) => Promise<boolean>,
 ): Promise<void> {
-  let size = FIRST_SLICE
+  const within = sliceOf(filter)
+  // SQLite reads every list again for each slice, so a slice has at least as many ids as the lists have values.
+  const least = Math.max(MIN_SLICE_ROWS, listedValues(filter))
+  let size = Math.max(FIRST_SLICE, least)
   let cursor = after
   for (;;) {
     const first = { order, limit: 1, columns: [] }
-    const [next] = run(rows.find(table, EVERY, cursor === undefined ? first : { ...first, after: cursor }))
+    const [next] = await run(rows.find(shape.name, EVERY, cursor === undefined ? first : { ...first, after: cursor }))
     if (next === undefined) return
     const low = order === 'asc' ? next.id : next.id - size + 1
     const high = low + size - 1
     const began = performance.now()
-    const enough = visit(within(filter, low, high), size)
-    size = nextSize(size, performance.now() - began)
+    const enough = await visit(within(low, high), size)
+    size = Math.max(least, nextSize(size, performance.now() - began))
     cursor = order === 'asc' ? high : low
     if (yielder.isDue()) await yielder.yield()
     if (enough) return
@@ -182,16 +166,51 @@ async function eachSlice(
 
 function nextSize(size: number, milliseconds: number): number {
   if (milliseconds < SHORT_SLICE_MS) return size * 2
-  return milliseconds > LONG_SLICE_MS ? Math.max(MIN_SLICE_ROWS, size >> 1) : size
+  return milliseconds > LONG_SLICE_MS ? size >> 1 : size
 }
 
-function within(filter: Filter, low: number, high: number): Filter {
-  return {
+function listedValues(filter: Filter): number {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.filters.reduce((sum, part) => sum + listedValues(part), 0)
+    case 'not':
+      return listedValues(filter.filter)
+    case 'in':
+      return filter.column === 'id' ? 0 : filter.values.length
+    default:
+      return 0
+  }
+}
+
+/** Returns the filter of each slice. Of a list of ids it has those of the slice only, because SQLite looks up every id of a list. */
+function sliceOf(filter: Filter): (low: number, high: number) => Filter {
+  const parts = conjuncts(filter).map((part) => {
+    if (part.kind !== 'in' || part.column !== 'id') return () => part
+    const ids = part.values.map(Number).sort((left, right) => left - right)
+    return (low: number, high: number): Filter => ({
+      ...part,
+      values: ids.slice(firstFrom(ids, low), firstFrom(ids, high + 1)),
+    })
+  })
+  return (low, high) => ({
     kind: 'and',
     filters: [
       { kind: 'compare', column: 'id', operator: '>', value: low - 1 },
       { kind: 'compare', column: 'id', operator: '<', value: high + 1 },
-      filter,
+      ...parts.map((part) => part(low, high)),
     ],
+  })
+}
+
+/** The position of the first id that is at least `wanted`, by binary search. */
+function firstFrom(ids: readonly number[], wanted: number): number {
+  let low = 0
+  let high = ids.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (Number(ids[middle]) < wanted) low = middle + 1
+    else high = middle
   }
+  return low
 }

@@ -2,6 +2,7 @@
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { closedError, conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { isDiskFull } from './disk-space.ts'
 
 const ENGINE = 'SQLite'
 const UNIQUE = 'UNIQUE constraint failed: '
@@ -30,8 +31,8 @@ export function rolledBackError(): VaultError {
   return unavailableError('SQLite rolled back the transaction; nothing was stored. Retry.')
 }
 
-/** The error to throw for anything an engine call threw. */
-export function mapSqliteError(error: unknown, shape: TableShape | undefined): VaultError {
+/** The error to throw for anything an engine call threw. `filename`, if known, tells whether a failed write met a full disk. */
+export function mapSqliteError(error: unknown, shape: TableShape | undefined, filename?: string): VaultError {
   if (isVaultError(error)) return error
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : ''
@@ -41,6 +42,8 @@ export function mapSqliteError(error: unknown, shape: TableShape | undefined): V
   if (message.startsWith('database is locked') || startsWithAny(code, ['SQLITE_BUSY', 'SQLITE_LOCKED'])) return busyError(cause)
   if (message.startsWith('database or disk is full') || startsWithAny(code, ['SQLITE_FULL'])) return fullError(ENGINE, cause)
   if (startsWithAny(code, UNREACHABLE_CODES)) {
+    if (startsWithAny(code, FULL_OR_BROKEN_CODES) && filename !== undefined && isDiskFull(filename))
+      return fullError(ENGINE, cause)
     const error = unavailableError('SQLite cannot read or write its file. Check the file and its disk, then retry.', cause)
     if (code?.endsWith('FSYNC') === true) syncErrors.add(error)
     return error
@@ -72,6 +75,9 @@ const UNREACHABLE_CODES = [
   'SQLITE_NOMEM',
   'SQLITE_PROTOCOL',
 ]
+
+/** Codes of these that a full disk has too. A sync that failed is not one: what it wrote may be stored. */
+const FULL_OR_BROKEN_CODES = ['SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHM', 'SQLITE_IOERR_TRUNCATE', 'SQLITE_CANTOPEN']
 
 function startsWithAny(code: string | undefined, starts: readonly string[]): boolean {
   return code !== undefined && starts.some((start) => code.startsWith(start))

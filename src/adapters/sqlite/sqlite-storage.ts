@@ -1,15 +1,17 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { StorageHandle } from '../../core/ports/storage.ts'
 import { closedError } from '../errors/storage-errors.ts'
-import { createLevel } from '../sql/nested-transaction.ts'
+import { createLevel, isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createTableShapes } from '../sql/table-shapes.ts'
 import { createDriverConnection } from './driver-connection.ts'
 import { createIdBlocks } from './id-blocks.ts'
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
+import { createRetryWhileBusy } from './retry-while-busy.ts'
 import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
+import { createYielder } from './sliced-scans.ts'
 import type { HandleState } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
@@ -30,24 +32,26 @@ export interface SqliteOptions {
 export function sqliteStorage(options: SqliteOptions): StorageHandle {
   const database = openDatabase(options.filename, options.synchronous ?? 'full')
   const shapes = createTableShapes()
-  const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks() }
+  const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'transaction')
   const reading = createDriverConnection(database.reader, 'reading')
-  const queue = createWriteQueue(
-    writing,
-    state.ids.committed,
-    once(() => database.assertDurable('outcome_unknown')),
-  )
+  const assertDurableOnce = once(() => database.assertDurable('outcome_unknown'))
+  const queue = createWriteQueue(writing, state.ids.committed, () => {
+    assertDurableOnce()
+    database.guard.assertSame()
+  })
   const scanners = createScanners(database.openScanner)
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
     if (closing !== undefined) throw closedError('SQLite')
+    database.guard.assertPresent()
   }
 
   return {
-    ...createRootStorage({ state, writing, reading, queue, scanners, assertOpen }),
+    ...createRootStorage({ state, writing, reading, queue, scanners, retryWhileBusy: createRetryWhileBusy(), assertOpen }),
     transactions: 'serial',
+    isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, database.filename)

@@ -4,6 +4,7 @@ import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
 import { prepareWork } from './prepare-tables.ts'
 import type { RowWork } from './row-work.ts'
+import type { Yielder } from './sliced-scans.ts'
 import type { TableWork } from './table-work.ts'
 
 /** What all storages of one handle share. */
@@ -11,6 +12,7 @@ export interface HandleState {
   readonly shapes: TableShapes
   readonly rows: RowWork
   readonly ids: IdBlocks
+  readonly yielder: Yielder
 }
 
 /** Each member returns without a promise if its connection does, and may throw instead of rejecting. */
@@ -51,6 +53,10 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
     },
     async aggregate(table, filter, aggregates) {
       return runner.read(rows.aggregate(table, filter, aggregates))
+    },
+    // One writer at a time has the whole file.
+    async lock(tables) {
+      for (const table of tables) shapes.of(table)
     },
     async transaction(work) {
       return runner.transaction(work)

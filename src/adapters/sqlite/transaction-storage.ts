@@ -2,6 +2,8 @@
 import type { Storage } from '../../core/ports/storage.ts'
 import { type Level, runCall, runNested, type Savepoint } from '../sql/nested-transaction.ts'
 import { type BlockStack, type BlocksByTable, returnBlocks } from './id-blocks.ts'
+import { createSlicedReads } from './sliced-reads.ts'
+import type { OnSnapshot } from './sliced-scans.ts'
 import { createPort, type HandleState } from './storage-port.ts'
 import { type Connection, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT, type TableWork } from './table-work.ts'
 
@@ -21,7 +23,7 @@ export interface TransactionFrame {
 export function transactionStorage(frame: TransactionFrame, connection: Connection): Storage {
   const { state, level, above, own, blockSize } = frame
   const run = <T>(work: TableWork<T>): T | Promise<T> => runCall(level, () => connection.run(work))
-  return createPort(state, {
+  const port = createPort(state, {
     read: run,
     write: run,
     reserveIds(shape, count) {
@@ -35,6 +37,14 @@ export function transactionStorage(frame: TransactionFrame, connection: Connecti
       )
     },
   })
+  const onConnection = <T>(work: TableWork<T>): T | Promise<T> => {
+    // The transaction may have ended while the event loop turned.
+    connection.assertOpen()
+    return connection.run(work)
+  }
+  // A scan is one call: later calls of this level wait for its last slice.
+  const scan = async <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => runCall(level, () => slices(onConnection))
+  return { ...port, ...createSlicedReads(state, { read: run, scan }) }
 }
 
 /** A savepoint on a connection. `onRelease` runs once its changes are kept. */

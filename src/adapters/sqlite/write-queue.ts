@@ -3,7 +3,7 @@ import { isVaultError } from '../../core/errors.ts'
 import { outcomeUnknownError } from '../errors/storage-errors.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { type BlocksByTable, returnBlocks } from './id-blocks.ts'
-import { retryWhileBusy } from './retry-while-busy.ts'
+import { createRetryWhileBusy, type RetryWhileBusy } from './retry-while-busy.ts'
 import { isSyncError, rolledBackError } from './sqlite-errors.ts'
 import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './table-work.ts'
 
@@ -47,13 +47,14 @@ export type AfterCommit = () => void
 
 export function createWriteQueue(connection: DriverConnection, committed: BlocksByTable, afterCommit: AfterCommit): WriteQueue {
   const waiting: Waiting[] = []
+  const ending: Ending = { committed, afterCommit, retryWhileBusy: createRetryWhileBusy() }
   let draining: Promise<void> | undefined
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       // One turn of the event loop, so that callers who act at the same time find themselves in the same group.
       await new Promise((resolve) => setImmediate(resolve))
-      await runGroup(connection, waiting, { committed, afterCommit })
+      await runGroup(connection, waiting, ending)
     }
     draining = undefined
   }
@@ -75,6 +76,7 @@ export function createWriteQueue(connection: DriverConnection, committed: Blocks
 interface Ending {
   readonly committed: BlocksByTable
   readonly afterCommit: AfterCommit
+  readonly retryWhileBusy: RetryWhileBusy
 }
 
 /** A writer that ran and waits for the commit. */
@@ -85,7 +87,8 @@ interface Kept {
 
 async function runGroup(connection: DriverConnection, waiting: Waiting[], ending: Ending): Promise<void> {
   try {
-    await beginWithRetry(connection)
+    // Begins as soon as no other process writes.
+    await ending.retryWhileBusy(() => connection.run(BEGIN))
   } catch (error) {
     for (const waiter of waiting.splice(0, MAX_GROUP_WRITERS)) waiter.reject(error)
     return
@@ -185,9 +188,4 @@ function rollBackQuietly(connection: DriverConnection): void {
   } catch {
     // SQLite had rolled it back already; the error being reported says why.
   }
-}
-
-/** Begins as soon as no other process writes. */
-async function beginWithRetry(connection: DriverConnection): Promise<void> {
-  await retryWhileBusy(() => connection.run(BEGIN))
 }

@@ -4,13 +4,14 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { EventStore } from './event-store.ts'
+import type { EventStore, KnownCatalog } from './event-store.ts'
 
 /** The audit trail of one vault. */
 export interface AuditContext {
   readonly storage: Storage
   readonly events: EventStore
   readonly barrier: Barrier
+  readonly catalog: KnownCatalog
   readonly clock: Clock
   readonly hash: Hash
   readonly scheduler: Scheduler

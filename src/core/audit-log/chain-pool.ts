@@ -1,5 +1,5 @@
 /** The pool of audit chains. One transaction at a time appends to a chain, so that writers do not wait for each other. */
-import { VaultError } from '../errors.ts'
+import { mayBeStored, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
@@ -12,6 +12,8 @@ import { CHAIN_CONFLICT, type EventStore } from './event-store.ts'
 const MAX_NEW_CHAINS = 1000
 /** Maximum number of leased chains whose transactions are watched. */
 const MAX_LEASES = 64
+/** Maximum number of chains set aside after a lost transaction. */
+const MAX_ABANDONED = 64
 /** Maximum number of attempts, if other processes keep moving the head of the chain. */
 const MAX_ATTEMPTS = 100
 
@@ -42,6 +44,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
   if (storage.transactions === 'serial') return singleChain(storage)
   const free: number[] = []
   const leased = new Map<number, number>()
+  const abandoned: number[] = []
   let highest = 0
 
   async function take(within: Storage): Promise<number> {
@@ -66,21 +69,31 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
     }
   }
 
-  /** Runs work with a chain of its own, which is free again afterwards unless it had a conflict. */
+  /**
+   * Sets a chain aside whose transaction was lost: the server can hold it open, with its locks, long after the connection is gone. After
+   * 64 newer ones the chain is free again, to be used last, so that lost transactions do not add chains without end.
+   */
+  function abandon(chain: number): void {
+    if (abandoned.push(chain) <= MAX_ABANDONED) return
+    const oldest = abandoned.shift()
+    if (oldest !== undefined) free.unshift(oldest)
+  }
+
+  /** Runs work with a chain of its own, which is free again afterwards unless it had a conflict or its transaction was lost. */
   async function withOne<T>(work: (chain: number, takeAnother: TakeChain) => Promise<T>): Promise<T> {
     let chain = await take(storage)
     const takeAnother: TakeChain = async (within) => {
       chain = await take(within)
       return chain
     }
-    let hasConflict = false
     try {
-      return await work(chain, takeAnother)
+      const result = await work(chain, takeAnother)
+      free.push(chain)
+      return result
     } catch (error) {
-      hasConflict = error === CHAIN_CONFLICT
+      if (mayBeStored(error)) abandon(chain)
+      else if (error !== CHAIN_CONFLICT) free.push(chain)
       throw error
-    } finally {
-      if (!hasConflict) free.push(chain)
     }
   }
 

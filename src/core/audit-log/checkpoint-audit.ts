@@ -13,11 +13,14 @@ export interface CheckpointOptions {
   sink?(checkpoint: SignedCheckpoint): Promise<void>
 }
 
-/** Returns the signed checkpoint after the sink has stored it. Reads one small row for each chain. Throws `data_loss` if a head fails authentication. */
+/** Returns the signed checkpoint after the sink has stored it. Reads the catalog, and one small row for each chain. Throws `data_loss` if a head fails authentication. */
 export async function checkpointAudit(context: AuditContext, { signer, sink }: CheckpointOptions): Promise<SignedCheckpoint> {
-  const { vaultID, accountID, hash, clock } = context
+  const { vaultID, accountID, hash, clock, catalog, storage } = context
+  await catalog.reload(storage)
   const heads = allReadable(await readHeads(context))
-  const checkpoint = createCheckpoint(heads, { vaultID, accountID, now: clock.now(), hash })
+  const { generation, lookupVersion, roots } = catalog.keys
+  const keys = { generation, lookupVersion, roots }
+  const checkpoint = createCheckpoint(heads, { vaultID, accountID, now: clock.now(), hash, keys })
   const signed = signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
   await sink?.(signed)
   return signed

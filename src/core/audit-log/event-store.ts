@@ -6,15 +6,18 @@ import { decodeHead, encodeHead } from '../audit/chain-head.ts'
 import type { EventDraft } from '../audit/event.ts'
 import { hashLeaf } from '../audit/merkle.ts'
 import type { Barrier } from '../barrier/barrier.ts'
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { encodeChangeIds } from '../barrier/record-ids.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
+import type { KeyRing, RootKeySet } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
-import type { Cell, Row, Storage } from '../ports/storage.ts'
+import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { AuditEntryKind } from '../sealing/audit-entry.ts'
 import { openEntries, sealEntries } from '../sealing/audit-entry.ts'
+import { readVersion } from '../sealing/envelope.ts'
 import { at } from '../util/at.ts'
 import { toHex } from '../util/bytes.ts'
 import { slabItem } from '../util/slab.ts'
@@ -32,7 +35,24 @@ export interface EventStorePorts {
   readonly hash: Hash
   readonly vaultID: string
   readonly accountID: string
+  readonly catalog: KnownCatalog
   readonly log?: Log | undefined
+}
+
+/** The catalog as this process read it last. */
+export interface KnownCatalog {
+  readonly keys: RootKeySet
+  /** True if no other process changed it since. One small read. */
+  isCurrent(storage: StorageReads): Promise<boolean>
+  /** Reads it again. */
+  reload(storage: StorageReads): Promise<void>
+}
+
+/** Events to append. */
+export interface EventsToAppend {
+  readonly drafts: readonly EventDraft[]
+  /** True if records were changed before, in the same transaction. The generation of the catalog is then checked. */
+  readonly isChange: boolean
 }
 
 /** The last of some appended events. It serves to look up later whether they are stored. */
@@ -56,24 +76,28 @@ export interface OpenedEntry {
 
 /** The audit events and heads of one vault. */
 export interface EventStore {
-  /** Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT if another chain must be used. */
-  append(storage: Storage, chain: number, drafts: readonly EventDraft[]): Promise<AppendedEvents>
+  /**
+   * Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT if another chain must be used, and CATALOG_MOVED for a
+   * change by a process that read an older catalog.
+   */
+  append(storage: Storage, chain: number, events: EventsToAppend): Promise<AppendedEvents>
   /** Returns true if these events are stored. Resolves a commit in doubt. */
   isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
   /** Returns the head of each chain, in order; undefined for one without events. Throws `data_loss` if one fails authentication. */
   heads(storage: Storage, chains: readonly number[]): Promise<(ChainHead | undefined)[]>
-  /** Opens entries, in order. One that fails authentication has no bytes. */
-  open(kind: AuditEntryKind, rows: readonly Row[]): OpenedEntry[]
+  /** Opens entries, in order. One that fails authentication has no bytes. Reads the catalog again for a key that this process does not know. */
+  open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]>
 }
 
 /** Returns the event store of a vault. */
 export function createEventStore(ports: EventStorePorts): EventStore {
-  const { barrier, clock, hash, vaultID, accountID, log } = ports
+  const { barrier, clock, hash, vaultID, accountID, catalog, log } = ports
   const address = (kind: AuditEntryKind) => ({ ring: barrier.ring, vault: barrier.vault, kind })
 
-  function open(kind: AuditEntryKind, rows: readonly Row[]): OpenedEntry[] {
+  async function open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]> {
     const ids = rows.map(({ id }) => id)
     const sealed = rows.map(({ body }) => (body instanceof Uint8Array ? body : new Uint8Array(0)))
+    if (sealed.some((body) => isUnknownVersion(barrier.ring, readVersion(body, 0, body.length)))) await catalog.reload(storage)
     const { plaintexts, opened } = openEntries(address(kind), ids, sealed)
     return rows.map(({ id, at: nanoseconds }, index) => ({
       id,
@@ -82,20 +106,33 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     }))
   }
 
-  function headOf(row: Row): ChainHead {
-    const [entry] = open('head', [row])
+  async function headOf(storage: StorageReads, row: Row): Promise<ChainHead> {
+    const [entry] = await open(storage, 'head', [row])
     if (entry?.bytes === undefined) throw unreadableHead(row.id)
     return decodeHead(entry.bytes)
   }
 
   /** Returns the head to move. If it fails authentication, it is logged, and its chain is not changed. */
-  function headToMove(row: Row): ChainHead {
+  async function headToMove(storage: StorageReads, row: Row): Promise<ChainHead> {
     try {
-      return headOf(row)
-    } catch {
+      return await headOf(storage, row)
+    } catch (error) {
+      if (!isVaultError(error, 'data_loss')) throw error
       log?.error({ chain: row.id }, 'audit chain head failed authentication; continuing in another chain')
       throw CHAIN_CONFLICT
     }
+  }
+
+  /** Returns the root keys and generation for the new head. Throws CATALOG_MOVED for a change by a process that read an older catalog. */
+  async function keysOfHead(storage: StorageReads, head: ChainHead | undefined, isChange: boolean): Promise<RootKeySet> {
+    const { keys } = catalog
+    if (head?.keys.generation === keys.generation) return keys
+    if (!isChange) return head?.keys ?? { ...keys, generation: 0 }
+    if (head !== undefined && head.keys.generation > keys.generation) throw CATALOG_MOVED
+    // Read after the change was written: a process that changes the catalog waits for this transaction, or has committed.
+    if (!(await catalog.isCurrent(storage))) throw CATALOG_MOVED
+    // A process that changes the catalog does not see a chain that begins meanwhile, but it does see that the head of an old one moves.
+    return head === undefined ? { ...keys, generation: 0 } : keys
   }
 
   function sealOne(kind: AuditEntryKind, id: number, bytes: Uint8Array): Uint8Array {
@@ -106,7 +143,8 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     open,
     async isStored(storage, { row, digest }) {
       const found = await storage.get(AUDIT_EVENTS.name, [row])
-      const [entry] = open(
+      const [entry] = await open(
+        storage,
         'event',
         found.filter((one) => one !== undefined),
       )
@@ -114,13 +152,15 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     },
     async heads(storage, chains) {
       const rows = await storage.get(AUDIT_CHAINS.name, chains)
-      return rows.map((row) => (row === undefined ? undefined : headOf(row)))
+      return Promise.all(rows.map((row) => (row === undefined ? undefined : headOf(storage, row))))
     },
-    async append(storage, chain, drafts) {
+    async append(storage, chain, { drafts, isChange }) {
       const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
+      const before = row === undefined ? undefined : await headToMove(storage, row)
       const input: ChainInput = {
         chain,
-        head: row === undefined ? undefined : headToMove(row),
+        head: before,
+        keys: await keysOfHead(storage, before, isChange),
         vaultID,
         accountID,
         now: clock.now(),
@@ -150,9 +190,14 @@ export function createEventStore(ports: EventStorePorts): EventStore {
   }
 }
 
-/** Returns an integer cell as a bigint; 0 if it is not an integer. */
+/** True for the version of a root key that the ring does not have. Bytes in another format have version 0. */
+function isUnknownVersion(ring: KeyRing, version: number): boolean {
+  return version !== 0 && !ring.hasVersion(version)
+}
+
+/** Returns an integer cell as a bigint; 0 if it is not an integer: it was changed in the database. */
 export function toBigint(cell: Cell | undefined): bigint {
-  return typeof cell === 'number' || typeof cell === 'bigint' ? BigInt(cell) : 0n
+  return typeof cell === 'bigint' || Number.isInteger(cell) ? BigInt(cell as number | bigint) : 0n
 }
 
 /** Returns the error for a chain head that failed authentication. */

@@ -33,13 +33,14 @@ async function* eachEntry(
   table: string,
   kind: AuditEntryKind,
 ): AsyncGenerator<readonly OpenedEntry[]> {
-  for await (const rows of eachPage(storage, table, { scheduler })) yield events.open(kind, rows)
+  for await (const rows of eachPage(storage, table, { scheduler })) yield await events.open(storage, kind, rows)
 }
 
 /** Returns the events of these rows, without rows that do not exist. */
 export async function eventsAt({ storage, events }: AuditReader, rows: readonly number[]): Promise<OpenedEntry[]> {
   const found = await storage.get(AUDIT_EVENTS.name, rows)
   return events.open(
+    storage,
     'event',
     found.filter((row) => row !== undefined),
   )
@@ -75,13 +76,16 @@ export function allReadable(allHeads: readonly ReadHead[]): TreeHead[] {
   return readable(allHeads)
 }
 
-/** Maximum number of events in a window of time. */
+/** Number of events that a window of time should have, and the most it has unless they share one nanosecond. */
+const TARGET = 250
 const MAX_IN_WINDOW = 500
 /** Width of the first window, in nanoseconds. */
-const FIRST_WIDTH = 1_000_000_000n
-/** Factor by which windows grow if events are sparse, and shrink if they are dense. */
+const FIRST_WIDTH = 1_000_000n
+/** Factor by which windows grow if events are sparse. */
 const STEP_NUMBER = 8
 const STEP = BigInt(STEP_NUMBER)
+/** Highest stored time: columns have 64 bits. A later limit limits nothing. */
+const MAX_TIME = 2n ** 63n - 1n
 
 /** A range of time in nanoseconds since 1970: from `since` (inclusive) to `until` (exclusive). Undefined means no limit. */
 export interface TimeRange {
@@ -91,46 +95,50 @@ export interface TimeRange {
 
 /**
  * Yields the events of a range of time in windows, newest window first. No event is in two windows. Storage returns rows by id, which
- * is by chain, so the range is read in windows that are narrow enough to be read whole.
+ * is by chain, so the range is read in windows that are narrow enough to be read whole. Each begins at the newest event that is left,
+ * which the index on time gives, so that the length of the trail and gaps in it cost nothing.
  */
-export async function* eachWindow(reader: AuditReader, { since, until }: TimeRange): AsyncGenerator<readonly OpenedEntry[]> {
+export async function* eachWindow(reader: AuditReader, { since = 0n, until }: TimeRange): AsyncGenerator<readonly OpenedEntry[]> {
   const { storage, events, scheduler } = reader
-  const floor = since ?? 0n
-  // Starts at the newest event, not at the current time: if the clock was set back, there are events in the future.
-  const [newest] = await storage.aggregate(AUDIT_EVENTS.name, { kind: 'all' }, [{ kind: 'max', column: 'at' }])
-  const end = toBigint(newest) + 1n
-  let high = until === undefined || until > end ? end : until
   let width = FIRST_WIDTH
-  while (high > floor && (await isAnyBefore(storage, floor, high))) {
-    const low = high - width > floor ? high - width : floor
-    const count = await countBetween(storage, low, high)
+  let newest = await newestIn(storage, since, until === undefined ? MAX_TIME : until - 1n)
+  while (newest !== undefined) {
+    const low = newest - width >= since ? newest - width + 1n : since
+    const window = between(low, newest)
+    const [counted] = await storage.aggregate(AUDIT_EVENTS.name, window, [{ kind: 'count' }])
+    const count = Number(counted)
     if (count > MAX_IN_WINDOW && width > 1n) {
-      width = width / STEP > 0n ? width / STEP : 1n
+      width = narrower(width, count)
       continue
     }
-    const rows = await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'asc', limit: Math.max(count, 1) })
-    yield events.open('event', rows)
+    // Appended meanwhile with an earlier time, an event may be left out, as one appended a moment later is.
+    const rows = await storage.find(AUDIT_EVENTS.name, window, { order: 'asc', limit: Math.max(count, 1) })
+    yield await events.open(storage, 'event', rows)
     await scheduler.yield()
     if (count < MAX_IN_WINDOW / STEP_NUMBER) width *= STEP
-    high = low
+    newest = low > since ? await newestIn(storage, since, low - 1n) : undefined
   }
 }
 
+/** Returns a width that has about the target, if events are spread evenly. */
+function narrower(width: bigint, count: number): bigint {
+  const fitting = (width * BigInt(TARGET)) / BigInt(count)
+  return fitting > 0n ? fitting : 1n
+}
+
+/** Returns the time of the newest event from `low` to `high`, both included. */
+async function newestIn(storage: Storage, low: bigint, high: bigint): Promise<bigint | undefined> {
+  const [newest] = await storage.aggregate(AUDIT_EVENTS.name, between(low, high), [{ kind: 'max', column: 'at' }])
+  return newest === null || newest === undefined ? undefined : toBigint(newest)
+}
+
+/** The events from `low` to `high`, both included. Limits beyond the stored range are left out, because no column can be compared with them. */
 function between(low: bigint, high: bigint): Filter {
   return {
     kind: 'and',
     filters: [
       { kind: 'compare', column: 'at', operator: '>', value: low - 1n },
-      { kind: 'compare', column: 'at', operator: '<', value: high },
+      ...(high < MAX_TIME ? [{ kind: 'compare', column: 'at', operator: '<', value: high + 1n } as const] : []),
     ],
   }
-}
-
-async function countBetween(storage: Storage, low: bigint, high: bigint): Promise<number> {
-  const [count] = await storage.aggregate(AUDIT_EVENTS.name, between(low, high), [{ kind: 'count' }])
-  return Number(count)
-}
-
-async function isAnyBefore(storage: Storage, low: bigint, high: bigint): Promise<boolean> {
-  return (await storage.find(AUDIT_EVENTS.name, between(low, high), { order: 'asc', limit: 1 })).length > 0
 }

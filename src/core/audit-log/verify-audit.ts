@@ -3,7 +3,8 @@ import type { VerificationResult } from '../audit/chain-verifier.ts'
 import { ChainVerifier } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { findDivergence, parseCheckpoint, positionsOf } from '../audit/checkpoint.ts'
-import { VaultError } from '../errors.ts'
+import { fault } from '../errors.ts'
+import { readInput } from '../util/boundary.ts'
 import type { AuditContext } from './audit-context.ts'
 import { eachEvent, readable, readHeads } from './read-trail.ts'
 
@@ -15,8 +16,15 @@ export interface VerifyAuditOptions {
 
 /** Returns whether the audit trail is intact, and the first failure. Events appended meanwhile are checked as far as they are read. Throws `invalid_request` for a checkpoint of another vault. */
 export async function verifyAudit(context: AuditContext, options: VerifyAuditOptions = {}): Promise<VerificationResult> {
-  const { hash, vaultID } = context
-  const checkpoints = (options.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index))
+  const { hash, vaultID, catalog, storage } = context
+  const checkpoints = readInput(() =>
+    (options.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index)),
+  )
+  if (checkpoints.length > 0) await catalog.reload(storage)
+  if (checkpoints.some(({ checkpoint }) => checkpoint.keys.generation > catalog.keys.generation)) {
+    const reason = 'The catalog is older than a checkpoint.'
+    return { ok: false, eventCount: 0, firstFailure: { chain: 0, sequence: 0, reason } }
+  }
   const heads = await readHeads(context)
   const unreadable = heads.find(({ head }) => head === undefined)
   if (unreadable !== undefined) {
@@ -40,5 +48,5 @@ export async function verifyAudit(context: AuditContext, options: VerifyAuditOpt
 function parseOwn(vaultID: string, given: unknown, index: number): SignedCheckpoint {
   const signed = parseCheckpoint(given)
   if (signed?.checkpoint.vaultID === vaultID) return signed
-  throw new VaultError('invalid_request', `Verify failed. checkpoints[${index}] is not a checkpoint of this vault.`, { index })
+  throw fault('invalid_request', { index })`Verify failed. checkpoints[${index}] is not a checkpoint of this vault.`
 }

@@ -1,6 +1,8 @@
 /** Encodes and decodes the head of a chain: its last event, and the Merkle tree of all its events. */
-import { fault } from '../errors.ts'
+import { type Fault, fault } from '../errors.ts'
 import { HASH_BYTES } from '../ports/hash.ts'
+import type { RootKeySet, RootKeyState } from '../ports/keys.ts'
+import { required } from '../util/at.ts'
 import { ByteWriter, readI64, readU32, toHex } from '../util/bytes.ts'
 import { fromHex } from './byte-text.ts'
 import type { MerkleTree } from './merkle.ts'
@@ -17,35 +19,78 @@ export interface ChainHead {
   readonly at: bigint
   /** Merkle tree of the digests of all events, so that a checkpoint does not read them. */
   readonly tree: MerkleTree
+  /**
+   * Root keys and generation of the catalog. A writer of an older generation is stopped here. Generation 0 means that no change has
+   * confirmed it yet: the chain may have begun while another process changed the catalog.
+   */
+  readonly keys: RootKeySet
 }
 
-/** Version of the layout. Layout in bytes, big-endian: version 1 | chain 4 | sequence 4 | time 8 | digest 32 | peaks of the tree. */
+/*
+ * Layout in bytes, big-endian: version 1 | chain 4 | sequence 4 | time 8 | digest 32 | generation 4 | lookup version 2 | number of
+ * root keys 2 | per root key: version 2, state 1 | peaks of the tree.
+ */
 const VERSION = 1
-const FIXED_BYTES = 1 + 4 + 4 + 8 + HASH_BYTES
+const DIGEST_START = 17
+const KEYS_START = DIGEST_START + HASH_BYTES
+const ROOTS_START = KEYS_START + 4 + 2 + 2
+const ROOT_BYTES = 3
+/** The states of root keys, by the byte that stores them. */
+const STATES: readonly RootKeyState[] = ['pending', 'active', 'retired']
 
 /** Returns the bytes of a head. */
-export function encodeHead({ chain, sequence, digest, at, tree }: ChainHead): Uint8Array {
-  const out = new ByteWriter(FIXED_BYTES + tree.peaks.length)
+export function encodeHead({ chain, sequence, digest, at, tree, keys }: ChainHead): Uint8Array {
+  const out = new ByteWriter(ROOTS_START + keys.roots.length * ROOT_BYTES + tree.peaks.length)
   out.u8(VERSION)
   out.u32(chain)
   out.u32(sequence)
   out.i64(at)
   out.raw(fromHex(digest))
+  out.u32(keys.generation)
+  writeU16(out, keys.lookupVersion)
+  writeU16(out, keys.roots.length)
+  for (const { version, state } of keys.roots) {
+    writeU16(out, version)
+    out.u8(STATES.indexOf(state))
+  }
   out.raw(tree.peaks)
   return out.written()
 }
 
 /** Returns the head of these bytes. Throws `data_loss` if they are not a head in a known format. */
 export function decodeHead(bytes: Uint8Array): ChainHead {
-  const sequence = bytes.length < FIXED_BYTES ? undefined : readU32(bytes, 5)
-  if (bytes[0] !== VERSION || sequence === undefined || bytes.length !== FIXED_BYTES + peakBytes(sequence)) {
-    throw fault('data_loss')`The head of an audit chain has an unknown format. Run vault.verifyAudit().`
-  }
+  const roots = bytes[0] !== VERSION || bytes.length < ROOTS_START ? 0 : readU16(bytes, ROOTS_START - 2)
+  const peaksStart = ROOTS_START + roots * ROOT_BYTES
+  const sequence = roots === 0 ? 0 : readU32(bytes, 5)
+  if (roots === 0 || bytes.length !== peaksStart + peakBytes(sequence)) throw unknownFormat()
   return {
     chain: readU32(bytes, 1),
     sequence,
-    digest: toHex(bytes.subarray(17, FIXED_BYTES)),
+    digest: toHex(bytes.subarray(DIGEST_START, KEYS_START)),
     at: BigInt(readI64(bytes, 9)),
-    tree: { size: sequence, peaks: bytes.slice(FIXED_BYTES) },
+    tree: { size: sequence, peaks: bytes.slice(peaksStart) },
+    keys: {
+      generation: readU32(bytes, KEYS_START),
+      lookupVersion: readU16(bytes, KEYS_START + 4),
+      roots: Array.from({ length: roots }, (_, index) => {
+        const start = ROOTS_START + index * ROOT_BYTES
+        const state = STATES[required(bytes[start + 2])]
+        if (state === undefined) throw unknownFormat()
+        return { version: readU16(bytes, start), state }
+      }),
+    },
   }
+}
+
+function unknownFormat(): Fault {
+  return fault('data_loss')`The head of an audit chain has an unknown format. Run vault.verifyAudit().`
+}
+
+function writeU16(out: ByteWriter, value: number): void {
+  out.u8(value >>> 8)
+  out.u8(value & 0xff)
+}
+
+function readU16(bytes: Uint8Array, start: number): number {
+  return (required(bytes[start]) << 8) | required(bytes[start + 1])
 }

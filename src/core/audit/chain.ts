@@ -1,5 +1,6 @@
 /** Appends events to a chain: each gets a position, a later time than the previous event, and the digest of the previous event. */
 import type { Hash } from '../ports/hash.ts'
+import type { RootKeySet } from '../ports/keys.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
@@ -23,6 +24,8 @@ export interface ChainInput {
   /** Nanoseconds since 1970. If the clock was set back, times continue from the last event. */
   readonly now: bigint
   readonly hash: Hash
+  /** Root keys and generation of the catalog for the new head. */
+  readonly keys: RootKeySet
   /** Returns the ids of the events with these row ids, in order. */
   changeIDsOf(rows: readonly number[]): readonly string[]
 }
@@ -42,7 +45,7 @@ export interface ChainOutput {
 
 /** Appends a list of at least one event. Throws `storage_full` if the chain has no position left. */
 export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): ChainOutput {
-  const { chain, head, vaultID, accountID, hash, now } = input
+  const { chain, head, vaultID, accountID, hash, keys, now } = input
   const before = head?.sequence ?? 0
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
@@ -68,7 +71,7 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
     previous = toHex(leaf)
     return { id: at(ids, index), at: time, bytes: prefixed.subarray(1) }
   })
-  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree() } }
+  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree(), keys } }
 }
 
 /** Appends the leaf prefix and the bytes of an event, and returns both as a view, so that hashing copies nothing. */

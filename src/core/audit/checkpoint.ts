@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Hash } from '../ports/hash.ts'
+import type { RootKeySet } from '../ports/keys.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
@@ -27,6 +28,8 @@ export interface Checkpoint {
   readonly chains: readonly { readonly chain: number; readonly sequence: number; readonly digest: string }[]
   /** Root of the Merkle tree (RFC 9162) whose leaves are the roots of the trees of the chains, in their order. 64 hex digits. */
   readonly root: string
+  /** Root keys and generation of the catalog at that time. A catalog of a lower generation is an older copy. */
+  readonly keys: RootKeySet
 }
 
 /** A checkpoint and an Ed25519 signature over its bytes, in base64. */
@@ -42,10 +45,12 @@ export interface CheckpointInput {
   readonly accountID: string
   readonly now: bigint
   readonly hash: Hash
+  readonly keys: RootKeySet
 }
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
 const sequence = z.int().min(1).max(0xffff_ffff)
+const keyVersion = z.int().min(1).max(0xffff)
 
 const signedShape: z.ZodType<SignedCheckpoint> = z.strictObject({
   checkpoint: z.strictObject({
@@ -56,13 +61,21 @@ const signedShape: z.ZodType<SignedCheckpoint> = z.strictObject({
     events: z.int().min(0),
     chains: z.array(z.strictObject({ chain: z.int().min(1).max(MAX_CHAINS), sequence, digest: hex })),
     root: hex,
+    keys: z.strictObject({
+      generation: z.int().min(1).max(0xffff_ffff),
+      lookupVersion: keyVersion,
+      roots: z.array(z.strictObject({ version: keyVersion, state: z.enum(['pending', 'active', 'retired']) })).min(1),
+    }),
   }),
   keyId: z.string().min(1).max(128),
   signature: z.string().length(88),
 })
 
 /** Returns the checkpoint of these heads, in any order. */
-export function createCheckpoint(heads: readonly TreeHead[], { vaultID, accountID, now, hash }: CheckpointInput): Checkpoint {
+export function createCheckpoint(
+  heads: readonly TreeHead[],
+  { vaultID, accountID, now, hash, keys }: CheckpointInput,
+): Checkpoint {
   const sorted = [...heads].sort((left, right) => left.chain - right.chain)
   return {
     v: 1,
@@ -72,13 +85,14 @@ export function createCheckpoint(heads: readonly TreeHead[], { vaultID, accountI
     events: sorted.reduce((sum, head) => sum + head.sequence, 0),
     chains: sorted.map(({ chain, sequence, digest }) => ({ chain, sequence, digest })),
     root: rootOfHeads(hash, sorted),
+    keys,
   }
 }
 
 /** Returns the bytes to sign. */
 export function checkpointBytes(checkpoint: Checkpoint): Uint8Array {
   const out = new ByteWriter()
-  out.utf8(`${CONTEXT}${jsonCanonical(toJson(checkpoint))}`)
+  out.utf8(`${CONTEXT}${jsonCanonical(checkpointJson(checkpoint))}`)
   return out.written()
 }
 
@@ -145,6 +159,8 @@ function isConsistent({ chains, events }: Checkpoint): boolean {
   return isRising && events === chains.reduce((sum, { sequence }) => sum + sequence, 0)
 }
 
-function toJson({ v, vaultID, accountID, timestamp, events, chains, root }: Checkpoint): JsonValue {
-  return { v, vaultID, accountID, timestamp, events, chains: chains.map((chain) => ({ ...chain })), root }
+/** Returns a checkpoint as plain JSON data. */
+export function checkpointJson({ chains, keys, ...checkpoint }: Checkpoint): JsonValue {
+  const roots = keys.roots.map((root) => ({ ...root }))
+  return { ...checkpoint, chains: chains.map((chain) => ({ ...chain })), keys: { ...keys, roots } }
 }

@@ -50,6 +50,7 @@ export function eventText(event: ChainedEvent): string {
     resourceType: event.resourceType,
     rows: event.rows?.map(rowsInOrder),
     table: event.table,
+    tables: event.tables,
     timestamp: event.timestamp,
     v: event.v,
     vaultID: event.vaultID,

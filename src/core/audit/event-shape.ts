@@ -73,6 +73,7 @@ export const eventShape: z.ZodType<ChainedEvent> = z.strictObject({
   action: z.enum(ACTION_TYPES),
   resourceType,
   table: text.exactOptional(),
+  tables: z.array(text).exactOptional(),
   rows: z.array(rows).exactOptional(),
   code,
   message: text,

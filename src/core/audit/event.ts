@@ -67,6 +67,8 @@ export interface EventDraft {
   readonly resourceType: ResourceType
   /** The table of the request, if it names one. */
   readonly table?: string
+  /** The tables that a query names, or that a listing of events asks for, each once. */
+  readonly tables?: readonly string[]
   readonly rows?: readonly EventRows[]
   /** HTTP status of the outcome. */
   readonly code: number

@@ -5,6 +5,7 @@ import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
 import type { TreeHead } from './chain-verifier.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
+import { checkpointJson } from './checkpoint.ts'
 import { hashLeaf } from './merkle.ts'
 
 /** Name of the format in the header. */
@@ -29,10 +30,7 @@ export function headLine({ chain, sequence, digest, root }: TreeHead): string {
 
 /** Returns the line of a checkpoint. Checkpoints are in order of time. */
 export function checkpointLine({ checkpoint, keyId, signature }: SignedCheckpoint): string {
-  const { chains, ...rest } = checkpoint
-  return jsonCanonical({
-    checkpoint: { checkpoint: { ...rest, chains: chains.map((chain) => ({ ...chain })) }, keyId, signature },
-  })
+  return jsonCanonical({ checkpoint: { checkpoint: checkpointJson(checkpoint), keyId, signature } })
 }
 
 /** Returns the line of an event. Events are in order of chain and sequence number. The line has the text of the event unchanged, because the digest is of it. */

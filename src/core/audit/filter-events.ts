@@ -68,7 +68,8 @@ function resourceTest({ type, id }: ResourceFilter, records: RecordRows): EventT
         (type === 'RECORD' || event.resourceType === 'FILE') && rowsOfEvent(event).some((rows) => contains(rows, found))
     }
     case 'TABLE':
-      return (event) => event.table === id || rowsOfEvent(event).some(({ table }) => table === id)
+      return (event) =>
+        event.table === id || event.tables?.includes(id) === true || rowsOfEvent(event).some(({ table }) => table === id)
     case 'VAULT':
       return (event) => event.vaultID === id
     case 'TOKEN':

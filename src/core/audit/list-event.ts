@@ -32,12 +32,13 @@ export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
   }
 }
 
-/** Returns the table and the records of an event, or its vault if it has neither. */
-function resourcesOf({ table, rows, resourceType, vaultID }: ChainedEvent, ids: IdsByRows): string[] {
+/** Returns the tables and the records of an event, or its vault if it has neither. */
+function resourcesOf({ table, tables, rows, resourceType, vaultID }: ChainedEvent, ids: IdsByRows): string[] {
   const type = resourceType === 'FILE' ? 'FILE' : 'RECORD'
   const records = (rows ?? []).flatMap((group) => ids.get(group) ?? []).map((id) => `${type}/${id}`)
-  if (table === undefined && records.length === 0) return [`VAULT/${vaultID}`]
-  return table === undefined ? records : [`TABLE/${table}`, ...records]
+  const named = [...(table === undefined ? [] : [table]), ...(tables ?? [])].map((name) => `TABLE/${name}`)
+  const resources = [...named, ...records]
+  return resources.length === 0 ? [`VAULT/${vaultID}`] : resources
 }
 
 function toNested({ code, message, rows, resourceType, content }: NestedOutcome, ids: IdsByRows) {

@@ -1,6 +1,6 @@
 /** How an operation ended, as its event records it. */
 import type { ErrorCode } from '../errors.ts'
-import { isVaultError, statusOf } from '../errors.ts'
+import { VaultError } from '../errors.ts'
 
 /** HTTP status and message of an outcome. The message is empty on success. */
 export interface Outcome {
@@ -13,8 +13,8 @@ export const SUCCESS: Outcome = { code: 200, message: '' }
 
 /** The outcome of an error. Only the message of a `VaultError` is kept: it holds no value, while an engine may have quoted one. */
 export function outcomeOf(error: unknown): Outcome & { readonly failure: ErrorCode } {
-  if (isVaultError(error)) return { code: error.httpStatus, message: error.message, failure: error.code }
-  return { code: statusOf(error).http, message: 'Something unexpected went wrong.', failure: 'internal' }
+  if (VaultError.isGenuine(error)) return { code: error.httpStatus, message: error.message, failure: error.code }
+  return { code: 500, message: 'Something unexpected went wrong.', failure: 'internal' }
 }
 
 /** A change that was made and then rolled back with its transaction. */

@@ -6,6 +6,7 @@ import { toTimestamp } from '../util/timestamp.ts'
 import type { AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
 import { ACTION_TYPES, RESOURCE_TYPES } from './event-shape.ts'
 import { parseInstant } from './instant.ts'
+import type { RecordedShape } from './record-shape.ts'
 
 /** Maximum offset: all skipped events are in memory. Later pages need `afterOps`. */
 const MAX_OFFSET = 10_000
@@ -20,28 +21,31 @@ const MAX_RESOURCES = 100
 
 const text = z.string().max(MAX_TEXT_LENGTH).optional()
 
+const SORT_MEMBERS = ['', 'timestamp', 'changeID', 'requestID', 'actor', 'actionType', 'code'] as const
+const ORDERS = ['', 'NONE', 'ASCENDING', 'DESCENDING'] as const
+
+const contextShape = z.strictObject({
+  changeID: text,
+  requestID: text,
+  sessionID: text,
+  actor: text,
+  actorType: z.enum(['', 'NONE', 'USER', 'GROUP', 'SERVICE_ACCOUNT', 'SQL_SERVICE_ACCOUNT']).optional(),
+  accessType: z.enum(['', 'ACCESS_NONE', 'API', 'SQL', 'IDP_LOGIN']).optional(),
+  ipAddress: text,
+  origin: text,
+  authMode: z.enum(['', 'AUTH_NONE', 'IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS']).optional(),
+  jwtID: text,
+  bearerTokenContextID: text,
+  clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
+})
+
 const filterShape = z.strictObject({
   accountID: z.string().min(1).max(MAX_TEXT_LENGTH),
   parentAccountID: text,
   workspaceID: text,
   vaultID: text,
   resourceIDs: z.union([z.string().max(MAX_LIST_LENGTH), z.array(z.string().max(MAX_TEXT_LENGTH))]).optional(),
-  context: z
-    .strictObject({
-      changeID: text,
-      requestID: text,
-      sessionID: text,
-      actor: text,
-      actorType: z.enum(['', 'NONE', 'USER', 'GROUP', 'SERVICE_ACCOUNT', 'SQL_SERVICE_ACCOUNT']).optional(),
-      accessType: z.enum(['', 'ACCESS_NONE', 'API', 'SQL', 'IDP_LOGIN']).optional(),
-      ipAddress: text,
-      origin: text,
-      authMode: z.enum(['', 'AUTH_NONE', 'IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS']).optional(),
-      jwtID: text,
-      bearerTokenContextID: text,
-      clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
-    })
-    .optional(),
+  context: contextShape.optional(),
   request: z.strictObject({ clientInfo: z.strictObject({ userEmail: text }).optional() }).optional(),
   actionType: z.enum(['', ...ACTION_TYPES]).optional(),
   resourceType: z.enum(['', ...RESOURCE_TYPES]).optional(),
@@ -51,16 +55,34 @@ const filterShape = z.strictObject({
 
 const queryShape = z.strictObject({
   filterOps: filterShape,
-  sortOps: z
-    .strictObject({
-      sortBy: z.enum(['', 'timestamp', 'changeID', 'requestID', 'actor', 'actionType', 'code']).optional(),
-      orderBy: z.enum(['', 'NONE', 'ASCENDING', 'DESCENDING']).optional(),
-    })
-    .optional(),
+  sortOps: z.strictObject({ sortBy: z.enum(SORT_MEMBERS).optional(), orderBy: z.enum(ORDERS).optional() }).optional(),
   afterOps: z.strictObject({ timestamp: text, changeID: text }).optional(),
   limit: z.unknown().optional(),
   offset: z.unknown().optional(),
 })
+
+const value = 'value'
+
+/** The members of a query that events record: which filters it has, and not what they compare with. */
+export const RECORDED_EVENT_QUERY = {
+  filterOps: {
+    accountID: value,
+    parentAccountID: value,
+    workspaceID: value,
+    vaultID: value,
+    resourceIDs: value,
+    context: Object.fromEntries(Object.keys(contextShape.shape).map((member) => [member, value])),
+    request: { clientInfo: { userEmail: value } },
+    actionType: ACTION_TYPES,
+    resourceType: RESOURCE_TYPES,
+    startTime: value,
+    endTime: value,
+  },
+  sortOps: { sortBy: SORT_MEMBERS, orderBy: ORDERS },
+  afterOps: { timestamp: value, changeID: value },
+  limit: 'number',
+  offset: 'number',
+} as const satisfies RecordedShape
 
 type FilterInput = z.infer<typeof filterShape>
 type QueryInput = z.infer<typeof queryShape>

@@ -1,9 +1,14 @@
 /** Row ids as runs of neighbors: a thousand records inserted together take one pair of numbers. */
+import { MAX_ROW_ID } from '../ports/storage.ts'
 
-/** Returns `[first row, count]` for each run, in the order given. */
+/**
+ * Returns `[first row, count]` for each run, in the order given. Leaves out numbers that are no row ids: a row whose id was changed in
+ * the database is no record, and must not make the event of its read unreadable.
+ */
 export function toRuns(rows: readonly number[]): (readonly [first: number, count: number])[] {
   const runs: [number, number][] = []
   for (const row of rows) {
+    if (!(row >= 1 && row <= MAX_ROW_ID)) continue
     const last = runs.at(-1)
     if (last !== undefined && last[0] + last[1] === row) last[1]++
     else runs.push([row, 1])

@@ -34,7 +34,7 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
 
 /** Returns DIGEST_BYTES for each item, in order. Throws `internal` if the key ring returns a wrong number. */
 export function digestItems(ring: KeyRing, scope: string, items: Slab): Uint8Array {
-  const digests = ring.digest(scope, items)
+  const digests = ring.digest(ring.lookupVersion, scope, items)
   if (digests.length === items.count * DIGEST_BYTES) return digests
   throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
 }

@@ -36,7 +36,7 @@ export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[],
   const words = new Uint32Array((ids.length + countPointers(table.tokenized, input)) * POINTER_WORDS)
   writeRecordPointers(words, table, ids)
   writePointers(words, ids.length, table.tokenized, input)
-  const texts = ring.encryptPointers(words)
+  const texts = ring.encryptPointers(ring.lookupVersion, words)
   const tokens = gatherTokens(ring, table.tokenized, input, texts.slice(ids.length))
   return tokens.map((one, index) => ({ id: required(texts[index]), tokens: one }))
 }
@@ -45,7 +45,7 @@ export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[],
 export function mintTokens(ring: KeyRing, columns: readonly Column[], input: MintInput): Tokens[] {
   const words = new Uint32Array(countPointers(columns, input) * POINTER_WORDS)
   writePointers(words, 0, columns, input)
-  return gatherTokens(ring, columns, input, ring.encryptPointers(words))
+  return gatherTokens(ring, columns, input, ring.encryptPointers(ring.lookupVersion, words))
 }
 
 /** A column, and the derived tokens of its values by row. */

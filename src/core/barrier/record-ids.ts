@@ -9,7 +9,7 @@ import { required } from '../util/at.ts'
 export function encodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {
   const words = new Uint32Array(ids.length * POINTER_WORDS)
   writeRecordPointers(words, table, ids)
-  return ring.encryptPointers(words)
+  return ring.encryptPointers(ring.lookupVersion, words)
 }
 
 /** Writes the pointers of these rows to the start of a list of words. Throws `internal` for a missing row id. */
@@ -34,7 +34,7 @@ export function decodeChangeIds(ring: KeyRing, texts: readonly string[]): (numbe
 
 /** Returns the row id of each public id, in order; undefined for text that is not an id of this table. The row may not exist. */
 export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, texts: readonly string[]): (number | undefined)[] {
-  const { words, wellFormed } = ring.decryptPointers(texts)
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   return texts.map((_, index) => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const isOurs = wellFormed[index] === 1 && objectId === table.objectId && checkHigh === 0 && checkLow === 0

@@ -1,10 +1,11 @@
 /** Opens sealed rows and returns their values, redacted at the level of each column. The only file that opens the bodies of records. */
-import { type Fault, fault } from '../errors.ts'
+import { type Fault, fault, words } from '../errors.ts'
 import type { Opened } from '../ports/keys.ts'
 import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction/redact.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
+import { plainValue } from '../schema/plain-value.ts'
 import type { CellMap } from '../sealing/cell-layout.ts'
 import {
   checkStart,
@@ -12,11 +13,13 @@ import {
   createCellMap,
   mapCells,
   TOKEN_CHECK_BYTES,
+  TRANSIENT_REF_BYTES,
   textEnd,
   textStart,
   valueEnd,
   valueStart,
 } from '../sealing/cell-layout.ts'
+import { readVersion } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { required } from '../util/at.ts'
 import type { ByteWriter } from '../util/bytes.ts'
@@ -24,7 +27,8 @@ import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import type { Barrier } from './barrier.ts'
+import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
+import { encodeRecordIds } from './record-ids.ts'
 import type { TokenMetadata } from './token-metadata.ts'
 import { setTokenCheck } from './token-metadata.ts'
 
@@ -33,19 +37,26 @@ export type Fields = { [column: string]: JsonValue }
 
 /** A cursor over opened rows. `to` selects the row that the other methods read. */
 export class OpenRows {
+  readonly #barrier: Barrier
   readonly #table: Table
   readonly #rows: readonly Row[]
   readonly #bodies: Slab
   readonly #opened: Uint8Array
   readonly #map: CellMap
+  /** The digests to compare with the values; undefined if there are none, or if no body is opened. */
+  readonly #digests: StoredDigests | undefined
   #index = 0
 
-  constructor(table: Table, rows: readonly Row[], { plaintexts, opened }: Opened) {
+  /** `opened` has the bodies of the rows; undefined if only plain columns are read. */
+  constructor(barrier: Barrier, table: Table, rows: readonly Row[], bodies: Opened | undefined) {
+    const { plaintexts, opened } = bodies ?? unopened(rows.length)
+    this.#barrier = barrier
+    this.#digests = bodies === undefined || barrier.reportMismatch === undefined ? undefined : storedDigests(table, rows)
     this.#table = table
     this.#rows = rows
     this.#bodies = plaintexts
     this.#opened = opened
-    this.#map = createCellMap(table.ordinals)
+    this.#map = createCellMap(table.cells)
   }
 
   /** Moves to the row at `index`. Throws `data_loss` if its body failed authentication. Other rows can still be read. */
@@ -53,7 +64,8 @@ export class OpenRows {
     this.#index = index
     const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
-    if (!isAuthentic) throw unreadable(this.#table)
+    if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.#rows[index]).id)
+    if (this.#digests !== undefined) compareDigests(this.#barrier, this.#digests, this.#map, index)
   }
 
   /** Returns the value of a column; null if the record has none, or if the column is transient. */
@@ -61,7 +73,7 @@ export class OpenRows {
     if (column.token?.expires === true) return null
     if (column.plain !== undefined) {
       const cell = required(this.#rows[this.#index])[column.plain] ?? null
-      return cell === null ? null : column.type.fromCell(cell)
+      return cell === null ? null : plainValue(column, cell, this.#table.name)
     }
     const start = valueStart(this.#map, column.ordinal)
     return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))
@@ -77,7 +89,7 @@ export class OpenRows {
     if (transientRef >= 0)
       into.transientRefs[slot] = {
         row: Number(readI64(bytes, transientRef)),
-        expiresAt: Number(readI64(bytes, transientRef + TRANSIENT_REF_HALF)),
+        expiresAt: Number(readI64(bytes, transientRef + TRANSIENT_REF_BYTES / 2)),
       }
   }
 
@@ -100,24 +112,74 @@ export class OpenRows {
   }
 }
 
-/** A reference to a transient value has two numbers of this many bytes: the row id and the expiry. */
-const TRANSIENT_REF_HALF = 8
+/** Which cells of some rows are null, read at once: the loops over opened rows stay free of look-ups by name. */
+interface StoredDigests {
+  readonly table: Table
+  readonly rows: readonly Row[]
+  /** For each digested column, one of the states below for each row. */
+  readonly states: readonly Uint8Array[]
+}
+
+/** The digest was not read. */
+const UNKNOWN = 0
+const HAS_DIGEST = 1
+const HAS_PLAIN_VALUE = 2
+const IS_READ = 4
+
+/** Returns the states of the digests of some rows; undefined if the table stores none. */
+function storedDigests(table: Table, rows: readonly Row[]): StoredDigests | undefined {
+  if (table.digested.length === 0) return undefined
+  const states = table.digested.map(({ digest = '', plain }) => {
+    const state = new Uint8Array(rows.length)
+    for (let i = 0; i < rows.length; i++) {
+      const row = required(rows[i])
+      const cell = row[digest]
+      const hasPlain = plain !== undefined && row[plain] !== null
+      state[i] = cell === undefined ? UNKNOWN : IS_READ | (cell === null ? 0 : HAS_DIGEST) | (hasPlain ? HAS_PLAIN_VALUE : 0)
+    }
+    return state
+  })
+  return { table, rows, states }
+}
+
+/** Reports a digest without a value, and a value without its digest. Whether a digest is that of the value is compared where it was looked up. */
+function compareDigests(barrier: Barrier, { table, rows, states }: StoredDigests, map: CellMap, index: number): void {
+  for (let k = 0; k < states.length; k++) {
+    const column = required(table.digested[k])
+    const state = required(states[k])[index] ?? UNKNOWN
+    if (state === UNKNOWN) continue
+    const hasValue = column.plain === undefined ? valueStart(map, column.ordinal) >= 0 : (state & HAS_PLAIN_VALUE) !== 0
+    if (hasValue !== ((state & HAS_DIGEST) !== 0)) barrier.reportMismatch?.({ table, column, row: required(rows[index]).id })
+  }
+}
 
 /** Returns a cursor over rows. A row that fails authentication throws only when the cursor moves to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
-  return new OpenRows(table, rows, openSealed(barrier, table.objectId, rows))
+  return new OpenRows(barrier, table, rows, openSealed(barrier, table.objectId, rows))
 }
 
 /** Returns a cursor that reads only these columns. If all of them are plain, no body is opened. */
 export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[], columns: readonly Column[]): OpenRows {
   const isBodiless = columns.every((column) => column.plain !== undefined)
-  return isBodiless ? new OpenRows(table, rows, unopened(rows.length)) : openRows(barrier, table, rows)
+  return isBodiless ? new OpenRows(barrier, table, rows, undefined) : openRows(barrier, table, rows)
 }
 
 /** Opens the bodies of rows of one object id. A row without a body does not open, like one that was changed. */
 export function openSealed(barrier: Barrier, objectId: number, rows: readonly Row[]): Opened {
   const ids = rows.map((row) => row.id)
-  return openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, toSlab(rows.map(bodyOf)))
+  const bodies = toSlab(rows.map(bodyOf))
+  const opened = openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, bodies)
+  if (barrier.signalsUnknownKeys === true && opened.opened.includes(0)) assertKnownKeys(barrier, rows)
+  return opened
+}
+
+/** Throws UNKNOWN_KEY if a body names a key that this process does not know. */
+function assertKnownKeys({ ring }: Barrier, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const body = bodyOf(row)
+    const version = readVersion(body, 0, body.length)
+    if (version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+  }
 }
 
 /** Returns the fields of each row, in order, each redacted at the level of its view. Throws `data_loss` for a row that fails authentication. */
@@ -158,10 +220,13 @@ function unopened(count: number): Opened {
   return { plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(count), count }, opened: new Uint8Array(count).fill(1) }
 }
 
-function unreadable(table: Table): Fault {
+/** Names the record by its id, which the vault computes from the row. The id of a record that a caller cannot see tells them nothing. */
+function unreadable({ ring }: Barrier, table: Table, row: number): Fault {
+  const [id = ''] = encodeRecordIds(ring, table, [row])
   return fault('data_loss', {
     table: table.name,
-  })`A record of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+    id,
+  })`Record ${words(id)} of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
 }
 
 /** Returns the value of one column in each row, in order; null if it has none. Throws `data_loss` for a row that fails authentication. */

@@ -54,7 +54,7 @@ export interface RecordsToReseal {
 export function sealRows(barrier: Barrier, table: Table, { ids, records, sources }: RecordsToSeal): SealedRows<NewRow> {
   assertOneForEach(ids, records)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
-  const out = new ByteWriter(records.length * 160)
+  const out = new ByteWriter(records.length * 192)
   const ends = new Uint32Array(records.length)
   for (const [row, values] of records.entries()) {
     const slot = checkedSlot(metadata, row)
@@ -175,7 +175,7 @@ function writeCells(out: ByteWriter, table: Table, values: Values, rowMetadata: 
     if (value === undefined || value === null) continue
     if (column.token !== undefined) writeTokenizedCell(out, column, value, rowMetadata)
     else if (column.plain === undefined) {
-      writeCellHead(out, column.ordinal, 'none', true)
+      writeCellHead(out, column, 'none', true)
       writeValue(out, column, value)
     }
   }
@@ -193,7 +193,7 @@ function writeTokenizedCell(
   const placement: CheckPlacement = text !== undefined ? 'text' : metadata.hasCheck[slot] === 1 ? checkPlacement : 'none'
   const isSealed = column.plain === undefined
   if (!isSealed && placement === 'none') return
-  writeCellHead(out, column.ordinal, placement, isSealed)
+  writeCellHead(out, column, placement, isSealed)
   if (placement === 'own') writeTokenCheck(out, metadata, slot)
   if (text !== undefined) {
     const start = beginValue(out)

@@ -109,7 +109,10 @@ export function assertNoPointers(
 ): void {
   const supplied = tokens.flatMap((texts, row) => [...(texts ?? [])].map(([name, text]) => ({ name, text, index: indexes[row] })))
   if (supplied.length === 0) return
-  const { words: pointers, wellFormed } = ring.decryptPointers(supplied.map(({ text }) => text))
+  const { words: pointers, wellFormed } = ring.decryptPointers(
+    ring.lookupVersion,
+    supplied.map(({ text }) => text),
+  )
   for (const [k, { name, index }] of supplied.entries()) {
     const { objectId, row } = readPointer(pointers, k)
     if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue

@@ -3,13 +3,15 @@ import type { Opened } from '../ports/keys.ts'
 import type { NewRow, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
-import type { CellMap } from '../sealing/cell-layout.ts'
+import type { CellMap, CellSpec } from '../sealing/cell-layout.ts'
 import {
   beginValue,
+  cellMark,
   createCellMap,
   endValue,
   mapCells,
   TOKEN_CHECK_BYTES,
+  toCellSpecs,
   valueEnd,
   valueStart,
   writeCellHead,
@@ -29,7 +31,17 @@ import { slotOf, writeTokenCheck } from './token-metadata.ts'
 const VALUE = 0
 const EXPIRY = 1
 const TEXT = 2
-const ORDINALS = 3
+
+/** Length of the expiry in bytes. */
+const EXPIRY_BYTES = 8
+/** The cells beside the value. They are the same in every column. */
+const EXPIRY_CELL: CellSpec = { ordinal: EXPIRY, mark: cellMark(0, 'expiry'), size: EXPIRY_BYTES }
+const TEXT_CELL: CellSpec = { ordinal: TEXT, mark: cellMark(0, 'text'), size: undefined }
+
+/** Returns the cell of the value. It has the mark of the column, so that it is never read as a value of another one. */
+function valueCell({ mark, type }: Column): CellSpec {
+  return { ordinal: VALUE, mark, size: type.size }
+}
 
 /** Returns a new row for each transient value of these records, column by column. */
 export function sealTransients(barrier: Barrier, table: Table, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
@@ -47,10 +59,10 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
     if (transientRef === undefined || value === undefined || value === null) continue
     writeRecordCheckHead(out)
     writeTokenCheck(out, metadata, slot)
-    writeCell(out, VALUE, () => column.type.write(value, out))
-    writeCell(out, EXPIRY, () => out.i64(transientRef.expiresAt))
+    writeCell(out, valueCell(column), () => column.type.write(value, out))
+    writeCell(out, EXPIRY_CELL, () => out.i64(transientRef.expiresAt))
     const text = metadata.texts[slot]
-    if (text !== undefined) writeCell(out, TEXT, () => out.utf8(text))
+    if (text !== undefined) writeCell(out, TEXT_CELL, () => out.utf8(text))
     ends.push(out.length)
     transientRefs.push(transientRef)
   }
@@ -68,8 +80,8 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
   }))
 }
 
-function writeCell(out: ByteWriter, ordinal: number, write: () => void): void {
-  writeCellHead(out, ordinal, 'none', true)
+function writeCell(out: ByteWriter, cell: CellSpec, write: () => void): void {
+  writeCellHead(out, cell, 'none', true)
   const start = beginValue(out)
   write()
   endValue(out, start)
@@ -98,7 +110,7 @@ export function revealTransients(
 ): (FoundTransient | undefined)[] {
   const present = rows.filter((row) => row !== undefined)
   const opened = openSealed(barrier, column.objectId, present)
-  const map = createCellMap(ORDINALS)
+  const map = createCellMap(toCellSpecs([valueCell(column), EXPIRY_CELL, TEXT_CELL]))
   let next = 0
   return rows.map((row) => (row === undefined ? undefined : transientAt(column, next++, { ...opened, map })))
 }

@@ -1,112 +1,169 @@
-/** Opens the catalog of a vault: the vault id, the wrapped root keys, and the schema of the last opening. */
-import { isVaultError, VaultError } from '../errors.ts'
-import type { Entropy } from '../ports/entropy.ts'
-import type { KeyProvider, KeyRing, KeyRingFactory, RootKey } from '../ports/keys.ts'
-import type { PhysicalTable, Row, Storage } from '../ports/storage.ts'
+/** Opens the catalog of a vault: the vault id, the root keys with their states, and the schema. Reads it again when another process changed it. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { VaultError } from '../errors.ts'
+import type { Hash } from '../ports/hash.ts'
+import type { KeyRing, RootKey, RootKeySet } from '../ports/keys.ts'
+import type { Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
-import { EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
-import { openEntry, sealEntry } from '../sealing/catalog-entry.ts'
-import { at } from '../util/at.ts'
-import { ByteWriter, readUtf8 } from '../util/bytes.ts'
-import { toSlab } from '../util/slab.ts'
-
-/** The table of the catalog. Every vault has it before its schema is known. */
-const CATALOG: PhysicalTable = {
-  name: 'catalog',
-  columns: [
-    { name: 'entry', type: 'text' },
-    { name: 'key_id', type: 'text' },
-    { name: 'content', type: 'bytes' },
-  ],
-  indexes: [{ columns: ['entry'], unique: true }],
-}
-
-/** Length of a root key in bytes. */
-const ROOT_BYTES = 32
-/** Maximum number of rows read: far more than the root keys a vault can have. */
-const MAX_ENTRIES = 100_000
+import type { SchemaDefinition } from '../schema/column.ts'
+import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
+import { digestVaultId } from '../sealing/associated-data.ts'
+import { readVersion } from '../sealing/envelope.ts'
+import { required } from '../util/at.ts'
+import { readUtf8 } from '../util/bytes.ts'
+import type { CatalogRows, CatalogState } from './catalog-entries.ts'
+import { assertNotRolledBack, damaged, MARKER_ID, openState, readCatalogRows, sealMarker, sealState } from './catalog-entries.ts'
+import type { FoundingPorts } from './found-vault.ts'
+import { foundVault, rootAssociatedData } from './found-vault.ts'
 
 /** The ports that opening uses. */
-export interface CatalogPorts {
-  readonly storage: Storage
-  readonly keys: KeyProvider
-  readonly keyRingFactory: KeyRingFactory
-  readonly entropy: Entropy
+export interface CatalogPorts extends FoundingPorts {
+  readonly hash: Hash
+}
+
+/** What a changed catalog stores. What is absent stays. */
+export interface CatalogChange {
+  readonly schema?: CatalogSchema
+  readonly keys?: Omit<RootKeySet, 'generation'>
 }
 
 /** An open catalog. */
 export interface Catalog {
+  /** The keys and the vault. Its ring is replaced by `reload` if the root keys changed. */
+  readonly barrier: Barrier
+  /** What was read last. The schema of a new vault is empty. */
+  readonly state: CatalogState
+  /** True if no other process changed the catalog since it was read. One small read. */
+  isCurrent(storage: StorageReads): Promise<boolean>
+  /** Reads the catalog again. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
+  reload(storage: StorageReads): Promise<void>
+  /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
+  close(): void
+  /**
+   * Stores a change as the next generation, inside a transaction. Returns false if another process changed the catalog first: it must
+   * then be read again. After the commit, `reload` adopts the change.
+   */
+  store(storage: Storage, change: CatalogChange): Promise<boolean>
+}
+
+/** What is kept of one reading. */
+interface Reading {
   readonly ring: KeyRing
-  /** 16-byte digest of the vault id, for associated data. */
-  readonly vault: Uint8Array
-  /** The stored schema; empty for a new vault. */
-  readonly schema: CatalogSchema
-  /** Stores a new schema. Returns false if another process changed the catalog first: it must then be opened again. */
-  store(storage: Storage, catalogSchema: CatalogSchema): Promise<boolean>
+  readonly state: CatalogState
+  /** The row of the sealed entry. */
+  readonly row: Pick<Row, 'id' | 'version'>
 }
 
 /**
- * Opens the catalog, and creates it in an empty storage. Throws `failed_precondition` if the storage belongs to another vault or
- * the key differs, and `data_loss` if an entry is missing, malformed or fails authentication. Nothing is written then.
+ * Opens the catalog, and founds a vault in an empty storage. Throws `failed_precondition` if the storage belongs to another vault or
+ * the key differs, and `data_loss` if an entry is missing, malformed, older than the records or fails authentication. Nothing is
+ * written then. `definition` says which tables a storage without a catalog must not hold.
  */
-export async function openCatalog(ports: CatalogPorts, vaultId: string): Promise<Catalog> {
-  await ports.storage.prepare([CATALOG])
-  let rows = await readEntries(ports.storage)
-  if (rows.size === 0) {
-    await initializeCatalog(ports, vaultId)
-    rows = await readEntries(ports.storage)
+export async function openCatalog(ports: CatalogPorts, vaultId: string, definition: SchemaDefinition): Promise<Catalog> {
+  const { storage, hash, entropy } = ports
+  const vault = digestVaultId(hash, vaultId)
+  await storage.prepare([CATALOG, ...SYSTEM_TABLES])
+  let rows = await readCatalogRows(storage)
+  if (rows.entries.size === 0) await foundVault(ports, { vaultId, vault, definition })
+  // Without a marker, too, another process may have founded the vault while this one read it.
+  if (rows.entries.size === 0 || rows.marker === undefined) rows = await readCatalogRows(storage)
+  const read = (read: CatalogRows, known: Reading | undefined) => openRows(ports, { vaultId, vault, rows: read, known })
+  let reading = await read(rows, undefined)
+  const barrier: { ring: KeyRing } & Omit<Barrier, 'ring'> = { ring: reading.ring, entropy, vault }
+  let reloading: Promise<void> | undefined
+
+  const rings = new Set([reading.ring])
+
+  async function readAgain(within: StorageReads): Promise<void> {
+    reading = await read(await readCatalogRows(within), reading)
+    rings.add(reading.ring)
+    barrier.ring = reading.ring
   }
-  assertOwner(rows, vaultId)
-  const roots = await unwrapRoots(ports.keys, rows, vaultId)
-  const ring = ports.keyRingFactory.createRing(vaultId, roots)
-  for (const { key } of roots) key.fill(0)
-  const vault = vaultDigest(ring, vaultId)
-  const schema = rows.get('schema')
-  if (schema === undefined) throw damaged('the catalog has no schema')
+
   return {
-    ring,
-    vault,
-    schema: openCatalogSchema(ring, vault, schema),
-    async store(storage, catalogSchema) {
-      const content = sealCatalogSchema(ring, vault, schema.id, catalogSchema)
-      const [matched] = await storage.update(CATALOG.name, [{ id: schema.id, version: schema.version, set: { content } }])
-      return matched === true
+    barrier,
+    get state() {
+      return reading.state
+    },
+    async isCurrent(within) {
+      const { id, version } = reading.row
+      const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
+      const [row] = await within.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [] })
+      return row?.version === version
+    },
+    reload(within) {
+      // Callers that meet a change at once share one reading, and so one unwrapping.
+      reloading ??= readAgain(within).finally(() => {
+        reloading = undefined
+      })
+      return reloading
+    },
+    async store(within, { schema, keys }) {
+      const { row, ring } = reading
+      const before = reading.state
+      const { lookupVersion, roots } = keys ?? before
+      const state = { generation: before.generation + 1, lookupVersion, roots, schema: schema ?? before.schema }
+      const content = sealState({ ring, vault }, row.id, state)
+      const [isStored] = await within.update(CATALOG.name, [{ ...row, set: { content } }])
+      if (isStored !== true) return false
+      const [marker] = await within.get(MARKER.name, [MARKER_ID])
+      const version = required(marker, 'The marker of an open vault').version
+      const body = sealMarker({ ring, vault }, state.generation)
+      const [isMarked] = await within.update(MARKER.name, [{ id: MARKER_ID, version, set: { body } }])
+      return isMarked === true
+    },
+    close() {
+      for (const ring of rings) ring.close()
     },
   }
 }
 
-async function readEntries(storage: Storage): Promise<Map<string, Row>> {
-  const rows = await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: MAX_ENTRIES })
-  return new Map(rows.map((row) => [String(row.entry), row]))
+/** The rows to open. `known` is the last reading, whose keys are used again if the root keys are the same. */
+interface RowsToOpen {
+  readonly vaultId: string
+  readonly vault: Uint8Array
+  readonly rows: CatalogRows
+  readonly known: Reading | undefined
 }
 
-/** Writes the first entries of a new vault in one insert. If several processes do it at once, one succeeds, and the others read its entries. */
-async function initializeCatalog({ storage, keys, keyRingFactory, entropy }: CatalogPorts, vaultId: string): Promise<void> {
-  const root: RootKey = { version: 1, key: entropy.bytes(ROOT_BYTES) }
-  const wrapped = await keys.wrap(root.key, rootAssociatedData(vaultId, root.version))
-  const ring = keyRingFactory.createRing(vaultId, [root])
-  const ids = await storage.reserveIds(CATALOG.name, 3)
-  const schemaId = at(ids, 2)
-  const entries = [
-    { id: at(ids, 0), entry: 'vault', key_id: null, content: utf8(vaultId) },
-    { id: at(ids, 1), entry: `root/${root.version}`, key_id: wrapped.keyId, content: wrapped.bytes },
-    {
-      id: schemaId,
-      entry: 'schema',
-      key_id: null,
-      content: sealCatalogSchema(ring, vaultDigest(ring, vaultId), schemaId, EMPTY_CATALOG_SCHEMA),
-    },
-  ]
-  ring.close()
-  root.key.fill(0)
-  await storage.insert(CATALOG.name, entries).catch((error: unknown) => {
-    if (!isVaultError(error, 'conflict')) throw error
-  })
+async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: RowsToOpen): Promise<Reading> {
+  const { entries } = rows
+  assertOwner(entries, vaultId)
+  const roots = createUnwrapper(ports, entries, vaultId)
+  try {
+    const row = entries.get('schema')
+    if (row === undefined) throw damaged('the catalog has no schema')
+    const { content } = row
+    const sealedWith = content instanceof Uint8Array ? readVersion(content, 0, content.length) : 0
+    if (sealedWith === 0) throw damaged('the schema in the catalog failed authentication')
+    // Only the key of the entry is needed to read which other keys the vault has. A key that is not listed there is never used.
+    const isKnown = known?.ring.hasVersion(sealedWith) === true
+    const first = isKnown ? known.ring : ports.keyRingFactory.createRing(vaultId, [await roots.unwrap(sealedWith)])
+    const state = openState({ ring: first, vault }, row)
+    if (!isKnown) first.close()
+    const ring = known !== undefined && hasSameKeys(known.state, state) ? known.ring : await createRing(state)
+    assertNotRolledBack({ ring, vault }, state, rows)
+    return { ring, state, row: { id: row.id, version: row.version } }
+  } finally {
+    roots.wipe()
+  }
+
+  async function createRing({ roots: listed, lookupVersion }: CatalogState): Promise<KeyRing> {
+    const active = listed.find((root) => root.state === 'active')
+    if (active === undefined) throw damaged('no root key in the catalog is active')
+    const keys: RootKey[] = []
+    for (const { version } of listed) keys.push(await roots.unwrap(version))
+    return ports.keyRingFactory.createRing(vaultId, keys, { activeVersion: active.version, lookupVersion })
+  }
+}
+
+function hasSameKeys(left: RootKeySet, right: RootKeySet): boolean {
+  return left.lookupVersion === right.lookupVersion && JSON.stringify(left.roots) === JSON.stringify(right.roots)
 }
 
 /** Throws for entries of another vault, before a key is unwrapped. */
-function assertOwner(rows: ReadonlyMap<string, Row>, vaultId: string): void {
-  const content = rows.get('vault')?.content
+function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
+  const content = entries.get('vault')?.content
   if (!(content instanceof Uint8Array)) throw damaged('the catalog has no vault id')
   if (readUtf8(content, 0, content.length) === vaultId) return
   throw new VaultError(
@@ -115,48 +172,30 @@ function assertOwner(rows: ReadonlyMap<string, Row>, vaultId: string): void {
   )
 }
 
-async function unwrapRoots(keys: KeyProvider, rows: ReadonlyMap<string, Row>, vaultId: string): Promise<RootKey[]> {
-  const roots: RootKey[] = []
-  for (const [entry, row] of rows) {
-    if (!entry.startsWith('root/')) continue
-    const version = Number(entry.slice('root/'.length))
-    const { key_id: keyId, content } = row
-    if (!Number.isInteger(version) || typeof keyId !== 'string' || !(content instanceof Uint8Array))
-      throw damaged('a root key in the catalog is malformed')
-    roots.push({ version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) })
+/** Unwraps the root keys of a catalog, each once. */
+interface Unwrapper {
+  unwrap(version: number): Promise<RootKey>
+  /** Overwrites what was unwrapped. */
+  wipe(): void
+}
+
+/** Returns a function that unwraps the root key of a version, each one once. Throws `data_loss` for one that is missing or malformed. */
+function createUnwrapper({ keys }: CatalogPorts, entries: ReadonlyMap<string, Row>, vaultId: string): Unwrapper {
+  const unwrapped = new Map<number, RootKey>()
+  return {
+    async unwrap(version) {
+      const done = unwrapped.get(version)
+      if (done !== undefined) return done
+      const row = entries.get(`root/${version}`)
+      if (row === undefined) throw damaged(`root key ${version} is missing from the catalog`)
+      const { key_id: keyId, content } = row
+      if (typeof keyId !== 'string' || !(content instanceof Uint8Array)) throw damaged('a root key in the catalog is malformed')
+      const root = { version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) }
+      unwrapped.set(version, root)
+      return root
+    },
+    wipe() {
+      for (const { key } of unwrapped.values()) key.fill(0)
+    },
   }
-  if (roots.length === 0) throw damaged('the catalog has no root key')
-  return roots
-}
-
-/** Returns the associated data that binds a wrapped root key to its vault and version. */
-function rootAssociatedData(vaultId: string, version: number): Uint8Array {
-  return utf8(`strongroom/root/${version}/${vaultId}`)
-}
-
-function vaultDigest(ring: KeyRing, vaultId: string): Uint8Array {
-  return ring.digest('vault', toSlab([utf8(vaultId)]))
-}
-
-/** Seals the schema. It is not secret, but an attacker who could change ordinals could make one column be read as another. */
-function sealCatalogSchema(ring: KeyRing, vault: Uint8Array, id: number, catalogSchema: CatalogSchema): Uint8Array {
-  return sealEntry(ring, vault, id, utf8(JSON.stringify(catalogSchema)))
-}
-
-function openCatalogSchema(ring: KeyRing, vault: Uint8Array, row: Row): CatalogSchema {
-  const sealed = row.content
-  const plaintext = sealed instanceof Uint8Array ? openEntry(ring, vault, row.id, sealed) : undefined
-  if (plaintext === undefined) throw damaged('the schema in the catalog failed authentication')
-  // The cast is safe: only `sealCatalogSchema` makes a plaintext that is authentic.
-  return JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as CatalogSchema
-}
-
-function utf8(text: string): Uint8Array {
-  const out = new ByteWriter(text.length + 16)
-  out.utf8(text)
-  return out.written()
-}
-
-function damaged(problem: string): VaultError {
-  return new VaultError('data_loss', `Cannot open the vault: ${problem}. Restore it from a backup.`)
 }

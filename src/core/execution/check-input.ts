@@ -17,11 +17,14 @@ export function requireTable({ layout }: { readonly layout: Layout }, name: unkn
 
 /** Returns a copy of a list without holes. `what` names its items. Throws `invalid_request` for an empty list, `limit_exceeded` for one above `maxRecords`. */
 export function parseList({ limits }: { readonly limits: Limits }, list: unknown, what: string): unknown[] {
-  if (!Array.isArray(list) || list.length === 0) throw fault('invalid_request')`Expected a non-empty array of ${words(what)}.`
-  if (list.length > limits.maxRecords) {
+  const length: unknown = Array.isArray(list) ? list.length : 0
+  // A Proxy of a list can have any length.
+  if (!Array.isArray(list) || typeof length !== 'number' || length === 0)
+    throw fault('invalid_request')`Expected a non-empty array of ${words(what)}.`
+  if (length > limits.maxRecords) {
     throw fault(
       'limit_exceeded',
-    )`${list.length} ${words(what)} exceed the limit of ${limits.maxRecords} per request. Split the request or raise limits.maxRecords.`
+    )`${length} ${words(what)} exceed the limit of ${limits.maxRecords} per request. Split the request or raise limits.maxRecords.`
   }
   return Array.from<unknown>(list)
 }

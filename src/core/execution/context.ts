@@ -1,5 +1,6 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditContext } from '../audit-log/audit-context.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log } from '../ports/log.ts'
@@ -25,6 +26,7 @@ export interface SessionContext extends ReadingContext {
   /** The grants of the caller. */
   readonly access: Access
   readonly units: UnitFactory
+  readonly catalog: CatalogFence
   readonly lifetime: Lifetime
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined

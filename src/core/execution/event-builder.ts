@@ -1,18 +1,53 @@
-/** Collects the table and rows of an operation for its event. */
+/** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
 import type { EventDraft, EventRows } from '../audit/event.ts'
 import { isOfChange, type Outcome } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
-import type { Table } from '../schema/layout.ts'
+import type { DigestMismatch } from '../barrier/barrier.ts'
+import { UNKNOWN_NAME } from '../errors.ts'
+import type { Column, Table } from '../schema/layout.ts'
+
+/** Rows of one table whose digests of one column do not agree with their values. */
+export interface MismatchedRows {
+  readonly table: Table
+  readonly column: Column
+  readonly rows: ReadonlySet<number>
+}
+
+/** The names that a query reads: names of the schema, and *UNKNOWN* for any other. */
+export interface NamesRead {
+  readonly tables: readonly string[]
+  readonly columns: readonly string[]
+  readonly filters: readonly string[]
+}
 
 /** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
   #read: Map<string, Set<number>> | undefined
   #written: EventRows | undefined
+  #tables: readonly string[] = []
+  #names: NamesRead | undefined
+  #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {
     this.#table = table.name
+  }
+
+  /** Sets the tables that a read is about, beside the rows it returns. Names that the schema does not have are left out. */
+  setTables(tables: readonly string[]): void {
+    this.#tables = tables.filter((name) => name !== UNKNOWN_NAME)
+  }
+
+  /** Sets the names that a query reads. */
+  setNames(names: NamesRead): void {
+    this.#names = names
+    this.setTables(names.tables)
+  }
+
+  /** The names that a query reads; undefined for other operations. */
+  get names(): NamesRead | undefined {
+    return this.#names
   }
 
   /** Adds rows that were read or found. */
@@ -29,14 +64,28 @@ export class EventBuilder {
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
   }
 
-  /** Returns outcome, table and rows of the event. Written rows are left out if the change was refused. */
-  build(outcome: Outcome): Outcome & Pick<EventDraft, 'table' | 'rows'> {
+  /** Adds a row whose digest does not agree with its value. A row that is seen several times counts once. */
+  addMismatch({ table, column, row }: DigestMismatch): void {
+    this.#mismatches ??= new Map()
+    const known = this.#mismatches.get(column)
+    if (known === undefined) this.#mismatches.set(column, { table, column, rows: new Set([row]) })
+    else known.rows.add(row)
+  }
+
+  /** Returns the rows with a wrong digest, by column. */
+  get mismatches(): readonly MismatchedRows[] {
+    return this.#mismatches === undefined ? [] : [...this.#mismatches.values()]
+  }
+
+  /** Returns outcome, tables and rows of the event. Written rows are left out if the change was refused. */
+  build(outcome: Outcome): Outcome & Pick<EventDraft, 'table' | 'tables' | 'rows'> {
     const rows: EventRows[] = [...(this.#read ?? [])].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
     if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
     return {
       code: outcome.code,
       message: outcome.message,
       ...(this.#table === undefined ? {} : { table: this.#table }),
+      ...(this.#tables.length === 0 ? {} : { tables: this.#tables }),
       ...(rows.length === 0 ? {} : { rows }),
     }
   }

@@ -1,15 +1,20 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { v4 as uuid } from 'uuid'
-import type { EventContext } from '../audit/event.ts'
+import type { EventContext, EventDraft } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { recordShape } from '../audit/record-shape.ts'
+import { toRuns } from '../audit/row-runs.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
-import { Fault, isVaultError, statusOf, VaultError } from '../errors.ts'
-import type { Span } from '../ports/tracing.ts'
+import { CATALOG_MOVED, reportingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { Fault, fault, isVaultError, VaultError } from '../errors.ts'
+import type { Span, Tracing } from '../ports/tracing.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
+import { readInput, toVaultError } from '../util/boundary.ts'
 import { toHex } from '../util/bytes.ts'
-import type { SessionContext } from './context.ts'
-import { EventBuilder } from './event-builder.ts'
+import { retry } from '../util/retry.ts'
+import type { OperationContext, SessionContext } from './context.ts'
+import { EventBuilder, type NamesRead } from './event-builder.ts'
 import type { Operation } from './operation.ts'
 
 /** The members of an operation that do not depend on its types. */
@@ -17,36 +22,50 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored, and `failed_precondition` after the vault
- * was closed.
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no room for it,
+ * and `failed_precondition` after the vault was closed.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  return session.lifetime.run(() => runTraced(session, operation, given))
+  const { tracing, lifetime } = session
+  if (tracing === undefined) return lifetime.run(() => run(session, operation, { given, span: undefined }))
+  const name = `strongroom.${operation.action.toLowerCase()}`
+  return lifetime.run(() => runTraced(tracing, name, (span) => run(session, operation, { given, span })))
 }
 
-/** Runs an operation within its span. */
-function runTraced<Given extends object, Request, Result>(
-  session: SessionContext,
-  operation: Operation<Given, Request, Result>,
-  given: Given,
-): Promise<Result> {
-  const { tracing } = session
-  if (tracing === undefined) return run(session, operation, { given, span: undefined })
-  return tracing.startActiveSpan(`strongroom.${operation.action.toLowerCase()}`, {}, async (span) => {
-    let failure: string | undefined
-    try {
-      return await run(session, operation, { given, span })
-    } catch (error) {
-      failure = outcomeOf(error).failure
-      throw error
-    } finally {
-      endQuietly(span, failure)
-    }
-  })
+/** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
+async function runTraced<T>(tracing: Tracing, name: string, work: (span: Span | undefined) => Promise<T>): Promise<T> {
+  let result: Promise<T> | undefined
+  const begin = (span: Span | undefined): Promise<T> => {
+    result ??= work(span)
+    return result
+  }
+  try {
+    await tracing.startActiveSpan(name, {}, (span) => {
+      const ended = endAfter(span, begin(span))
+      ended.catch(() => {}) // The tracing may drop it. The error is thrown below.
+      return ended
+    })
+  } catch {
+    // The error of the operation, which is thrown below, or one of the tracing.
+  }
+  return begin(undefined)
+}
+
+/** Returns the result of an operation, after its span has ended. */
+async function endAfter<T>(span: Span, result: Promise<T>): Promise<T> {
+  let failure: string | undefined
+  try {
+    return await result
+  } catch (error) {
+    failure = outcomeOf(error).failure
+    throw error
+  } finally {
+    endQuietly(span, failure)
+  }
 }
 
 async function run<Given extends object, Request, Result>(
@@ -64,21 +83,54 @@ async function run<Given extends object, Request, Result>(
   const unit = session.units.begin(() => {
     const context = requestContext()
     const content = recordedInput(session, operation, given)
-    return (outcome) => ({ context, action, resourceType, content, ...event.build(outcome) })
+    return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
   })
   const ending: Ending = { session, operation, requestContext }
   let result: Result
   try {
-    const context = { ...session, unit, event }
-    result = await operation.execute(context, operation.parse(given, context))
+    const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
+    const context = { ...session, barrier, unit, event }
+    const request = readInput(() => operation.parse(given, context))
+    result = await retryAfterReload(context, (current) => operation.execute(current, request))
   } catch (error) {
+    await recordMismatches(event, ending)
     const thrown = withVerbOf(operation, error)
     await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
-    logFailure(error, ending)
+    logFailure(thrown, ending)
     throw thrown
   }
+  await recordMismatches(event, ending)
   if (!unit.isRecorded) await record(unit, SUCCESS, ending)
   return result
+}
+
+/** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Runs work, and runs it again after the catalog was read again if another process changed it: nothing was stored then. A key that is
+ * unknown after that, too, is not the catalog's: its bodies fail authentication.
+ */
+async function retryAfterReload<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
+  let current = context
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY,
+    exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+  }
+  return retry(policy, async () => {
+    try {
+      return await work(current)
+    } catch (error) {
+      if (!policy.shouldRetry(error)) throw error
+      await context.catalog.reload(context.unit.storage)
+      if (error === UNKNOWN_KEY) {
+        const { entropy, vault, ring, reportMismatch } = context.barrier
+        current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
+      }
+      throw error
+    }
+  })
 }
 
 /** The dependencies of the end of an operation. */
@@ -99,14 +151,29 @@ function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }:
   }
 }
 
+/** Maximum number of columns that an event lists. Of the others, only the count is recorded. */
+const MAX_NAMES = 100
+
+/** Returns the recorded input with the names that a query reads. */
+function withNames(content: string, names: NamesRead | undefined): string {
+  if (names === undefined) return content
+  const { tables, columns, filters } = names
+  const input: object = content === '' ? {} : JSON.parse(content)
+  return JSON.stringify({ ...input, tables, columns: atMost(columns), filters: atMost(filters) })
+}
+
+function atMost(names: readonly string[]): readonly unknown[] {
+  return names.length <= MAX_NAMES ? names : [...names.slice(0, MAX_NAMES), { more: names.length - MAX_NAMES }]
+}
+
 /** Returns the outcome of a failure for its event, with names masked that the schema does not have. `thrown` is the error as the caller gets it. */
 function recordedOutcome(
   { layout }: Pick<SessionContext, 'layout'>,
   operation: AnyOperation,
-  { error, thrown }: { readonly error: unknown; readonly thrown: unknown },
+  { error, thrown }: { readonly error: unknown; readonly thrown: VaultError },
 ): Outcome {
   const { code, message } = outcomeOf(thrown)
-  if (!(error instanceof Fault)) return { code, message }
+  if (!Fault.isFault(error)) return { code, message }
   return {
     code,
     message: prefixed(
@@ -116,9 +183,9 @@ function recordedOutcome(
   }
 }
 
-/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error unchanged. */
-function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): unknown {
-  if (!(error instanceof Fault)) return error
+/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error as it may leave the vault. */
+function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): VaultError {
+  if (!Fault.isFault(error)) return toVaultError(error, `${verb} failed.`)
   const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
   return new VaultError(error.code, prefixed(verb, error.message), error.details, { httpStatus })
 }
@@ -136,6 +203,15 @@ export function withVerb<T>(verb: string, work: () => T): T {
   }
 }
 
+/** `withVerb` for work that takes time. */
+export async function withVerbAsync<T>(verb: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw withVerbOf({ verb }, error)
+  }
+}
+
 /** Stores the event of an operation that stored none with a change. */
 async function record(unit: RecordedUnit, outcome: Outcome, { session, operation, requestContext }: Ending): Promise<void> {
   try {
@@ -143,10 +219,45 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
   } catch (error) {
     const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
     session.log?.error(fields, 'audit event not stored')
-    const cause = isVaultError(error) ? error : undefined
+    const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
-    throw new VaultError('unavailable', `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
+    const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
+    throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
+}
+
+/**
+ * Logs each column with digests that do not agree with their values, and records an event of its own for it. The operation has its result
+ * whether or not that event can be stored: the record was not returned for a value it does not have. Source: docs/decisions/0022.
+ */
+async function recordMismatches({ mismatches }: EventBuilder, { session, operation, requestContext }: Ending): Promise<void> {
+  for (const { table, column, rows } of mismatches) {
+    const context = requestContext()
+    const { requestID, traceID } = context
+    const fields = { operation: operation.action, requestID, traceID, code: 'data_loss', table: table.name, column: column.name }
+    session.log?.error({ ...fields, records: rows.size }, 'a stored digest does not agree with its value')
+    const finding = mismatched(table, column)
+    const event: EventDraft = {
+      context,
+      action: operation.action,
+      resourceType: 'RECORD',
+      table: table.name,
+      rows: [{ table: table.name, runs: toRuns([...rows]) }],
+      code: finding.httpStatus,
+      message: finding.message,
+    }
+    try {
+      await session.units.begin(() => () => event).record(SUCCESS)
+    } catch (error) {
+      session.log?.error({ ...fields, code: outcomeOf(error).failure }, 'audit event not stored')
+    }
+  }
+}
+
+function mismatched(table: Table, column: Column): Fault {
+  return fault(
+    'data_loss',
+  )`Integrity check failed. The digest of column ${column.name} of table ${table.name} does not agree with its value. Run vault.verifyRecords().`
 }
 
 /** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */
@@ -165,10 +276,22 @@ function requestContextOf({ caller, barrier }: SessionContext, span: Span | unde
     actor: caller.actor,
     actorType: caller.actorType,
     requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
-    traceID: traceID ?? traceIdOf(traceparent) ?? span?.traceId ?? toHex(barrier.entropy.bytes(16)),
+    traceID: traceID ?? traceIdOf(traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
     ...(typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH ? { userEmail: email } : {}),
   }
 }
+
+/** Returns the trace id of a span; undefined for text of another form, or if the span throws. */
+function traceIdOfSpan(span: Span | undefined): string | undefined {
+  try {
+    const traceId: unknown = span?.traceId
+    return typeof traceId === 'string' && TRACE_ID.test(traceId) ? traceId : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const TRACE_ID = /^[0-9a-f]{32}$/
 
 /** Ends a span. Ignores its errors, because the operation has ended. */
 function endQuietly(span: Span, failure: string | undefined): void {
@@ -180,10 +303,10 @@ function endQuietly(span: Span, failure: string | undefined): void {
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */
-function logFailure(error: unknown, { session: { log }, operation, requestContext }: Ending): void {
+function logFailure(error: VaultError, { session: { log }, operation, requestContext }: Ending): void {
   if (log === undefined) return
-  const { failure } = outcomeOf(error)
-  const isServerError = statusOf(error).http >= 500
+  const { code: failure } = error
+  const isServerError = error.httpStatus >= 500
   if (!isServerError && failure !== 'forbidden') return
   const { requestID, traceID } = requestContext()
   const fields = { operation: operation.action, requestID, traceID, code: failure }

@@ -5,6 +5,7 @@ import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { createPace } from '../maintenance/pace.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
@@ -15,9 +16,6 @@ import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of a list of ids. */
 export const ALL = '*'
-
-/** Maximum number of rows that one step deletes, if conditions restrict the caller. */
-const SLICE = 1000
 
 /** Returns the grant to delete a record. It includes all columns, because a record is deleted as a whole. */
 function needOf(table: Table): RequiredGrant {
@@ -47,7 +45,7 @@ export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
   async execute(context, table) {
     const access = requireAccess(context, table, 'DELETE')
     await context.unit.change(async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, table)
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, table, createPace(context))
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     })
@@ -103,13 +101,16 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
 async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
+  const pace = createPace(context)
   for (let after = 0; ; ) {
-    const page = { order: 'asc', after, limit: SLICE } as const
+    const limit = pace.size()
+    const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context.barrier, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, table, await lockRows(storage, context, { access, rows }))
     const last = rows.at(-1)
-    if (last === undefined || rows.length < SLICE) return
+    if (last === undefined || rows.length < limit) return
+    await pace.endSlice()
     after = last.id
   }
 }

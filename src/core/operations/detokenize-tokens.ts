@@ -15,6 +15,7 @@ import { forbidden } from '../policy/forbidden.ts'
 import { resolveVisible, rowsByTable, type TokenGrant, type VisibleResolution } from '../records/visible-tokens.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
+import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at } from '../util/at.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 
@@ -29,6 +30,8 @@ export interface DetokenizeParameter {
 export interface DetokenizeOptions {
   /** Return the tokens that can be resolved, and an error for each other one. Default false: one bad token fails the request. */
   readonly continueOnError?: boolean
+  /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
+  readonly onLowered?: OnLowered
 }
 
 /** The value of one token, as text for every type. A token that was not found has valueType NONE and an error. */
@@ -36,6 +39,8 @@ export interface DetokenizedRecord {
   readonly token: string
   readonly valueType: ColumnTypeName | 'NONE'
   readonly value: string
+  /** Present if the value is masked or redacted. */
+  readonly lowered?: true
   readonly error?: string
 }
 
@@ -49,6 +54,7 @@ export interface DetokenizeInput {
 export interface DetokenizeRequest {
   readonly parameters: readonly Required<DetokenizeParameter>[]
   readonly continueOnError: boolean
+  readonly refusesLowered: boolean
 }
 
 /** Returns one record for each token, in order. Throws the same `not_found` with positions for unknown, malformed, foreign, replaced and expired tokens. */
@@ -56,16 +62,19 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Detokenize',
-  recorded: { records: { token: 'value', redaction: REDACTIONS }, continueOnError: 'flag' },
+  recorded: { records: { token: 'value', redaction: REDACTIONS }, continueOnError: 'flag', onLowered: ON_LOWERED },
   parse({ records, options = {} }, context) {
-    assertOptions<DetokenizeOptions>(options, ['continueOnError'])
+    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
-    return { continueOnError, parameters: parseList(context, records, 'tokens').map(parseParameter) }
+    const parameters = parseList(context, records, 'tokens').map(parseParameter)
+    const refusals = parameters.map(({ redaction }) => parseOnLowered(options.onLowered, redaction))
+    return { continueOnError, refusesLowered: refusals.includes(true), parameters }
   },
-  async execute(context, { parameters, continueOnError }) {
+  async execute(context, { parameters, continueOnError, refusesLowered }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const texts = parameters.map(({ token }) => token)
     const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
+    if (refusesLowered) for (const [index, one] of found.entries()) assertShownInPlainText(at(parameters, index), one)
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
     const failed = found.find((one) => one instanceof VaultError)
     if (failed !== undefined && !continueOnError) throw failed
@@ -82,11 +91,18 @@ const GRANTS: readonly TokenGrant[] = [
   { action: 'READ', on: 'column' },
 ]
 
+function assertShownInPlainText({ redaction }: Required<DetokenizeParameter>, found: VisibleResolution): void {
+  if (found === undefined || found instanceof VaultError) return
+  const { table, column, access } = found
+  assertPlainText({ table, views: [access.views([column], redaction)], named: undefined })
+}
+
 function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: VisibleResolution): DetokenizedRecord {
   if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message }
   const [view] = found === undefined ? [] : found.access.views([found.column], redaction)
   if (found === undefined || view === undefined) return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND }
-  return { token, valueType: found.column.type.name, value: showText(view, found.value) }
+  const shown = { token, valueType: found.column.type.name, value: showText(view, found.value) }
+  return view.level === 'PLAIN_TEXT' ? shown : { ...shown, lowered: true }
 }
 
 function parseParameter(parameter: unknown, index: number): Required<DetokenizeParameter> {

@@ -24,8 +24,10 @@ import { REDACTIONS } from '../redaction/levels.ts'
 import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
+import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** How records are shown. Source: specification, "Records". */
 export interface ReadOptions {
@@ -35,6 +37,11 @@ export interface ReadOptions {
   readonly tokenization?: boolean
   /** Columns to return. Default: all that the caller can read. */
   readonly fields?: readonly string[]
+  /**
+   * `throw`: throw `forbidden` rather than return a record with masked or redacted fields, or without a column of `fields`. Not with
+   * `tokenization`, nor with a redaction of MASKED or REDACTED.
+   */
+  readonly onLowered?: OnLowered
 }
 
 /** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
@@ -51,12 +58,18 @@ export interface GetOptions extends ReadOptions {
   readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE'
 }
 
-const READ_OPTIONS = ['redaction', 'tokenization', 'fields'] as const
+const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered'] as const
 const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
 /** The options of both operations that events record. */
-const RECORDED_SHOW = { table: 'name', redaction: REDACTIONS, tokenization: 'flag', fields: 'columns' } as const
+const RECORDED_SHOW = {
+  table: 'name',
+  redaction: REDACTIONS,
+  tokenization: 'flag',
+  fields: 'columns',
+  onLowered: ON_LOWERED,
+} as const
 
 /** Input of a read of several records. */
 export interface GetInput {
@@ -76,6 +89,7 @@ export interface GetRequest {
   readonly table: Table
   readonly redaction: Redaction
   readonly asTokens: boolean
+  readonly refusesLowered: boolean
   readonly fields: readonly unknown[] | undefined
   readonly which: Which
 }
@@ -130,10 +144,12 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
   if (asTokens && redaction !== 'DEFAULT')
     throw fault('invalid_request')`tokenization cannot be combined with a redaction other than DEFAULT.`
+  const refusesLowered = parseOnLowered(options.onLowered, redaction)
+  if (asTokens && refusesLowered) throw fault('invalid_request')`onLowered cannot be combined with tokenization.`
   const { fields } = options
   if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
     throw fault('invalid_request')`fields must be a non-empty array of column names.`
-  return { table, redaction, asTokens, fields }
+  return { table, redaction, asTokens, refusesLowered, fields }
 }
 
 function parseWhich(options: GetOptions, context: ParsingContext): Which {
@@ -150,10 +166,14 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
 }
 
 async function readRecords(context: OperationContext, request: GetRequest): Promise<UntypedRecord[]> {
-  const { table, which, redaction, asTokens } = request
+  const { table, which, redaction, asTokens, refusesLowered, fields } = request
   const access = requireAccess(context, table, 'READ')
-  const columns = columnsToShow(access, request)
+  const columns = readInput(() => columnsToShow(access, request))
   const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
+  if (refusesLowered) {
+    const views = found.rows.map(({ access }) => access.views(columns, redaction))
+    assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
+  }
   context.event.addRows(
     table,
     found.rows.map(({ row }) => row.id),
@@ -223,7 +243,9 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
       detail,
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
-  const parsed = values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index }))
+  const parsed = readInput(() =>
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index })),
+  )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]

@@ -24,12 +24,14 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row } from '../ports/storage.ts'
+import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
 import { findExisting, storeUpserts } from '../records/upsert-store.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
@@ -105,7 +107,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
   async execute(context, request) {
     const access = requireAccess(context, request.table, 'CREATE')
     const key = upsertColumn(context, access, request)
-    const parsed = parseRecords(context, access, request)
+    const parsed = readInput(() => parseRecords(context, access, request))
     return { records: key === undefined ? await insertAll(context, parsed) : await upsertAll(context, key, parsed) }
   },
 }
@@ -164,10 +166,11 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
   throw fault('unprocessable', detail)`records[${index}] has other columns than records[0]; homogeneous requires the same.`
 }
 
-/** Throws for a new record that lacks a required column, or that the caller's grants do not cover. */
+/** Throws for a new record that lacks a required column, that the caller's grants do not cover, or that holds the text of a redacted value. */
 function checkNew(context: OperationContext, access: TableAccess, record: Pick<UpsertRecord, 'values' | 'index'>): void {
   assertComplete(access.table, record.values, record.index)
   assertGranted(context, access, { action: 'CREATE', values: record.values })
+  assertNewUnredacted(access, record)
 }
 
 async function insertAll(
@@ -226,6 +229,7 @@ function checkUpserts(
   const { existing, invisible } = checkOverwrites(context, access, changes)
   const [hidden] = invisible
   if (hidden !== undefined) throw valueTaken(table, key, hidden.index)
+  assertUnredacted(context.barrier, table, { existing, records: changes })
   const byRow = new Map(existing.map((one) => [one.row, one]))
   return found.map((row) => (row === undefined ? undefined : byRow.get(row)))
 }

@@ -6,7 +6,7 @@ import { createEventTest, type RecordRow, type RecordRows } from '../audit/filte
 import { toNanoseconds } from '../audit/instant.ts'
 import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { EventPager } from '../audit/page-events.ts'
-import { parseEventQuery } from '../audit/parse-event-query.ts'
+import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
 import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { OpenedEntry } from '../audit-log/event-store.ts'
@@ -37,8 +37,13 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   action: 'LIST_EVENTS',
   resourceType: 'VAULT',
   verb: 'List events',
-  recorded: { query: 'omitted' },
-  parse: ({ query }) => parseEventQuery(query),
+  recorded: { query: RECORDED_EVENT_QUERY },
+  parse({ query: given }, { layout, event }) {
+    const query = parseEventQuery(given)
+    const named = (query.filter.resources ?? []).flatMap(({ type, id }) => (type === 'TABLE' ? [id] : []))
+    event.setTables([...new Set(named)].filter((name) => layout.tables.has(name)))
+    return query
+  },
   async execute(context, query) {
     if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)
@@ -75,11 +80,18 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
   yield* eachWindow(audit, { since: filter.from, until })
 }
 
-/** Returns the events that are authentic. The others are logged, and `verifyAudit` reports them. */
+/**
+ * Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. An
+ * event under another time would end a page early or stand on the wrong one, and hide the events between.
+ */
 function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry[]): ChainedEvent[] {
-  return entries.flatMap(({ id, bytes }) => {
-    if (bytes !== undefined) return [decodeEvent(bytes)]
-    log?.error({ row: id }, 'an audit event failed authentication')
+  return entries.flatMap(({ id, at, bytes }) => {
+    const event = bytes === undefined ? undefined : decodeEvent(bytes)
+    if (event !== undefined && toNanoseconds(event.timestamp) === at) return [event]
+    log?.error(
+      { row: id },
+      event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
+    )
     return []
   })
 }

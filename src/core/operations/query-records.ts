@@ -4,7 +4,11 @@ import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
 import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
-import { type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
+import { parseText, type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
+import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
+import { RECORD_ID_NAME } from '../schema/names.ts'
+import { namesIn, namesOf } from '../sql/query-names.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** Options of a query. */
 export interface QueryOptions {
@@ -14,6 +18,8 @@ export interface QueryOptions {
   readonly signal?: Stop
   /** The resources that the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
   readonly budget?: Partial<QueryBudget>
+  /** `throw`: throw `forbidden` rather than return a record with masked, redacted or hidden fields. */
+  readonly onLowered?: OnLowered
 }
 
 /** Input of a query. */
@@ -21,8 +27,6 @@ export interface QueryInput {
   readonly query: string
   readonly options?: QueryOptions
 }
-
-const DEFAULT_ID_NAME = 'svc_id'
 
 /**
  * Returns the records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its
@@ -33,11 +37,14 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   resourceType: 'VAULT',
   verb: 'Query',
   notFoundStatus: 400,
-  recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted' },
-  parse({ query: text, options = {} }) {
+  recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
+  parse({ query: given, options = {} }, { layout, event }) {
+    const { text, parsed } = parseQueryText(given)
+    event.setNames('select' in parsed ? namesOf(parsed.select, { layout, idName: idNameIn(options) }) : namesIn(text, { layout }))
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
-    return { ...parseQueryText(text, options), budget, signal: options.signal }
+    const refusesLowered = options.onLowered === 'throw'
+    return { text, parsed, idName: idNameIn(options), budget, signal: stopOf(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
     const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
@@ -46,10 +53,26 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   },
 }
 
-/** Returns the text of a query. Throws `invalid_request` if it is not a string. */
-export function parseQueryText(text: unknown, { idName = DEFAULT_ID_NAME }: Pick<QueryOptions, 'idName'> = {}): QueryText {
-  if (typeof text === 'string') return { text, idName }
+/** Returns the text of a query, parsed. Throws `invalid_request` if it is not a string. Other errors of the text are thrown when it runs. */
+export function parseQueryText(text: unknown): QueryText {
+  if (typeof text === 'string') return { text, parsed: parseText(text), idName: RECORD_ID_NAME }
   throw fault('invalid_request')`The query must be a string.`
+}
+
+/** Returns the name of the record id in a query. Its shape is checked later. */
+function idNameIn(options: unknown): string {
+  const given = typeof options === 'object' && options !== null && 'idName' in options ? options.idName : undefined
+  return typeof given === 'string' ? given : RECORD_ID_NAME
+}
+
+/** Returns the signal as the query reads it. Throws `invalid_request` if the caller's own throws. */
+function stopOf(signal: Stop | undefined): Stop | undefined {
+  if (signal === undefined) return undefined
+  return {
+    get aborted() {
+      return readInput(() => signal.aborted)
+    },
+  }
 }
 
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()
@@ -61,11 +84,12 @@ const optionsShape = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{0,62}$/)
     .optional(),
   signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
+  onLowered: z.literal('throw').optional(),
   budget: z.strictObject({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
 })
 
 /** The supported options, for the error. */
-const SUPPORTED = 'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0)'
+const SUPPORTED = 'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0), onLowered (throw)'
 
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {

@@ -146,5 +146,11 @@ async function areHeld(
   const found = rows.filter((row) => row !== undefined)
   const held = columnValues(barrier, table, column, found)
   let next = 0
-  return rows.map((row, index) => row !== undefined && isSameValue(column, held[next++], values[index]))
+  return rows.map((row, index) => {
+    if (row === undefined) return false
+    const value = held[next++]
+    const isHeld = value !== null && isSameValue(column, value, values[index])
+    if (!isHeld) barrier.reportMismatch?.({ table, column, row: row.id })
+    return isHeld
+  })
 }

@@ -12,10 +12,12 @@ import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import { assertUnredacted } from '../records/assert-unredacted.ts'
 import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 
@@ -74,7 +76,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     const { table, id, tokenization } = request
     const { ring } = context.barrier
     const access = requireAccess(context, table, 'UPDATE')
-    const change = parseChange(context, access, request)
+    const change = readInput(() => parseChange(context, access, request))
     const { written, before } = await changeRecord(context, access, { id, change })
     const wanted = tokenization ? mintInputOf(written, [change.values], before) : undefined
     const stored = at(mintRecords(ring, table, written.ids, wanted), 0)
@@ -115,6 +117,7 @@ function changeRecord(
     const overwrites = row === undefined ? [] : [{ row, values, index: undefined }]
     const { existing, invisible } = checkOverwrites(context, access, overwrites)
     if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
+    assertUnredacted(barrier, table, { existing, records: overwrites })
     const before = existing.map((one) => one.access)
     const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
     const written = await storeChanges(unit, context, request)

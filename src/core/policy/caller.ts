@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
 export interface Caller {
@@ -74,7 +75,7 @@ const shape = z.strictObject({
 
 /** Checks and copies a caller. Throws `invalid_request` and names the invalid member. */
 export function parseCaller(caller: unknown): Caller {
-  const parsed = shape.safeParse(caller)
+  const parsed = readInput(() => shape.safeParse(caller))
   if (parsed.success) return withoutAbsent(parsed.data)
   throw new VaultError(
     'invalid_request',

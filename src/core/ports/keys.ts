@@ -39,10 +39,14 @@ export interface Rank {
  * lists whose lengths do not fit. Source: docs/security.md.
  */
 export interface KeyRing {
-  /** Version of the root key for new bodies, from 1 to 65535. */
-  readonly newestVersion: number
+  /** Version of the active root key, from 1 to 65535: new bodies are sealed with it. */
+  readonly activeVersion: number
+  /** Version of the root key for digests, pointers and ranks, which are compared with stored ones. */
+  readonly lookupVersion: number
+  /** True if the ring has the root key of this version. */
+  hasVersion(version: number): boolean
   /**
-   * Seals each plaintext with the newest key of a purpose, by XAES-256-GCM. Returns bodies with this layout in bytes: `header | nonce
+   * Seals each plaintext with the active key of a purpose, by XAES-256-GCM. Returns bodies with this layout in bytes: `header | nonce
    * 24 | ciphertext | tag 16`. The header is copied in plaintext. `associatedData` has AAD_BYTES for each plaintext.
    */
   seal(purpose: string, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
@@ -51,19 +55,22 @@ export interface KeyRing {
    * AAD_BYTES for each. A body with an unknown version or a wrong tag does not open; the others do. Never throws for a bad body.
    */
   open(purpose: string, headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened
-  /** Returns DIGEST_BYTES for each input, by AES-256-CMAC with the digest key of a scope. The key never rotates. */
-  digest(scope: string, inputs: Slab): Uint8Array
+  /**
+   * Returns DIGEST_BYTES for each input, by AES-256-CMAC with the digest key of a scope. The first parameter, here and below, is the
+   * version of the root key that the key is derived from. Throws `internal` for a version that the ring does not have.
+   */
+  digest(version: number, scope: string, inputs: Slab): Uint8Array
   /** Encrypts pointers of POINTER_WORDS words each. Returns one UUID (version 4, lower case) for each. FF1, radix 2, length 122. */
-  encryptPointers(words: Uint32Array): string[]
+  encryptPointers(version: number, words: Uint32Array): string[]
   /** Decrypts pointers: the inverse. Accepts any text and marks those that are not well-formed. */
-  decryptPointers(texts: readonly string[]): DecryptedPointers
+  decryptPointers(version: number, texts: readonly string[]): DecryptedPointers
   /**
    * Encrypts each number within its domain with the cipher key of a scope. FF1, radix 10, with as many digits as the largest number of
-   * the domain has, and cycle walking. The key never rotates. Throws `internal` for a domain below 10^6.
+   * the domain has, and cycle walking. Throws `internal` for a domain below 10^6.
    */
-  encryptRanks(scope: string, ranks: readonly Rank[]): bigint[]
+  encryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
-  decryptRanks(scope: string, ranks: readonly Rank[]): bigint[]
+  decryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Overwrites all key bytes that the ring can reach. Later calls throw `failed_precondition`; another `close` does nothing. */
   close(): void
 }
@@ -76,10 +83,29 @@ export interface RootKey {
   readonly key: Uint8Array
 }
 
+/** What a root key is used for: a `pending` one opens bodies of processes that know more, the `active` one also seals, a `retired` one only opens. */
+export type RootKeyState = 'pending' | 'active' | 'retired'
+
+/** The root keys of a vault as its catalog lists them, without the keys. */
+export interface RootKeySet {
+  /** Generation of the catalog: raised by every change of its root keys or its schema. From 1. */
+  readonly generation: number
+  /** Version of the root key for digests, pointers and ranks. */
+  readonly lookupVersion: number
+  /** By rising version. Exactly one is active. */
+  readonly roots: readonly { readonly version: number; readonly state: RootKeyState }[]
+}
+
+/** The versions of root keys that a ring uses. */
+export type RootKeyUse = Pick<KeyRing, 'activeVersion' | 'lookupVersion'>
+
 /** Creates key rings. */
 export interface KeyRingFactory {
-  /** Returns a key ring with at least one root key. It copies the keys: the caller wipes its own. The tweak of pointers and all derived keys depend on the vault id. */
-  createRing(vaultId: string, roots: readonly RootKey[]): KeyRing
+  /**
+   * Returns a key ring with at least one root key. It copies the keys: the caller wipes its own. The tweak of pointers and all derived
+   * keys depend on the vault id. By default, the newest root key seals and the oldest one looks up.
+   */
+  createRing(vaultId: string, roots: readonly RootKey[], use?: RootKeyUse): KeyRing
 }
 
 /** A wrapped root key. */

@@ -134,6 +134,12 @@ export interface Storage {
   /** Returns one cell per aggregate, in order. Sums of integers are exact. Without rows, `count` is 0 and the others are null. */
   aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): Promise<readonly Cell[]>
   /**
+   * Inside a transaction: waits until no other open transaction has written these tables, and keeps others from writing them until
+   * this one ends. Readers do not wait. Later statements see what the awaited ones committed. Throws `unavailable` after 30 seconds.
+   * An engine with one writer at a time has nothing to do.
+   */
+  lock(tables: readonly string[]): Promise<void>
+  /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
    * storage passed to it can be used.
@@ -150,6 +156,11 @@ export interface StorageHandle extends Storage {
   readonly transactions: 'serial' | 'concurrent'
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
+  /**
+   * True if the running code was called from inside a transaction of this handle that has not ended. The vault then refuses a call on
+   * the outer handle, which could wait for the transaction, and the transaction for it.
+   */
+  isInsideTransaction(): boolean
   /** Closes the connections and files that this handle opened. */
   close(): Promise<void>
 }

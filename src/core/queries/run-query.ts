@@ -11,16 +11,18 @@ import type { RedactionLevel } from '../redaction/levels.ts'
 import { lowerLevel } from '../redaction/levels.ts'
 import { redact } from '../redaction/redact.ts'
 import { filterCells } from '../row-access/find-visible.ts'
+import { notInPlainText } from '../row-access/lowered-columns.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
 import { parseSelect } from '../sql/parse-select.ts'
 import type { Plan } from '../sql/plan.ts'
 import { planQuery } from '../sql/plan.ts'
-import type { Outputs, ValueOutput } from '../sql/query.ts'
+import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
 import { toQueryError, withQueryErrors } from '../sql/query-error.ts'
 import { resolveSelect } from '../sql/resolve-select.ts'
+import type { Select } from '../sql/select.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
-import { required } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { QueryBudget, Stop } from './budget-meter.ts'
 import { createBudgetMeter } from './budget-meter.ts'
@@ -41,21 +43,38 @@ export interface QueryContext extends PlanContext, ScanContext {
   readonly scheduler: Scheduler
 }
 
-/** The text of a query, and the name of the record id in it. */
+/** The text of a query, what it parses to, and the name of the record id in it. */
 export interface QueryText {
   readonly text: string
+  readonly parsed: ParsedText
   readonly idName: string
+}
+
+/** A parsed query, or the error of its text, which is thrown when the query runs. */
+export type ParsedText = { readonly select: Select } | { readonly error: unknown }
+
+/** Parses the text of a query. Does not throw. */
+export function parseText(text: string): ParsedText {
+  try {
+    return { select: parseSelect(text) }
+  } catch (error) {
+    return { error }
+  }
 }
 
 /** A query, the budget it can use, and the signal that cancels it. */
 export interface QueryRequest extends QueryText {
   readonly budget: QueryBudget
   readonly signal: Stop | undefined
+  /** Whether a result with lowered fields is refused. */
+  readonly refusesLowered: boolean
 }
 
 /** One record of a result. */
 export interface QueryRecord {
   readonly fields: Fields
+  /** Keys of the fields that are masked or redacted, or null because their cell is hidden. */
+  readonly lowered: readonly string[]
 }
 
 /** The records of a query, and the rows behind them. */
@@ -70,7 +89,7 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
   const plan = planOf(context, request)
   const meter = createBudgetMeter(context, request.budget, request.signal)
   const result = await withRunErrors(request.text, () => runPlan(context, plan, meter))
-  return { records: show(context, plan, result), found: foundBy(plan, result) }
+  return { records: show(context, plan, result, request), found: foundBy(plan, result) }
 }
 
 /** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */
@@ -78,10 +97,11 @@ export function explainQuery(context: PlanContext, query: QueryText): QueryPlan 
   return explainPlan(planOf(context, query), query.idName)
 }
 
-function planOf({ barrier, layout, access }: PlanContext, { text, idName }: QueryText): Plan {
+function planOf({ barrier, layout, access }: PlanContext, { text, parsed, idName }: QueryText): Plan {
   return withQueryErrors(text, () => {
+    if ('error' in parsed) throw parsed.error
     const accessTo = (table: Table) => access.table(table)
-    const query = resolveSelect(parseSelect(text), { text, layout, idName, accessTo })
+    const query = resolveSelect(parsed.select, { text, layout, idName, accessTo })
     return planQuery(query, (table) => filterCells(barrier, table))
   })
 }
@@ -98,9 +118,14 @@ async function withRunErrors<T>(text: string, work: () => Promise<T>): Promise<T
   }
 }
 
-function show({ barrier }: ScanContext, { query }: Plan, result: PlanResult): QueryRecord[] {
+function show(
+  { barrier }: ScanContext,
+  { query }: Plan,
+  result: PlanResult,
+  { idName, refusesLowered }: Pick<QueryRequest, 'idName' | 'refusesLowered'>,
+): QueryRecord[] {
   if (result.kind === 'totals') {
-    return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values) }]
+    return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values), lowered: [] }]
   }
   const { tuples, read } = result
   const values = query.outputs.kind === 'rows' ? query.outputs.values : []
@@ -110,10 +135,22 @@ function show({ barrier }: ScanContext, { query }: Plan, result: PlanResult): Qu
     return new Map(rows.map((row, position) => [row, required(minted[position])]))
   })
   const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')
+  const lowered = tuples.map((tuple) => values.filter((one) => isLowered(one, tuple)))
+  if (refusesLowered) assertNoneLowered(query.sources, new Set(lowered.flat()), idName)
   // `fromEntries` makes own members, also for a name such as __proto__.
-  return tuples.map((tuple) => ({
+  return tuples.map((tuple, index) => ({
     fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
+    lowered: at(lowered, index).map(({ key }) => key),
   }))
+}
+
+/** Throws `forbidden` if there are lowered outputs. */
+function assertNoneLowered(sources: readonly Source[], lowered: ReadonlySet<ValueOutput>, idName: string): void {
+  const names = [...lowered].map(({ ref }) => ({
+    table: at(sources, ref.source).table.name,
+    column: ref.column?.name ?? idName,
+  }))
+  if (names.length > 0) throw notInPlainText(names)
 }
 
 function totalFields(outputs: Outputs, values: readonly JsonValue[]): Fields {
@@ -126,15 +163,29 @@ interface RowReader {
   idOf(row: BufferedRow, source: number): string
 }
 
-/** Returns a value at the lower of the requested level and the level its row grants; null if the row grants none. */
-function shown({ ref, redaction }: ValueOutput, tuple: Tuple, { read, idOf }: RowReader): JsonValue {
+/** Returns a value at its level; null if the row grants none. */
+function shown(output: ValueOutput, tuple: Tuple, { read, idOf }: RowReader): JsonValue {
+  const { ref } = output
   const row = tuple[ref.source]
-  if (row === undefined) return null
-  const { column } = ref
-  if (column === undefined) return redact(redaction === 'DEFAULT' ? 'PLAIN_TEXT' : redaction, idOf(row, ref.source))
+  const level = row === undefined ? undefined : levelIn(row, output)
+  if (row === undefined || level === undefined) return null
+  return ref.column === undefined
+    ? redact(level, idOf(row, ref.source))
+    : showValue({ column: ref.column, level }, read(row, ref))
+}
+
+/** Returns the lower of the requested level and the level the row grants; undefined if the row grants none. */
+function levelIn(row: BufferedRow, { ref: { column }, redaction }: ValueOutput): RedactionLevel | undefined {
+  const asked = redaction === 'DEFAULT' ? (column?.level ?? 'PLAIN_TEXT') : redaction
+  if (column === undefined) return asked
   const allowed: RedactionLevel | undefined = row.grants.level(column)
-  if (allowed === undefined) return null
-  return showValue({ column, level: lowerLevel(redaction === 'DEFAULT' ? column.level : redaction, allowed) }, read(row, ref))
+  return allowed === undefined ? undefined : lowerLevel(asked, allowed)
+}
+
+/** True for a value of a row that is not shown in plain text. The null of an outer join without a row stands for no value. */
+function isLowered(output: ValueOutput, tuple: Tuple): boolean {
+  const row = tuple[output.ref.source]
+  return row !== undefined && levelIn(row, output) !== 'PLAIN_TEXT'
 }
 
 function foundBy({ query }: Plan, result: PlanResult): QueryResult['found'] {

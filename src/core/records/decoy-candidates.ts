@@ -3,6 +3,9 @@ import type { StorageReads } from '../ports/storage.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
 import { type CheckedCandidate, NO_ROW, type TokenCandidate } from './verify-candidates.ts'
 
+/** A decoy is compared with a token check, so that its row is not reported as one that a digest found. */
+const NO_TOKEN = { kind: 'check', high: 0, low: 0 } as const
+
 /**
  * Returns a candidate for each of these, in the same table: one of the newest rows where the candidate had no row, and no row where it
  * had one. So each candidate and its decoy together read one row. The result of a decoy must be dropped.
@@ -13,7 +16,7 @@ export async function decoysOf(storage: StorageReads, failed: readonly CheckedCa
     const newest = await storage.find(table, { kind: 'all' }, { order: 'desc', limit: group.length, columns: [] })
     for (const [k, { candidate, isFound }] of group.entries()) {
       const row = isFound ? undefined : newest[k % newest.length]
-      decoys.push({ ...candidate, row: row?.id ?? NO_ROW })
+      decoys.push({ ...candidate, row: row?.id ?? NO_ROW, expected: NO_TOKEN })
     }
   }
   return decoys

@@ -8,9 +8,10 @@ import { resealRows, sealRows } from '../barrier/seal-rows.ts'
 import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
+import type { Pace } from '../maintenance/pace.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import { MAX_ROW_ID, type NewRow, type Row, type Storage, type StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
@@ -63,10 +64,11 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable` or `tokens_exhausted`. */
-export function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
+/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or `failed_precondition` if the schema of this process is too old. */
+export async function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   const { storage } = unit
+  context.catalog.assertWritable(table)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(storage, context, request)
     const ids = await storage.reserveIds(table.physical.name, records.length)
@@ -85,13 +87,14 @@ export function storeNew(unit: UnitOfWork, context: WritingContext, request: Wri
 }
 
 /** Writes the named values over these rows, all or none. Throws STALE if a row changed meanwhile, without writing; else like `storeNew`. */
-export function storeChanges(
+export async function storeChanges(
   unit: UnitOfWork,
   context: WritingContext,
   { rows, ...request }: WriteRequest & { readonly rows: readonly Row[] },
 ): Promise<Written> {
   const { table, records } = request
   const ids = rows.map((row) => row.id)
+  context.catalog.assertWritable(table)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(unit.storage, context, request)
     const resealed = resealRows(context.barrier, table, { rows, records, sources })
@@ -178,15 +181,31 @@ export async function deleteRows(storage: Storage, table: Table, rows: readonly 
   return deleted
 }
 
-/** Maximum number of row ids in one statement that drops tokens. */
-const SLICE = 10_000
+/** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */
+export async function deleteEveryRow(storage: Storage, table: Table, pace: Pace): Promise<void> {
+  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, table, rows)
+  // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
+  const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
+  await dropTokens(storage, recordObjectIds(table), rest.filter(isRowId))
+}
 
-/** Deletes every row of a table, and the stored tokens of the deleted rows, but not of rows inserted meanwhile. */
-export async function deleteEveryRow(storage: Storage, table: Table): Promise<void> {
-  const deleted = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
-  const objectIds = recordObjectIds(table)
-  for (let start = 0; start < deleted.length; start += SLICE)
-    await dropTokens(storage, objectIds, deleted.slice(start, start + SLICE))
+function isRowId(id: number): boolean {
+  return id >= 1 && id <= MAX_ROW_ID
+}
+
+/** Yields the ids of all rows in slices, rising. */
+async function* eachSlice(storage: Storage, table: string, pace: Pace): AsyncGenerator<readonly number[]> {
+  for (let after = 0; ; ) {
+    const limit = pace.size()
+    const rows = await storage.find(table, { kind: 'all' }, { order: 'asc', after, limit, columns: [] })
+    const ids = rows.map(({ id }) => id).filter(isRowId)
+    const last = ids.at(-1)
+    if (last === undefined) return
+    yield ids
+    if (ids.length < limit) return
+    await pace.endSlice()
+    after = last
+  }
 }
 
 /** Returns the object ids of the columns whose stored tokens belong to the record: all but transient ones. */

@@ -102,7 +102,8 @@ function ambiguous(index: number): Fault {
 }
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
-  const { words, wellFormed } = barrier.ring.decryptPointers(texts)
+  const { ring } = barrier
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   return texts.flatMap((_, index): TokenCandidate[] => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const found = wellFormed[index] === 1 ? layout.tokenColumns.get(objectId) : undefined

@@ -7,6 +7,7 @@ import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
+import { loweredColumns } from '../row-access/lowered-columns.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
@@ -15,6 +16,8 @@ import { required } from '../util/at.ts'
 export interface UntypedRecord {
   readonly id: string
   readonly fields: Fields
+  /** Names of the fields that are masked or redacted. Absent with the option `tokenization`. Shared by records, and frozen. */
+  readonly lowered?: readonly string[]
   readonly tokens?: Tokens
 }
 
@@ -57,7 +60,8 @@ interface RowGroup {
 }
 
 function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: RowGroup): Omit<UntypedRecord, 'id'>[] {
-  return revealRows(barrier, table, group, views).map((fields) => ({ fields }))
+  const lowered = loweredColumns(views)
+  return revealRows(barrier, table, group, views).map((fields) => ({ fields, lowered }))
 }
 
 function tokenViews(context: ReadingContext, table: Table, { group, views }: RowGroup): Omit<UntypedRecord, 'id'>[] {

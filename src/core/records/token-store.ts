@@ -55,7 +55,7 @@ export async function tokenRows(
   if (tokens.length === 0) return []
   const ids = await storage.reserveIds(TOKENS.name, tokens.length)
   const texts = tokens.map(({ text }) => text)
-  const digests = digestTexts(ring, texts)
+  const digests = digestTokenTexts(ring, texts)
   return tokens.map(({ objectId, row }, k) => ({
     id: required(ids[k]),
     digest: required(digests[k]),
@@ -84,7 +84,7 @@ export async function findTokens(
   ring: KeyRing,
   texts: readonly string[],
 ): Promise<(TokenLocation | undefined)[]> {
-  const digests = digestTexts(ring, texts)
+  const digests = digestTokenTexts(ring, texts)
   const rows = await storage.find(
     TOKENS.name,
     { kind: 'in', column: 'digest', values: digests },
@@ -96,7 +96,8 @@ export async function findTokens(
   return digests.map((digest) => locations.get(keyOfCell(digest)))
 }
 
-function digestTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
+/** Returns the stored digest of each token text, in order. */
+export function digestTokenTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
   const out = new ByteWriter(texts.length * 40)
   const ends = new Uint32Array(texts.length)
   for (const [index, text] of texts.entries()) {

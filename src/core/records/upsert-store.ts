@@ -1,11 +1,13 @@
 /** Writes records by a unique column, all or none: changes existing ones and inserts the others. */
+import type { Barrier } from '../barrier/barrier.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { MintInput, StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { columnValues } from '../barrier/reveal.ts'
-import { isVaultError } from '../errors.ts'
+import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -33,7 +35,7 @@ export interface UpsertRequest {
   readonly tokenization: boolean
 }
 
-/** Returns the existing row of each record, in order; undefined for a new record. */
+/** Returns the existing row of each record, in order; undefined for a new record. Throws `data_loss` if a record of another value has the digest of a key. */
 export async function findExisting(
   storage: StorageReads,
   { barrier }: Pick<WritingContext, 'barrier'>,
@@ -47,9 +49,27 @@ export async function findExisting(
   const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
   return records.map(({ cell, values }) => {
     const index = byCell.get(keyOfCell(cell))
+    const row = index === undefined ? undefined : rows[index]
+    const value = index === undefined ? undefined : held[index]
+    if (row === undefined) return undefined
     // The opened value decides, so that a digest moved in the database finds no wrong record.
-    return index !== undefined && isSameValue(key, held[index], values[key.position]) ? rows[index] : undefined
+    if (value !== null && isSameValue(key, value, values[key.position])) return row
+    barrier.reportMismatch?.({ table, column: key, row: row.id })
+    throw takenByOther(barrier, { table, key, row: row.id })
   })
+}
+
+/** The unique index holds the digest of the key for another record, so that no record of the key can be inserted. */
+function takenByOther(
+  { ring }: Barrier,
+  { table, key, row }: Pick<UpsertRequest, 'table' | 'key'> & { readonly row: number },
+): Fault {
+  const [id = ''] = encodeRecordIds(ring, table, [row])
+  return fault('data_loss', {
+    table: table.name,
+    column: key.name,
+    id,
+  })`Record ${words(id)} of table ${table.name} has the digest of another value in column ${key.name}: it was changed in the database. Run vault.verifyRecords().`
 }
 
 /**

@@ -99,6 +99,8 @@ async function verifyRecords(
     const { column } = candidate
     const value = cursor.value(column)
     const isVerified = value !== null && holdsExpected(barrier, cursor, { ...candidate, value })
+    // A row of a derived token was found by its digest.
+    if (!isVerified && candidate.expected.kind === 'value') barrier.reportMismatch?.({ table, column, row: row.id })
     return { candidate, isFound: true, isVerified, resolution: { table, column, value, row } }
   })
 }

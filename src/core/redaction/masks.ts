@@ -68,6 +68,14 @@ export function compileMask(definition: MaskDefinition): (text: string) => strin
   }
 }
 
+/**
+ * Returns whether a text may be the masked form of some value. A preset writes a star for each hidden character, so only the empty text is
+ * without one; a replacement can write anything.
+ */
+export function mayBeMaskedBy(definition: MaskDefinition): (text: string) => boolean {
+  return 'find' in definition ? () => true : (text) => text === '' || text.includes('*')
+}
+
 function checkedCount(count: number): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_KEPT) throw new MaskError(`a mask keeps 1 to ${MAX_KEPT} characters`)
   return count

@@ -10,6 +10,7 @@ import { eachPage } from '../maintenance/each-page.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
 import { evaluateAccess, type RowWithAccess } from './evaluate-access.ts'
 
 /** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
@@ -49,14 +50,18 @@ export async function findVisible(storage: StorageReads, barrier: Barrier, wante
   return found
 }
 
-/** Returns whether each row has one of the values, in order. */
+/** Returns whether each row has one of the values, in order. Reports a row that was found by a digest and has none of them. */
 function areHeld(
   barrier: Barrier,
   table: Table,
   { column, digests, rows }: HeldValues & { readonly rows: readonly Row[] },
 ): boolean[] {
   const held = digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows))
-  return held.map((digest) => digest !== undefined && digests.has(keyOfCell(digest)))
+  return held.map((digest, index) => {
+    const isHeld = digest !== undefined && digests.has(keyOfCell(digest))
+    if (!isHeld) barrier.reportMismatch?.({ table, column, row: required(rows[index]).id })
+    return isHeld
+  })
 }
 
 /** Returns the filter, extended by what storage can evaluate of the needs. */

@@ -1,6 +1,7 @@
 /** Assigns object ids and ordinals to tables and columns, and checks whether a changed schema fits what is stored. */
-import { type Fault, fault, type Sentence, say } from '../errors.ts'
+import { type Fault, fault, type Sentence, say, words } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
+import { required } from '../util/at.ts'
 import type { ColumnDefinition, SchemaDefinition } from './column.ts'
 import { tokenOf } from './column.ts'
 
@@ -36,19 +37,19 @@ const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize']
 const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
 
 /**
- * Returns the schema with object ids and ordinals: the known ones, and new ones for new tables and columns. Throws
+ * Returns the schema to store, with object ids and ordinals: the known ones, and new ones for new tables and columns. Keeps known
+ * tables and columns that the definition does not have, because another process may have a newer definition. Throws
  * `failed_precondition`, with table and column in the details, for a change that does not fit stored data, and `limit_exceeded`
  * if there are not enough object ids.
  */
 export function assignIds(definition: SchemaDefinition, known: CatalogSchema): CatalogSchema {
   let nextObjectId = known.nextObjectId
-  assertNothingDropped(definition, known)
-  const tables: Record<string, CatalogTable> = {}
+  const tables: Record<string, CatalogTable> = { ...known.tables }
   for (const [table, columns] of Object.entries(definition)) {
     const old = known.tables[table]
     const objectId = old?.objectId ?? nextObjectId++
-    let ordinal = Object.keys(old?.columns ?? {}).length
-    const assigned: Record<string, CatalogColumn> = {}
+    const assigned: Record<string, CatalogColumn> = { ...old?.columns }
+    let ordinal = Object.keys(assigned).length
     for (const [column, after] of Object.entries(columns)) {
       const before = old?.columns[column]
       if (before !== undefined) assertCompatible({ table, column, before: before.definition, after })
@@ -68,20 +69,41 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema): C
   return { nextObjectId, tables }
 }
 
-/** Throws `failed_precondition` for a known table or column that the schema does not define. */
-function assertNothingDropped(definition: SchemaDefinition, known: CatalogSchema): void {
-  for (const [table, { columns }] of Object.entries(known.tables)) {
-    const kept = definition[table]
-    if (kept === undefined) {
-      const reason = say`table ${table} is missing from the schema. Tables cannot be dropped; restore its definition.`
-      throw cannotOpen(reason, { table })
-    }
-    for (const column of Object.keys(columns)) {
-      if (kept[column] !== undefined) continue
-      const reason = say`column ${column} of table ${table} is missing from the schema. Columns cannot be dropped; restore its definition.`
-      throw cannotOpen(reason, { table, column })
+/** Returns the part of a stored schema that a definition has, in the order of the definition. */
+export function knownPart(definition: SchemaDefinition, stored: CatalogSchema): CatalogSchema {
+  const tables: Record<string, CatalogTable> = {}
+  for (const [name, columns] of Object.entries(definition)) {
+    const table = required(stored.tables[name], 'A table of the stored schema')
+    const own = Object.keys(columns).map((column) => [column, required(table.columns[column], 'A stored column')] as const)
+    tables[name] = { objectId: table.objectId, columns: Object.fromEntries(own) }
+  }
+  return { nextObjectId: stored.nextObjectId, tables }
+}
+
+/** Rules of a column that a process must know to write records. */
+const WRITE_RULES = ['required', 'unique', 'searchable'] as const
+
+/**
+ * Returns why a process with this definition must not write records, by table: a column is required, unique or searchable in the
+ * stored schema and not in the definition, so that the process would write no value, or no digest. Tables without a reason are absent.
+ */
+export function findOutdatedTables(definition: SchemaDefinition, stored: CatalogSchema): ReadonlyMap<string, Fault> {
+  const outdated = new Map<string, Fault>()
+  for (const [table, columns] of Object.entries(definition)) {
+    for (const [column, { definition: is }] of Object.entries(stored.tables[table]?.columns ?? {})) {
+      const own = columns[column]
+      const rule = WRITE_RULES.find((one) => is[one] === true && own?.[one] !== true)
+      if (rule === undefined || outdated.has(table)) continue
+      outdated.set(
+        table,
+        fault('failed_precondition', {
+          table,
+          column,
+        })`The stored schema is newer than the one of this process: column ${column} of table ${table} is ${words(rule)}. Restart the process with the new schema.`,
+      )
     }
   }
+  return outdated
 }
 
 /** The definition of one column before and after a change of the schema. */

@@ -7,6 +7,8 @@ import { MaskError } from '../redaction/replacement.ts'
 import { TokenFormatError } from '../tokens/token-format.ts'
 import { compileFormat, tokenFormatShape } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
+import { readInput } from '../util/boundary.ts'
+import { ValueError } from '../values/column-type.ts'
 import { columnTypes } from '../values/column-types.ts'
 import { normalizers } from '../values/normalizers.ts'
 import { compileRules } from '../values/value-rules.ts'
@@ -69,6 +71,10 @@ const columnShape = z.discriminatedUnion('type', [
  * or plain JSON. Throws `invalid_request`, with table and column in the details, for an invalid definition.
  */
 export function defineSchema<const S extends SchemaDefinition>(tables: S): Schema<S> {
+  return readInput(() => checkedSchema(tables))
+}
+
+function checkedSchema<const S extends SchemaDefinition>(tables: S): Schema<S> {
   if (!isPlainObject(tables) || Object.keys(tables).length === 0) {
     throw fault('invalid_request')`Invalid schema: expected an object with at least one table.`
   }
@@ -99,8 +105,10 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
     assertToken(definition)
   } catch (error) {
     // The messages of these errors are clauses and quote no value.
-    const clause = error instanceof Error ? error.message : 'has an invalid mask or pattern'
-    throw invalid(say`${where}${words(error instanceof MaskError ? ', option "mask": ' : ' ')}${words(clause)}.`, table, name)
+    const isClause = error instanceof MaskError || error instanceof TokenFormatError || error instanceof ValueError
+    if (!isClause) throw error
+    const { message } = error
+    throw invalid(say`${where}${words(error instanceof MaskError ? ', option "mask": ' : ' ')}${words(message)}.`, table, name)
   }
 }
 

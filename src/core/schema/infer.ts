@@ -38,8 +38,11 @@ export type InputValue<C extends ColumnDefinition> = C extends { readonly oneOf:
   ? Allowed
   : InputTypes[C['type']]
 
+/** A value that a read returns in plain text: the value, or null. */
+export type PlainValue<C extends ColumnDefinition> = OutputTypes[C['type']] | null
+
 /** A value that a read returns: the value, text if it is masked or redacted, or null. */
-export type OutputValue<C extends ColumnDefinition> = OutputTypes[C['type']] | string | null
+export type OutputValue<C extends ColumnDefinition> = PlainValue<C> | string
 
 type RequiredColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly required: true } ? K : never
@@ -95,6 +98,16 @@ export type UpdateFields<T extends TableDefinition> = { readonly [K in RequiredC
 export type OutputFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
   ? { readonly [K in Name & ColumnName<T>]: OutputValue<T[K]> }
   : { readonly [K in ColumnName<T>]?: OutputValue<T[K]> }
+
+/** The same fields of a read that refuses masked and redacted ones. */
+export type PlainFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
+  ? { readonly [K in Name & ColumnName<T>]: PlainValue<T[K]> }
+  : { readonly [K in ColumnName<T>]?: PlainValue<T[K]> }
+
+/** Columns that a read can return masked or redacted: the requested ones, or all. */
+export type LoweredColumn<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
+  ? Name & ColumnName<T>
+  : ColumnName<T>
 
 /** Tokens by column, of the tokenized columns that have a value. */
 export type TokensOf<T extends TableDefinition> = { readonly [K in TokenizedColumn<T>]?: string }

@@ -2,7 +2,8 @@
 import { DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
-import { compileMask } from '../redaction/masks.ts'
+import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
+import { type CellSpecs, cellMark, TRANSIENT_REF_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
 import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
@@ -24,6 +25,8 @@ export interface Column {
   readonly ordinal: number
   /** Number of the column in pointers. */
   readonly objectId: number
+  /** Mark of the cells of the column: its type, and its identity in the vault. */
+  readonly mark: number
   readonly type: AnyColumnType
   readonly required: boolean
   readonly unique: boolean
@@ -31,6 +34,8 @@ export interface Column {
   readonly level: RedactionLevel
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
+  /** Returns whether a text may be the masked form of some value; undefined without a mask. */
+  readonly mayBeMasked: ((text: string) => boolean) | undefined
   readonly token: TokenKind | undefined
   /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
@@ -69,8 +74,8 @@ export interface Table {
   readonly byName: ReadonlyMap<string, Column>
   /** Columns by the names of their physical columns. */
   readonly byPhysical: ReadonlyMap<string, Column>
-  /** The highest ordinal plus one: the length of a list indexed by ordinal. */
-  readonly ordinals: number
+  /** The cells of a body. */
+  readonly cells: CellSpecs
   /** Columns that have tokens. */
   readonly tokenized: readonly Column[]
   /** Columns whose values are stored outside the record and expire. */
@@ -121,7 +126,7 @@ export function layoutSchema({ tables: definitions }: CatalogSchema): Layout {
 function layoutTable(name: string, definition: CatalogTable): Table {
   let tokens = 0
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
-    layoutColumn(column, one, { position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
+    layoutColumn(name, column, { ...one, position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
@@ -137,7 +142,7 @@ function layoutTable(name: string, definition: CatalogTable): Table {
     columns,
     byName: new Map(columns.map((column) => [column.name, column])),
     byPhysical,
-    ordinals: 1 + Math.max(...columns.map((column) => column.ordinal)),
+    cells: toCellSpecs(columns.map((column) => ({ ordinal: column.ordinal, mark: column.mark, size: cellSize(column) }))),
     tokenized: columns.filter((column) => column.token !== undefined),
     transient: columns.filter((column) => column.token?.expires === true),
     readable: columns.filter((column) => column.token?.expires !== true),
@@ -148,9 +153,9 @@ function layoutTable(name: string, definition: CatalogTable): Table {
 }
 
 function layoutColumn(
+  table: string,
   name: string,
-  { objectId, ordinal, definition }: CatalogColumn,
-  positions: { readonly position: number; readonly tokenPosition: number },
+  { objectId, ordinal, definition, ...positions }: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'>,
 ): Column {
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
@@ -165,11 +170,13 @@ function layoutColumn(
     ...positions,
     ordinal,
     objectId,
+    mark: cellMark(columnTypes[definition.type].tag, JSON.stringify([objectId, table, name])),
     type: columnTypes[definition.type],
     required: definition.required === true,
     unique,
     level: definition.redaction ?? 'REDACTED',
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
+    mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
     format: format === undefined ? undefined : compileFormat(format),
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
@@ -182,6 +189,11 @@ function layoutColumn(
     digest,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
   }
+}
+
+/** Length in bytes of the values in bodies; undefined if it varies. A transient column has references there. */
+function cellSize({ token, type }: Column): number | undefined {
+  return token?.expires === true ? TRANSIENT_REF_BYTES : type.size
 }
 
 function layoutPhysical(name: string, columns: readonly Column[], table: CatalogTable): PhysicalTable {

@@ -9,8 +9,11 @@ export const RESERVED_WORDS: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Names that every JavaScript object has, and the name of the record id in queries and in the data API. */
-const OTHER_RESERVED = new Set(['constructor', 'prototype', 'svc_id'])
+/** The name of the record id in queries and in the data API. */
+export const RECORD_ID_NAME = 'svc_id'
+
+/** Names that every JavaScript object has. */
+const OTHER_RESERVED = new Set(['constructor', 'prototype'])
 
 const SHAPE = /^[a-z][a-z0-9_]*$/
 
@@ -19,6 +22,7 @@ export function nameProblem(name: string): string | undefined {
   if (!SHAPE.test(name)) return 'must be lower-case letters, digits and _, beginning with a letter'
   if (name.length > MAX_NAME_LENGTH) return `must have at most ${MAX_NAME_LENGTH} characters`
   if (RESERVED_WORDS.has(name)) return 'is a reserved word of the query language'
+  if (name === RECORD_ID_NAME) return 'is reserved: it names the record id in queries'
   if (OTHER_RESERVED.has(name)) return 'is reserved'
   return undefined
 }

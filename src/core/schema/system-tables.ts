@@ -42,5 +42,19 @@ export const AUDIT_CHAINS: PhysicalTable = {
   indexes: [],
 }
 
-/** All system tables. */
-export const SYSTEM_TABLES: readonly PhysicalTable[] = [TOKENS, TRANSIENTS, AUDIT_EVENTS, AUDIT_CHAINS]
+/** The catalog: the vault id, the wrapped root keys, and the sealed schema with the states of the root keys. */
+export const CATALOG: PhysicalTable = {
+  name: 'catalog',
+  columns: [
+    { name: 'entry', type: 'text' },
+    { name: 'key_id', type: 'text' },
+    { name: 'content', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['entry'], unique: true }],
+}
+
+/** The marker that a vault was founded here: one sealed row with the generation of the catalog, which so cannot be emptied or rolled back alone. */
+export const MARKER: PhysicalTable = { name: 'vault_marker', columns: [{ name: 'body', type: 'bytes' }], indexes: [] }
+
+/** All system tables, except for the catalog. */
+export const SYSTEM_TABLES: readonly PhysicalTable[] = [MARKER, TOKENS, TRANSIENTS, AUDIT_EVENTS, AUDIT_CHAINS]

@@ -1,6 +1,9 @@
 /** The associated data of sealed bodies: the address of each body, so that a moved body does not open. */
+import type { Hash } from '../ports/hash.ts'
 import { AAD_BYTES } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
+import { ByteWriter } from '../util/bytes.ts'
+import { toSlab } from '../util/slab.ts'
 import { BODY_FORMAT } from './envelope.ts'
 
 /** The table that holds a body. `vault` is the 16-byte digest of the vault id. */
@@ -12,6 +15,15 @@ export interface Address {
 
 /** Length of the digest of the vault id, in bytes. */
 const VAULT_BYTES = 16
+/** Prefix of the hashed vault id, so that the digest is of no other text. */
+const VAULT_LABEL = 'strongroom/v1/vault/'
+
+/** Returns the 16-byte digest of a vault id: the first half of a SHA-256. It depends on no key, so that root keys can be replaced. */
+export function digestVaultId(hash: Hash, vaultId: string): Uint8Array {
+  const out = new ByteWriter(VAULT_LABEL.length + vaultId.length)
+  out.utf8(VAULT_LABEL + vaultId)
+  return hash.sha256(toSlab([out.written()])).slice(0, VAULT_BYTES)
+}
 
 /**
  * Returns AAD_BYTES of associated data for each row, in order. Layout in bytes, big-endian: format 1 | root key version 2 |

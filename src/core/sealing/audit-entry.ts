@@ -28,7 +28,7 @@ export function sealEntries(
   ids: readonly number[],
   plaintexts: readonly Uint8Array[],
 ): Slab {
-  const version = ring.newestVersion
+  const version = ring.activeVersion
   const associatedData = writeAssociatedData({ vault, objectId: AUDIT_OBJECT_IDS[kind] }, ids, () => version)
   return ring.seal(PURPOSE, writeHeader(version), toSlab(plaintexts), associatedData)
 }

@@ -5,22 +5,72 @@ import type { ByteWriter } from '../util/bytes.ts'
  * A body is a sequence of cells. A cell has these parts:
  * - The head: varint (slot << 3 | isShared << 2 | hasCheck << 1 | hasValue). Slot 0 is the token check of the record, and slot
  *   n + 1 is the column of ordinal n.
+ * - The mark of the column, 3 bytes. Slot 0 has none.
  * - If only hasCheck is set: the token check of the cell, 8 bytes. If hasCheck and isShared are set: varint length and UTF-8 of
  *   the text of the token. If only isShared is set: nothing, the cell uses the token check of the record.
  * - If hasValue is set: varint length and the bytes of the value.
  * A null has no cell. The cell of a plain column has no value.
  * Cells written by the insert share the token check of the record: the object id in a pointer distinguishes their tokens. A cell
  * changed later gets its own token check, so that only its old token becomes invalid.
+ * Ordinals come from the catalog. If an older copy of the catalog is restored, columns can be numbered again. The mark then differs,
+ * and the body is unreadable: the bytes of one column are never read as another, or as another type.
  */
 
 /** Length of a token check in bytes: 58 random bits, right-aligned, big-endian. */
 export const TOKEN_CHECK_BYTES = 8
 /** Mask for the high word of a token check. It keeps 26 of 32 bits, so that the check fits into a pointer. */
 export const TOKEN_CHECK_HIGH_MASK = 0x03ff_ffff
+/** Length in bytes of the reference to a transient value, which replaces it in the body: its row id and its expiry, 8 bytes each. */
+export const TRANSIENT_REF_BYTES = 16
 
 const HAS_VALUE = 1
 const HAS_CHECK = 2
 const IS_SHARED = 4
+
+/** Length of the mark of a cell in bytes: the low 4 bits of the type's tag, and 20 bits of a hash. */
+const MARK_BYTES = 3
+const MARK_HASH_BITS = 20
+
+/**
+ * Returns the mark of a column: the tag of its type, and a hash of the tag and of its `identity`. Types with tags up to 15 never share a
+ * mark. There is no key: the mark detects a wrong column in an authentic body, not a forgery.
+ */
+export function cellMark(typeTag: number, identity: string): number {
+  // FNV-1a, then the finalizer of MurmurHash3, so that every bit of the input changes half of the mark.
+  let hash = Math.imul(0x811c9dc5 ^ typeTag, 0x01000193)
+  for (let i = 0; i < identity.length; i++) hash = Math.imul(hash ^ identity.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((typeTag & 0xf) << MARK_HASH_BITS) | (hash >>> (32 - MARK_HASH_BITS))
+}
+
+/** What the cell of a column must be. */
+export interface CellSpec {
+  readonly ordinal: number
+  /** As `cellMark` returns it. */
+  readonly mark: number
+  /** Length of the value in bytes; undefined if it varies. */
+  readonly size: number | undefined
+}
+
+/** What the cells of a body must be, by ordinal. */
+export interface CellSpecs {
+  readonly ordinals: number
+  readonly marks: Int32Array
+  /** -1 if the length varies. */
+  readonly sizes: Int32Array
+}
+
+/** Returns the specs as lists by ordinal. The ordinals are distinct. */
+export function toCellSpecs(cells: readonly CellSpec[]): CellSpecs {
+  const ordinals = cells.reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
+  const specs = { ordinals, marks: new Int32Array(ordinals), sizes: new Int32Array(ordinals).fill(NOTHING) }
+  for (const { ordinal, mark, size } of cells) {
+    specs.marks[ordinal] = mark
+    if (size !== undefined) specs.sizes[ordinal] = size
+  }
+  return specs
+}
 
 /** Writes the head of the token check of the record. The caller writes its two words next, and cells that share it later. */
 export function writeRecordCheckHead(out: ByteWriter): void {
@@ -38,8 +88,14 @@ const PLACEMENT_BITS: Readonly<Record<CheckPlacement, number>> = {
 }
 
 /** Writes the head of a cell. The caller writes next the two words of an own token check, or the text of a token between `beginValue` and `endValue`. */
-export function writeCellHead(out: ByteWriter, ordinal: number, placement: CheckPlacement, hasValue: boolean): void {
+export function writeCellHead(
+  out: ByteWriter,
+  { ordinal, mark }: Pick<CellSpec, 'ordinal' | 'mark'>,
+  placement: CheckPlacement,
+  hasValue: boolean,
+): void {
   out.varint(((ordinal + 1) << 3) | PLACEMENT_BITS[placement] | (hasValue ? HAS_VALUE : 0))
+  out.u24(mark)
 }
 
 /** Begins a value of unknown length. Returns the offset to pass to `endValue`. */
@@ -68,17 +124,17 @@ export function endValue(out: ByteWriter, start: number): void {
 const NOTHING = -1
 
 /** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies. */
-export interface CellMap {
-  readonly ordinals: number
+export interface CellMap extends CellSpecs {
   /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
   readonly offsets: Int32Array
   /** Offset of the token check of the record. */
   recordCheck: number
 }
 
-/** Returns an empty map for bodies with ordinals from 0 to `ordinals` - 1. */
-export function createCellMap(ordinals: number): CellMap {
-  return { ordinals, offsets: new Int32Array(5 * ordinals).fill(NOTHING), recordCheck: NOTHING }
+/** Returns an empty map for bodies with these cells. */
+export function createCellMap(specs: CellSpecs): CellMap {
+  const { ordinals, marks, sizes } = specs
+  return { ordinals, marks, sizes, offsets: new Int32Array(5 * ordinals).fill(NOTHING), recordCheck: NOTHING }
 }
 
 /** Returns the offset of the value of a column, -1 if the record has none. `ordinal` is below `map.ordinals`, here and below. */
@@ -106,7 +162,10 @@ export function textEnd({ ordinals, offsets }: CellMap, ordinal: number): number
   return offsets[4 * ordinals + ordinal] ?? NOTHING
 }
 
-/** Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not a sequence of cells. */
+/**
+ * Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not a sequence of cells, or if
+ * the mark or the length of a cell differs from its spec.
+ */
 export function mapCells(bytes: Uint8Array, start: number, end: number, map: CellMap): boolean {
   map.offsets.fill(NOTHING)
   map.recordCheck = NOTHING
@@ -115,15 +174,20 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
   return next === end
 }
 
-/** Maps the cell at offset `from`. Returns the offset of the next cell, beyond the end if the cell is cut off. */
+/** Beyond the end of every body: the offset after a cell that differs from its spec. */
+const BEYOND = 0x3fff_ffff
+
+/** Maps the cell at offset `from`. Returns the offset of the next cell, beyond the end if the cell is cut off or differs from its spec. */
 function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
-  const { ordinals, offsets } = map
+  const { ordinals, offsets, marks } = map
   let next = from
   // A byte beyond the end reads as 0: the cell then ends beyond the end, and `mapCells` returns false.
   let head = bytes[next++] ?? 0
   if (head > 0x7f) [head, next] = longVarint(bytes, from)
   const ordinal = (head >>> 3) - 1
   const isKnown = ordinal >= 0 && ordinal < ordinals
+  if (isKnown && readMark(bytes, next) !== marks[ordinal]) return BEYOND
+  if (ordinal >= 0) next += MARK_BYTES
   const placement = head & (HAS_CHECK | IS_SHARED)
   if (placement === HAS_CHECK) {
     if (ordinal < 0) map.recordCheck = next
@@ -134,7 +198,19 @@ function mapCell(bytes: Uint8Array, from: number, map: CellMap): number {
   } else if (placement !== 0) {
     next = mapBytes(bytes, next, map, isKnown ? 3 * ordinals + ordinal : NOTHING)
   }
-  return (head & HAS_VALUE) === 0 ? next : mapBytes(bytes, next, map, isKnown ? ordinal : NOTHING)
+  return (head & HAS_VALUE) === 0 ? next : mapValue(bytes, next, map, isKnown ? ordinal : NOTHING)
+}
+
+/** Maps the value at `from`, as `mapBytes` does. Returns an offset beyond the end if its length differs from the spec. */
+function mapValue(bytes: Uint8Array, from: number, map: CellMap, ordinal: number): number {
+  const end = mapBytes(bytes, from, map, ordinal)
+  if (ordinal < 0) return end
+  const size = map.sizes[ordinal] ?? NOTHING
+  return size >= 0 && end - valueStart(map, ordinal) !== size ? BEYOND : end
+}
+
+function readMark(bytes: Uint8Array, from: number): number {
+  return ((bytes[from] ?? 0) << 16) | ((bytes[from + 1] ?? 0) << 8) | (bytes[from + 2] ?? 0)
 }
 
 /** Maps the varint length and bytes at `from`: stores their start at index `slot` and their end one list later, unless `slot` is -1. Returns the next offset. */
@@ -149,6 +225,8 @@ function mapBytes(bytes: Uint8Array, from: number, { ordinals, offsets }: CellMa
   return next + size
 }
 
+const NO_SPECS = toCellSpecs([])
+
 /**
  * Copies every cell of `bytes[start .. end)` whose ordinal is not replaced. Keeps the token check of the record, and cells of
  * columns that this process does not know: another process may have opened the vault with a newer schema.
@@ -160,7 +238,7 @@ export function copyCells(
   isReplaced: (ordinal: number) => boolean,
   out: ByteWriter,
 ): void {
-  const none = createCellMap(0)
+  const none = createCellMap(NO_SPECS)
   let from = start
   while (from < end) {
     const next = mapCell(bytes, from, none)

@@ -10,7 +10,7 @@ export const RECORD_PURPOSE = 'record'
 
 /** Returns one sealed body for each plaintext, in order, bound to the row id at the same index of `ids`. */
 export function sealBodies(ring: KeyRing, address: Address, ids: readonly number[], plaintexts: Slab): Slab {
-  const version = ring.newestVersion
+  const version = ring.activeVersion
   return ring.seal(
     RECORD_PURPOSE,
     writeHeader(version),

@@ -2,6 +2,8 @@
 import { say, VaultError, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { Aggregate, Cell } from '../ports/storage.ts'
+import { plainValue } from '../schema/plain-value.ts'
+import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { toSafeNumber } from '../values/cells.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -55,8 +57,8 @@ export function resultOfCell(output: AggregateOutput, cell: Cell): JsonValue {
   switch (output.name) {
     case 'min':
     case 'max': {
-      const type = typeOf(output)
-      return type.toJson(type.fromCell(cell))
+      const column = required(output.ref?.column, 'The column of an aggregate')
+      return column.type.toJson(plainValue(column, cell))
     }
     case 'count':
     case 'sum':

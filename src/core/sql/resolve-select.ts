@@ -1,5 +1,5 @@
 /** Resolves a parsed SELECT: checks every name, grant, type and key before any row is read. */
-import { say } from '../errors.ts'
+import { fault, say } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { allOf } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
@@ -12,7 +12,7 @@ import type { JoinStep, Query, Source, Use } from './query.ts'
 import { unknownTableError } from './query-error.ts'
 import { resolveOutputs } from './resolve-outputs.ts'
 import type { Scope } from './scope.ts'
-import { findColumn } from './scope.ts'
+import { findColumn, isKnown } from './scope.ts'
 import type { FromTable, Select } from './select.ts'
 import type { SourceAccess } from './source-access.ts'
 import { SHOWS_ANYTHING } from './source-access.ts'
@@ -30,6 +30,7 @@ export interface ResolveInput {
 /** Resolves a query. Throws `LanguageError`, and `not_found` for an unknown table. */
 export function resolveSelect(select: Select, input: ResolveInput): Query {
   const sources = resolveSources(select, input)
+  assertIdName(sources, input.idName)
   const scope: Scope = { sources, idName: input.idName }
   const uses: Use[] = []
   const outputs = resolveOutputs(select.items, { uses, scope })
@@ -47,6 +48,19 @@ export function resolveSelect(select: Select, input: ResolveInput): Query {
     limit: Math.min(select.limit ?? MAX_QUERY_RECORDS, MAX_QUERY_RECORDS),
     offset: select.offset ?? 0,
     uses,
+  }
+}
+
+/** Throws `invalid_request` if a column that the caller can know has the name of the record id: a query could mean either. */
+function assertIdName(sources: readonly Source[], idName: string): void {
+  for (const source of sources) {
+    const column = source.table.byName.get(idName)
+    if (column === undefined || !isKnown(source, column)) continue
+    const { name: table } = source.table
+    throw fault('invalid_request', {
+      table,
+      column: idName,
+    })`Option "idName" must not be the name of a column, and table ${table} has a column ${idName}. Use another name.`
   }
 }
 

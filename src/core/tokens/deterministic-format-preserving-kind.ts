@@ -34,5 +34,9 @@ export const deterministicFormatPreservingKind: TokenKind = {
 
 /** Returns the permutations of the key ring for this scope. */
 function permutationOf({ ring, scope }: Derivation): Permutation {
-  return { encrypt: (ranks) => ring.encryptRanks(scope, ranks), decrypt: (ranks) => ring.decryptRanks(scope, ranks) }
+  const version = ring.lookupVersion
+  return {
+    encrypt: (ranks) => ring.encryptRanks(version, scope, ranks),
+    decrypt: (ranks) => ring.decryptRanks(version, scope, ranks),
+  }
 }

@@ -3,7 +3,7 @@ import type { EventDraft } from '../audit/event.ts'
 import { SUCCESS } from '../audit/outcome.ts'
 import type { ChainPool } from '../audit-log/chain-pool.ts'
 import { retryOnConflict } from '../audit-log/chain-pool.ts'
-import type { EventStore } from '../audit-log/event-store.ts'
+import type { EventStore, EventsToAppend } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Log } from '../ports/log.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
@@ -36,7 +36,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
 function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts): RecordingStorage {
-  function within<T>(work: (storage: Storage) => Promise<T>, draft: () => readonly EventDraft[]): Promise<T> {
+  function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
     return chains.withChain((chain) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
         storage.transaction(async (inner) => {
@@ -51,19 +51,19 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
   const insert = groupInserts<{ readonly batches: readonly Batch[]; readonly event: EventDraft }>(scheduler, (inserts) =>
     within(
       (inner) => insertInOrder(inner, mergeBatches(inserts)),
-      () => inserts.map(({ event }) => event),
+      () => ({ drafts: inserts.map(({ event }) => event), isChange: true }),
     ),
   )
   const record = groupEvents<EventDraft>(scheduler, (drafts) =>
     within(
       async () => {},
-      () => drafts,
+      () => ({ drafts, isChange: false }),
     ),
   )
   return {
     storage,
     insert: (batches, build) => insert({ batches, event: build(SUCCESS) }),
-    change: (work, build) => within(work, () => [build(SUCCESS)]),
+    change: (work, build) => within(work, () => ({ drafts: [build(SUCCESS)], isChange: true })),
     record,
   }
 }
@@ -87,7 +87,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
             storage: inner,
             recorded,
             async append(within, event) {
-              progress.appended = await events.append(within, chain, [event])
+              progress.appended = await events.append(within, chain, event)
             },
             async changeChain() {
               chain = await takeAnother(inner)
@@ -134,7 +134,7 @@ function joinHostTransaction({ storage, chains, events }: RecordedPorts, hostTra
     async append(within, event) {
       lease ??= chains.lease(within)
       const { chain, appended } = await lease
-      appended((await events.append(within, chain, [event])).sequence)
+      appended((await events.append(within, chain, event)).sequence)
     },
     async changeChain() {
       lease = undefined
@@ -148,7 +148,7 @@ interface OpenTransaction {
   /** The events to record again after a rollback; undefined in a transaction of the application. */
   readonly recorded: TransactionEvents | undefined
   /** Appends an event to the chain of the transaction. */
-  append(storage: Storage, event: EventDraft): Promise<void>
+  append(storage: Storage, event: EventsToAppend): Promise<void>
   /** Replaces a chain that cannot be appended to. */
   changeChain(): Promise<void>
 }
@@ -163,7 +163,7 @@ function unitsInside({ storage, recorded, append, changeChain }: OpenTransaction
       () =>
         storage.transaction(async (inner) => {
           const value = await work(inner)
-          await append(inner, build(SUCCESS))
+          await append(inner, { drafts: [build(SUCCESS)], isChange: true })
           return value
         }),
       changeChain,
@@ -177,7 +177,10 @@ function unitsInside({ storage, recorded, append, changeChain }: OpenTransaction
     insert: (batches, build) => change((inner) => insertInOrder(inner, batches), build),
     async record(event) {
       recorded?.addEvent(event)
-      await retryOnConflict(() => storage.transaction((inner) => append(inner, event)), changeChain)
+      await retryOnConflict(
+        () => storage.transaction((inner) => append(inner, { drafts: [event], isChange: false })),
+        changeChain,
+      )
     },
   })
 }

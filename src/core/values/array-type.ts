@@ -10,6 +10,7 @@ export const arrayType: ColumnType<readonly JsonValue[]> = {
   name: 'ARRAY',
   tag: 9,
   physical: 'text',
+  size: undefined,
   parse: (input) => list(parseJson(input)),
   fromText: (text) => list(parseJsonText(text)),
   write: jsonType.write,

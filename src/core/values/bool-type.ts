@@ -9,6 +9,7 @@ export const boolType: ColumnType<boolean> = {
   name: 'BOOL',
   tag: 4,
   physical: 'integer',
+  size: 1,
   parse(input) {
     if (typeof input !== 'boolean') throw new ValueError('must be true or false')
     return input

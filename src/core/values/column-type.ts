@@ -25,6 +25,8 @@ export interface ColumnType<Value> {
   parse(input: unknown): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */
   fromText(text: string): Value
+  /** Number of bytes that `write` writes for every value; undefined if it varies. */
+  readonly size: number | undefined
   /** Writes the bytes of the value for the sealed body. */
   write(value: Value, out: ByteWriter): void
   /** Returns the value that `write` wrote to `bytes[start .. end)`. */

@@ -14,6 +14,7 @@ export const floatType: ColumnType<number> = {
   name: 'FLOAT',
   tag: 3,
   physical: 'real',
+  size: 8,
   parse(input) {
     if (typeof input !== 'number') throw new ValueError('must be a number')
     return finite(input)

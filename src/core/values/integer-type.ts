@@ -19,6 +19,7 @@ export const integerType: ColumnType<number | bigint> = {
   name: 'INTEGER',
   tag: 2,
   physical: 'integer',
+  size: 8,
   parse(input) {
     if (typeof input === 'number') return parseNumber(input)
     if (typeof input === 'bigint') return parseBigint(input)

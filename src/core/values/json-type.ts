@@ -13,6 +13,7 @@ export const jsonType: ColumnType<JsonValue> = {
   name: 'JSON',
   tag: 8,
   physical: 'text',
+  size: undefined,
   parse: (input) => present(parseJson(input)),
   fromText: (text) => present(parseJsonText(text)),
   write(value, out) {

@@ -12,6 +12,7 @@ export const stringType: ColumnType<string> = {
   name: 'STRING',
   tag: 1,
   physical: 'text',
+  size: undefined,
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be text')
     assertWellFormed(input)

@@ -13,6 +13,7 @@ import type { StorageHandle } from '../ports/storage.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
+import { readInput } from '../util/boundary.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 
 /** Options of `createVault`. */
@@ -99,7 +100,7 @@ const optionsShape = z.strictObject({
 
 /** Returns the limits of requests. Throws `invalid_request` that names the first invalid option. */
 export function parseOptions(options: unknown): Limits {
-  const parsed = optionsShape.safeParse(options)
+  const parsed = readInput(() => optionsShape.safeParse(options))
   if (parsed.success) return limitsShape.parse(parsed.data.limits ?? {})
   throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(parsed.error.issues[0])}.`)
 }

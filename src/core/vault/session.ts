@@ -22,7 +22,9 @@ import type {
   InputValue,
   InsertFields,
   LookupColumn,
+  LoweredColumn,
   OutputFields,
+  PlainFields,
   TableName,
   TokensOf,
   UniqueColumn,
@@ -58,10 +60,15 @@ export type WrittenRecord<T extends TableDefinition, O> = { readonly id: string 
     ? { readonly tokens?: TokensOf<T> }
     : unknown)
 
-/** A record as it is read: its fields or, with `tokenization`, its tokens. */
+/**
+ * A record as it is read: its fields or, with `tokenization`, its tokens. `lowered` names the fields that are masked or redacted: do
+ * not write them back. With `onLowered: 'throw'` there are none.
+ */
 export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
-  : { readonly fields: OutputFields<T, AskedFields<O>> })
+  : O extends { readonly onLowered: 'throw' }
+    ? { readonly fields: PlainFields<T, AskedFields<O>>; readonly lowered: readonly never[] }
+    : { readonly fields: OutputFields<T, AskedFields<O>>; readonly lowered: readonly LoweredColumn<T, AskedFields<O>>[] })
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
@@ -78,6 +85,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
         readonly id: string
         readonly table: K
         readonly fields: OutputFields<S[K], undefined>
+        readonly lowered: readonly ColumnName<S[K]>[]
         readonly error?: undefined
       }
     }[T]
@@ -86,6 +94,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
       readonly id?: undefined
       readonly table?: undefined
       readonly fields: Readonly<Record<never, never>>
+      readonly lowered: readonly never[]
       readonly error: string
     }
 
@@ -100,18 +109,24 @@ export interface Session<S extends SchemaDefinition> {
     records: readonly { readonly fields: InsertFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
   ): Promise<{ records: WrittenRecord<S[T], O>[] }>
-  /** Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` for an id without a record. */
+  /**
+   * Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` for an id without a record, and `forbidden`
+   * for a masked or redacted field with `onLowered`.
+   */
   get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = Record<never, never>>(
     table: T,
     options?: O,
   ): Promise<{ records: ReadRecord<S[T], O>[] }>
-  /** Reads one record. Throws `not_found`. */
+  /** Reads one record. Throws like `get`. */
   getOne<T extends TableName<S>, const O extends SessionReadOptions<S[T]> = Record<never, never>>(
     table: T,
     id: string,
     options?: O,
   ): Promise<ReadRecord<S[T], O>>
-  /** Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. */
+  /**
+   * Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. What the caller is
+   * shown in place of a value, masked or redacted, is `unprocessable`.
+   */
   update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
     table: T,
     id: string,

@@ -11,13 +11,16 @@ import { exportAudit } from '../audit-log/export-audit.ts'
 import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { applySchema, CATALOG_CHANGED } from '../catalog/apply-schema.ts'
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { applySchema } from '../catalog/apply-schema.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createLifetime, type Lifetime, WITHIN_CALL } from '../execution/lifetime.ts'
-import { withVerb } from '../execution/perform.ts'
+import { withVerb, withVerbAsync } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -29,15 +32,19 @@ import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import type { RecordVerificationResult } from '../records/record-findings.ts'
 import { purgePass } from '../records/transient-store.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../records/verify-records.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
+import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { guard, guardAround, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
@@ -55,8 +62,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   readonly id: string
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
-   * alone. Work must use the vault passed to it, not the outer one, and await every call: a call that still runs at the end is
-   * refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
+   * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
+   * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
    */
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
@@ -70,6 +77,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery(sql: string, caller: Caller): QueryPlan
+  /**
+   * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
+   * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
+   * `cancelled` if the signal is aborted.
+   */
+  verifyRecords(options?: VerifyRecordsOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
   /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
   verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
@@ -90,21 +103,22 @@ const MAX_ATTEMPTS = 10
  * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
-export async function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+  return guard('Cannot open the vault.', () => open(options))
+}
+
+async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
-  const { tables } = defineSchema(options.schema.tables)
+  const { tables } = defineSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_CHANGED,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
     exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
   const opened = await retry(policy, async () => {
-    const catalog = await openCatalog(options, options.id)
-    const barrier = { ring: catalog.ring, entropy: options.entropy, vault: catalog.vault }
-    return {
-      barrier,
-      layout: await applySchema(options.storage, barrier, { catalog, definition: tables, scheduler: options.scheduler }),
-    }
+    const catalog = await openCatalog(options, options.id, tables)
+    const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
+    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout, closeKeys: () => catalog.close() }
   })
   return createVault(options, { ...opened, limits })
 }
@@ -114,7 +128,8 @@ function quietLog(log: Log | undefined): Log | undefined {
   if (log === undefined) return undefined
   const quiet = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      log[level](fields, message)
+      const returned: unknown = log[level](fields, message)
+      if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // The result of the operation matters more than its log.
     }
@@ -125,19 +140,31 @@ function quietLog(log: Log | undefined): Log | undefined {
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
+  readonly catalog: CatalogFence
   readonly layout: Layout
   readonly limits: Limits
+  /** Overwrites the keys in memory. */
+  closeKeys(): void
 }
 
-function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barrier, layout, limits }: Opened): Vault<S> {
+function createVault<S extends SchemaDefinition>(
+  options: OpenOptions<S>,
+  { barrier, catalog, layout, limits, closeKeys }: Opened,
+): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
-  const policy = compilePolicy(options.policy ?? {}, layout)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, log })
-  const audit: AuditContext = { storage, events, scheduler, barrier, clock, hash, vaultID: id, accountID: accountId }
-  const factories = unitFactoriesOf(options, { events, log })
-  const shared = { barrier, clock, layout, limits, scheduler, tracing, log, audit }
+  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
+  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const factories = unitFactoriesOf(options, { events, catalog, log })
+  const outer = outsideTransactions(storage, factories.outer)
+  const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const lifetime = createLifetime()
+  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> =>
+    guard(failed, async () => {
+      assertOutsideTransaction(storage)
+      return lifetime.run(work)
+    })
   const sessionIn = (within: Pick<SessionContext, 'units' | 'lifetime'>, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, ...within, caller, access: accessOf(policy, caller) })
@@ -147,33 +174,78 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
   })
   return {
     id,
-    as: (caller) => sessionIn({ units: factories.outer, lifetime }, caller),
-    transaction: (work) => lifetime.run(() => factories.transact((units) => work(within(units, WITHIN_CALL)))),
-    withTransaction: (hostTransaction) => within(factories.join(hostTransaction), lifetime),
-    purgeExpired: () =>
-      lifetime.run(async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
-    explain: (caller, action, name, explaining) =>
-      withVerb('Explain', () =>
-        explainAccess(policy, parseCaller(caller), { action, table: requireTable({ layout }, name), ...explaining }),
+    as: (caller) => sessionIn({ units: outer, lifetime }, caller),
+    transaction: (work) =>
+      guardAround('The transaction failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return lifetime.run(() => factories.transact((units) => run(() => work(within(units, WITHIN_CALL)))))
+      }),
+    withTransaction: (hostTransaction) =>
+      within(
+        withVerb('Join', () => factories.join(hostTransaction)),
+        lifetime,
       ),
+    purgeExpired: () =>
+      outside('Purge failed.', async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
+    explain: (caller, action, name, explaining) =>
+      withVerb('Explain', () => {
+        const explained = parseCaller(caller)
+        return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
+      }),
     explainQuery: (sql, caller) =>
       withVerb('Query', () => {
         lifetime.assertOpen()
         return explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql))
       }),
-    verifyAudit: (verifying) => lifetime.run(() => verifyAudit(audit, verifying)),
-    async *exportAudit(exporting) {
-      lifetime.assertOpen()
-      yield* exportAudit(audit, exporting)
-    },
-    checkpointAudit: (checkpoint) => lifetime.run(() => checkpointAudit(audit, checkpoint)),
-    async close() {
-      await lifetime.end()
-      try {
-        await storage.close()
-      } finally {
-        barrier.ring.close()
-      }
+    verifyRecords: ({ table, ...verifying } = {}) =>
+      outside('Verify failed.', () =>
+        withVerbAsync('Verify', async () => {
+          const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+          return verifyRecords({ ...shared, storage }, tables, verifying)
+        }),
+      ),
+    verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
+    exportAudit: (exporting) =>
+      guardedLines(() => {
+        assertOutsideTransaction(storage)
+        lifetime.assertOpen()
+        return exportAudit(audit, exporting)
+      }),
+    checkpointAudit: ({ signer, sink }) =>
+      guardAround('Checkpoint failed.', async (run) => {
+        assertOutsideTransaction(storage)
+        return lifetime.run(() => checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) }))
+      }),
+    close: () =>
+      guard('Close failed.', async () => {
+        await lifetime.end()
+        try {
+          await storage.close()
+        } finally {
+          closeKeys()
+        }
+      }),
+  }
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw toVaultError(error, 'Export failed.')
+  }
+}
+
+/** Returns the barrier of operations, which run again after UNKNOWN_KEY. */
+function signalingBarrier(barrier: Barrier): Barrier {
+  const { entropy, vault } = barrier
+  return {
+    entropy,
+    vault,
+    signalsUnknownKeys: true,
+    get ring() {
+      return barrier.ring
     },
   }
 }
@@ -181,9 +253,9 @@ function createVault<S extends SchemaDefinition>(options: OpenOptions<S>, { barr
 /** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
 function unitFactoriesOf(
   { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
-  { events, log }: { readonly events: EventStore; readonly log: Log | undefined },
+  { events, catalog, log }: { readonly events: EventStore; readonly catalog: CatalogFence; readonly log: Log | undefined },
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits(storage, scheduler)
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, catalog })
   const chains = createChainPool(storage, events, entropy)
   return recordedUnits({ storage, scheduler, chains, events, log })
 }

@@ -67,13 +67,14 @@ function useRing(ring: KeyRing): void {
     const associatedData = new Uint8Array(count * 32)
     const plaintexts = toSlab(Array.from({ length: count }, (_, i) => new Uint8Array(length).fill(i)))
     const bodies = ring.seal('record', HEADER, plaintexts, associatedData)
-    const opened = ring.open('record', 3, new Uint16Array(count).fill(ring.newestVersion), bodies, associatedData)
+    const opened = ring.open('record', 3, new Uint16Array(count).fill(ring.activeVersion), bodies, associatedData)
     expect(opened.opened.every((flag) => flag === 1)).toBe(true)
-    ring.digest('scope', plaintexts)
-    ring.decryptPointers(ring.encryptPointers(new Uint32Array(count * 4).fill(5)))
+    ring.digest(1, 'scope', plaintexts)
+    ring.decryptPointers(1, ring.encryptPointers(1, new Uint32Array(count * 4).fill(5)))
     ring.decryptRanks(
+      1,
       'scope',
-      ring.encryptRanks('scope', new Array(count).fill(RANK)).map((value) => ({ ...RANK, value })),
+      ring.encryptRanks(1, 'scope', new Array(count).fill(RANK)).map((value) => ({ ...RANK, value })),
     )
   }
 }
@@ -159,10 +160,10 @@ it('the module holds nothing secret after short and long lists of every kind', (
   calls.wipe(REGION.hashKey, memory.length - REGION.hashKey)
   const words = Uint32Array.from({ length: 100 * 4 }, (_, i) => 0x1234_0000 + i)
   const inputs = Array.from({ length: 100 }, () => random.bytes(100))
-  ring.decryptPointers(ring.encryptPointers(words))
-  ring.decryptPointers(ring.encryptPointers(words.subarray(0, 4)))
-  ring.digest('scope', toSlab(inputs))
-  ring.digest('scope', toSlab(inputs.slice(0, 1)))
+  ring.decryptPointers(1, ring.encryptPointers(1, words))
+  ring.decryptPointers(1, ring.encryptPointers(1, words.subarray(0, 4)))
+  ring.digest(1, 'scope', toSlab(inputs))
+  ring.digest(1, 'scope', toSlab(inputs.slice(0, 1)))
   for (const [name, start, end] of [
     ['the hash key to the subkeys', REGION.hashKey, REGION.running],
     ['the round keys', REGION.schedule, REGION.lengths],
@@ -180,17 +181,17 @@ it('a closed ring has wiped its keys and the module, and every method throws', (
   useRing(ring)
   const plaintexts = toSlab([new Uint8Array(5)])
   const bodies = ring.seal('record', HEADER, plaintexts, new Uint8Array(32))
-  const [uuid] = ring.encryptPointers(new Uint32Array(4))
+  const [uuid] = ring.encryptPointers(1, new Uint32Array(4))
   const calls: (() => unknown)[] = [
     () => ring.seal('record', HEADER, plaintexts, new Uint8Array(32)),
     () => ring.open('record', 3, Uint16Array.of(1), bodies, new Uint8Array(32)),
     () => ring.open('record', 3, Uint16Array.of(1, 1), toSlab([slabItem(bodies, 0), slabItem(bodies, 0)]), new Uint8Array(64)),
-    () => ring.digest('scope', plaintexts),
-    () => ring.digest('other scope', plaintexts),
-    () => ring.encryptPointers(new Uint32Array(4)),
-    () => ring.decryptPointers([uuid ?? '']),
-    () => ring.encryptRanks('scope', [RANK]),
-    () => ring.decryptRanks('other scope', [RANK]),
+    () => ring.digest(1, 'scope', plaintexts),
+    () => ring.digest(1, 'other scope', plaintexts),
+    () => ring.encryptPointers(1, new Uint32Array(4)),
+    () => ring.decryptPointers(1, [uuid ?? '']),
+    () => ring.encryptRanks(1, 'scope', [RANK]),
+    () => ring.decryptRanks(1, 'other scope', [RANK]),
   ]
   for (const call of calls) call()
   ring.close()
@@ -206,9 +207,9 @@ it('a closed ring has wiped its keys and the module, and every method throws', (
 it('closing a ring leaves others as they were', () => {
   const key = random.bytes(32)
   const [one, two] = [1, 2].map(() => keyRingFactory.createRing('v1', [{ version: 1, key }]))
-  const before = two?.digest('scope', toSlab([key]))
+  const before = two?.digest(1, 'scope', toSlab([key]))
   one?.close()
-  expect(two?.digest('scope', toSlab([key]))).toEqual(before)
+  expect(two?.digest(1, 'scope', toSlab([key]))).toEqual(before)
 })
 
 function codeOf(call: () => unknown): string | undefined {

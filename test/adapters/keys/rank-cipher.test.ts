@@ -78,8 +78,8 @@ it('another scope, vault, root key, domain or tweak text changes the result, and
   const key = new Uint8Array(32).fill(9)
   const rank: Rank = { value: 12_345n, domain: 10n ** 12n }
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
-  const image = ring.encryptRanks('cards.number', [rank])[0]
-  expect(ring.decryptRanks('cards.number', [{ ...rank, value: image ?? 0n }])).toEqual([rank.value])
+  const image = ring.encryptRanks(1, 'cards.number', [rank])[0]
+  expect(ring.decryptRanks(1, 'cards.number', [{ ...rank, value: image ?? 0n }])).toEqual([rank.value])
   expect(createRankCipher(deriveKey(key, 'vault', { kind: 'rank', scope: 'cards.number' }), 'vault').encrypt([rank])).toEqual([
     image,
   ])
@@ -87,14 +87,14 @@ it('another scope, vault, root key, domain or tweak text changes the result, and
     { version: 2, key: new Uint8Array(32).fill(1) },
     { version: 1, key },
   ])
-  expect(rotated.encryptRanks('cards.number', [rank])).toEqual([image])
+  expect(rotated.encryptRanks(1, 'cards.number', [rank])).toEqual([image])
   const others = [
-    ring.encryptRanks('cards.other', [rank])[0],
-    keyRingFactory.createRing('other', [{ version: 1, key }]).encryptRanks('cards.number', [rank])[0],
-    keyRingFactory.createRing('vault', [{ version: 1, key: new Uint8Array(32) }]).encryptRanks('cards.number', [rank])[0],
-    ring.encryptRanks('cards.number', [{ ...rank, domain: 10n ** 12n - 1n }])[0],
-    ring.encryptRanks('cards.number', [{ ...rank, tweakText: '4111' }])[0],
-    ring.encryptRanks('cards.number', [{ ...rank, tweakText: '4112' }])[0],
+    ring.encryptRanks(1, 'cards.other', [rank])[0],
+    keyRingFactory.createRing('other', [{ version: 1, key }]).encryptRanks(1, 'cards.number', [rank])[0],
+    keyRingFactory.createRing('vault', [{ version: 1, key: new Uint8Array(32) }]).encryptRanks(1, 'cards.number', [rank])[0],
+    ring.encryptRanks(1, 'cards.number', [{ ...rank, domain: 10n ** 12n - 1n }])[0],
+    ring.encryptRanks(1, 'cards.number', [{ ...rank, tweakText: '4111' }])[0],
+    ring.encryptRanks(1, 'cards.number', [{ ...rank, tweakText: '4112' }])[0],
   ]
   expect(new Set([image, ...others]).size).toBe(7)
 })

@@ -1,10 +1,10 @@
 /** Broken connections and servers: the error of the call, and that the next call works. */
-import net from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { VaultError } from '../../../src/core/errors.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { onceWith, startFaultyProxy } from '../../support/postgres/faulty-proxy.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { startPostgres } from '../../support/postgres/server.ts'
 
@@ -38,30 +38,6 @@ async function endOthers(): Promise<void> {
   await client.end()
 }
 
-/** A proxy to the server that cuts both sides when the client sends bytes holding `word`. */
-async function cuttingProxy(word: string): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const { port, hostname } = new URL(database.url)
-  const proxy = net.createServer((near) => {
-    const far = net.connect(Number(port), hostname)
-    const cut = () => {
-      near.destroy()
-      far.destroy()
-    }
-    near.on('error', cut).on('close', cut)
-    far.on('error', cut).on('close', cut)
-    far.on('data', (bytes) => near.write(bytes))
-    near.on('data', (bytes) => {
-      far.write(bytes)
-      if (bytes.includes(word)) cut()
-    })
-  })
-  await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', ready))
-  const address = proxy.address()
-  const url = new URL(database.url)
-  if (typeof address === 'object' && address !== null) url.port = String(address.port)
-  return { url: url.href, stop: () => new Promise((done) => proxy.close(() => done())) }
-}
-
 it('a transaction whose backend is terminated throws unavailable, stores nothing, and the next one works', async () => {
   const storage = await prepared()
   const work = storage.transaction(async (storage) => {
@@ -82,7 +58,8 @@ it('connections that end while idle are replaced without an error', async () => 
 })
 
 it('a connection that breaks during COMMIT throws outcome_unknown', async () => {
-  const proxy = await cuttingProxy('commit')
+  const proxy = await startFaultyProxy(database.url)
+  proxy.intercept({ fromClient: onceWith('commit\0', 'pass, then cut') })
   const storage = await prepared()
   const cut = postgresStorage({ connectionString: proxy.url })
   opened.push(cut)
@@ -92,17 +69,6 @@ it('a connection that breaks during COMMIT throws outcome_unknown', async () => 
   expect((await storage.get('notes', [20])).length).toBe(1)
   await cut.close()
   await proxy.stop()
-})
-
-it('a server that cannot be reached or rejects the login throws unavailable', async () => {
-  const elsewhere = new URL(database.url)
-  elsewhere.port = '1'
-  const unknownUser = new URL(database.url)
-  unknownUser.username = 'unknown_user'
-  for (const url of [elsewhere, unknownUser]) {
-    const failing = prepared({ connectionString: url.href })
-    await expect(failing).rejects.toMatchObject({ code: 'unavailable' })
-  }
 })
 
 it('a server keeps acknowledged writes after a crash and restart', async () => {

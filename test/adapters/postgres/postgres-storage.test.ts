@@ -76,12 +76,14 @@ describe('preparing', () => {
   it('runs no statement that changes anything when nothing is missing', async () => {
     await prepared()
     const schema = `own_${schemas - 1}`
-    // A session that may not change anything is refused by the server the moment it tries.
-    const readOnly = new URL(database.url)
-    readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
-    await open(schema, { connectionString: readOnly.href }).prepare([CARDS])
-    const missing = open(schema, { connectionString: readOnly.href }).prepare([{ ...CARDS, name: 'not_there' }])
-    await expect(missing).rejects.toMatchObject({ name: 'VaultError' })
+    // A role that may not change anything is refused by the server the moment it tries.
+    await asSuperuser(`create role looker login password 'look'`)
+    const looking = new URL(database.url)
+    Object.assign(looking, { username: 'looker', password: 'look' })
+    await open(schema, { connectionString: looking.href }).prepare([CARDS])
+    const missing = open(schema, { connectionString: looking.href }).prepare([{ ...CARDS, name: 'not_there' }])
+    await expect(missing).rejects.toMatchObject({ code: 'failed_precondition', cause: { message: 'PostgreSQL reported 42501' } })
+    await asSuperuser('drop role looker')
   })
 
   it('gives indexes distinct names if truncation or joining would make them equal', async () => {

@@ -1,6 +1,11 @@
 /** Scans in slices return what one statement returns, on one snapshot, and yield to the event loop. */
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
+import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { createRowWork, type RowWork } from '../../../src/adapters/sqlite/row-work.ts'
+import type { TableWork } from '../../../src/adapters/sqlite/table-work.ts'
 import type { Aggregate, Filter, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -15,8 +20,12 @@ const READINGS: PhysicalTable = {
     { name: 'word', type: 'text' },
     { name: 'mark', type: 'bytes' },
     { name: 'color', type: 'text' },
+    { name: 'rank', type: 'integer' },
   ],
-  indexes: [{ columns: ['color'], unique: false }],
+  indexes: [
+    { columns: ['color'], unique: false },
+    { columns: ['rank'], unique: false },
+  ],
 }
 
 /** Ids with holes: one of a few rows and one of billions. */
@@ -32,14 +41,25 @@ function readingOf(n: number) {
     word: n % 11 === 0 ? '\u{1f600}' : `\uffee${n % 50}`,
     mark: n % 2 === 0 ? null : new Uint8Array([n & 255, n >> 8]),
     color: n % 4 === 0 ? 'red' : 'blue',
+    rank: n === 17 ? null : (n * 7919) % ROWS,
   }
 }
 
 describe('scans in slices', () => {
+  const filename = nextFile()
   let storage: StorageHandle
+  let plain: Database.Database
+
+  /** What the bare driver returns. */
+  function oneStatement<T>(work: (rows: RowWork) => TableWork<T>): T {
+    const shapes = createTableShapes()
+    shapes.add([READINGS])
+    return createDriverConnection(plain, 'reading').run(work(createRowWork(shapes)))
+  }
 
   beforeAll(async () => {
-    storage = sqliteStorage({ filename: nextFile(), synchronous: 'normal' })
+    storage = sqliteStorage({ filename, synchronous: 'normal' })
+    plain = new Database(filename)
     await storage.prepare([READINGS])
     for (let n = 0; n < ROWS; n += 5000) {
       await storage.insert(
@@ -48,7 +68,10 @@ describe('scans in slices', () => {
       )
     }
   })
-  afterAll(() => storage.close())
+  afterAll(async () => {
+    plain.close()
+    await storage.close()
+  })
 
   const filters: readonly Filter[] = [
     { kind: 'all' },
@@ -64,6 +87,39 @@ describe('scans in slices', () => {
       ],
     },
     { kind: 'in', column: 'id', values: Array.from({ length: 5000 }, (_, n) => idOf(n * 11)) },
+    { kind: 'in', column: 'color', values: ['red', 'green'] },
+    { kind: 'compare', column: 'color', operator: '>', value: 'blue' },
+    {
+      kind: 'and',
+      filters: [
+        { kind: 'compare', column: 'rank', operator: '>', value: 70 },
+        { kind: 'compare', column: 'rank', operator: '<', value: 40_000 },
+      ],
+    },
+    {
+      kind: 'and',
+      filters: [
+        { kind: 'compare', column: 'rank', operator: '>', value: 70 },
+        { kind: 'compare', column: 'rank', operator: '<', value: 95 },
+      ],
+    },
+    {
+      kind: 'and',
+      filters: [
+        { kind: 'compare', column: 'rank', operator: '<', value: 900 },
+        { kind: 'isNull', column: 'mark' },
+      ],
+    },
+    {
+      kind: 'or',
+      filters: [
+        { kind: 'compare', column: 'rank', operator: '<', value: 100 },
+        { kind: 'compare', column: 'color', operator: '=', value: 'red' },
+      ],
+    },
+    { kind: 'not', filter: { kind: 'compare', column: 'rank', operator: '>', value: 100 } },
+    { kind: 'in', column: 'rank', values: Array.from({ length: 300 }, (_, n) => n * 3) },
+    { kind: 'in', column: 'rank', values: Array.from({ length: 5000 }, (_, n) => n * 3) },
   ]
 
   it('find the rows of one statement, in both orders, after ids and with an offset', async () => {
@@ -80,8 +136,8 @@ describe('scans in slices', () => {
     for (const filter of filters) {
       for (const page of pages) {
         const sliced = await storage.find('readings', filter, page)
-        // Inside a transaction a find is always one statement.
-        expect(sliced).toEqual(await storage.transaction((inner) => inner.find('readings', filter, page)))
+        expect(sliced).toEqual(oneStatement((rows) => rows.find('readings', filter, page)))
+        expect(await storage.transaction((inner) => inner.find('readings', filter, page))).toEqual(sliced)
         rows += sliced.length
       }
     }
@@ -89,15 +145,16 @@ describe('scans in slices', () => {
   })
 
   it('aggregate like one statement', async () => {
-    const columns = ['amount', 'ratio', 'word', 'mark', 'color', 'id']
+    const columns = ['amount', 'ratio', 'word', 'mark', 'color', 'rank', 'id']
     const aggregates = [
       { kind: 'count' } as const,
       ...columns.flatMap((column) => (['count', 'min', 'max'] as const).map((kind) => ({ kind, column }))),
       ...['amount', 'ratio'].flatMap((column) => (['sum', 'avg'] as const).map((kind) => ({ kind, column }))),
     ] satisfies Aggregate[]
     for (const filter of filters) {
-      const whole = await storage.transaction((inner) => inner.aggregate('readings', filter, aggregates))
+      const whole = oneStatement((rows) => rows.aggregate('readings', filter, aggregates))
       expect(await storage.aggregate('readings', filter, aggregates)).toEqual(whole)
+      expect(await storage.transaction((inner) => inner.aggregate('readings', filter, aggregates))).toEqual(whole)
     }
   })
 

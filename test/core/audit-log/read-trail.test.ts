@@ -22,7 +22,7 @@ const events: EventStore = {
   append: unasked,
   isStored: unasked,
   heads: unasked,
-  open: (_, rows) => rows.map(({ id, at }) => ({ id, at: BigInt(at as number | bigint), bytes: undefined })), // As stored below.
+  open: async (_storage, _kind, rows) => rows.map(({ id, at }) => ({ id, at: BigInt(at as number | bigint), bytes: undefined })), // As stored below.
 }
 
 /** A trail of events at these times. The id of a row is its index plus 1. */

@@ -13,7 +13,7 @@ import {
   signatureBytes,
 } from '../../../src/core/audit/checkpoint.ts'
 import type { Trail } from '../../support/audit/sample-trails.ts'
-import { SIGNING, START, signCheckpoint, treeHeadsOf, writeTrail } from '../../support/audit/sample-trails.ts'
+import { SAMPLE_KEYS, SIGNING, START, signCheckpoint, treeHeadsOf, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const EARLY = writeTrail([2, 3])
 /** The same trail later: the samples write the same events at the same positions. */
@@ -45,7 +45,7 @@ describe('a checkpoint', () => {
       [1, 2],
       [2, 3],
     ])
-    const of = { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash }
+    const of = { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash, keys: SAMPLE_KEYS }
     expect(createCheckpoint(treeHeadsOf(EARLY).reverse(), of)).toEqual(checkpoint)
   })
 
@@ -56,7 +56,7 @@ describe('a checkpoint', () => {
   })
 
   it('has the root of the empty tree for a trail without events', () => {
-    const empty = createCheckpoint([], { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash })
+    const empty = createCheckpoint([], { vaultID: 'v1', accountID: 'acme', now: START, hash: systemHash, keys: SAMPLE_KEYS })
     expect(empty.root).toBe(createHash('sha256').digest('hex'))
   })
 

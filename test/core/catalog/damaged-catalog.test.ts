@@ -7,7 +7,7 @@ import { TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 it.each([
   ['vault', 'the catalog has no vault id'],
-  ['root/1', 'the catalog has no root key'],
+  ['root/1', 'root key 1 is missing from the catalog'],
   ['schema', 'the catalog has no schema'],
 ])('throws data_loss if the entry %s is missing', async (entry, problem) => {
   const storage = memoryStorage()

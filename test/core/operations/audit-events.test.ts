@@ -122,8 +122,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
   query: {
     action: 'QUERY',
     resourceType: 'VAULT',
-    content: { query: HIDDEN },
-    about: 'records alone',
+    content: { query: HIDDEN, tables: ['clients'], columns: ['clients.name', 'clients.email'], filters: ['clients.email'] },
+    about: 'record',
     well: (session) => session.query(`SELECT name FROM clients WHERE email = '${CANARY}@acme.example'`),
     badly: (session) => session.query(`SELECT ${CANARY} FROM clients WHERE name = '${CANARY}'`),
     code: 400,
@@ -131,7 +131,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'list events': {
     action: 'LIST_EVENTS',
     resourceType: 'VAULT',
-    content: {},
+    content: { query: { filterOps: { accountID: HIDDEN, context: { actor: HIDDEN } } } },
     about: 'vault',
     well: (session) => session.listEvents({ filterOps: { accountID: 'v1', context: { actor: CANARY } } }),
     badly: (session) => session.listEvents({ ...EVENTS, limit: 101 }),

@@ -42,7 +42,7 @@ onEachStorage('getByTokens', (engine) => {
     ]
     const one = { id: ann.id, table: 'people', fields: ANN }
     const found = [pet, one, bo, one, one, one, one]
-    expect(records).toEqual(found.map((record, place) => ({ token: asked[place], ...record })))
+    expect(records).toEqual(found.map((record, place) => ({ token: asked[place], ...record, lowered: [] })))
   })
 
   it('shows fields at the requested level, or at their own by default', async () => {
@@ -70,10 +70,14 @@ onEachStorage('getByTokens', (engine) => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
     const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.toUpperCase() ?? '', 'x'.repeat(256)]
-    expect(await session.getByTokens(bad)).toEqual({ records: bad.map((token) => ({ token, fields: {}, error: NOT_FOUND })) })
+    expect(await session.getByTokens(bad)).toEqual({
+      records: bad.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND })),
+    })
     await session.delete('people', [id])
     const dead = Object.values(tokens)
-    expect(await session.getByTokens(dead)).toEqual({ records: dead.map((token) => ({ token, fields: {}, error: NOT_FOUND })) })
+    expect(await session.getByTokens(dead)).toEqual({
+      records: dead.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND })),
+    })
   })
 
   it('returns an error only for the tokens of a record that was tampered with', async () => {
@@ -84,7 +88,12 @@ onEachStorage('getByTokens', (engine) => {
     if (row === undefined) throw new Error('the record is not where it should be')
     await storage.update('records_1_people', [{ id: row.id, version: row.version, set: { body: new Uint8Array(64) } }])
     const { records } = await session.getByTokens([ann.tokens.name, bo.tokens.name], { redaction: 'PLAIN_TEXT' })
-    expect(records[0]).toEqual({ token: ann.tokens.name, fields: {}, error: expect.stringContaining('failed authentication') })
+    expect(records[0]).toEqual({
+      token: ann.tokens.name,
+      fields: {},
+      lowered: [],
+      error: expect.stringContaining('failed authentication'),
+    })
     expect(records[1]).toMatchObject({ id: bo.id, fields: { name: 'Bo' } })
   })
 

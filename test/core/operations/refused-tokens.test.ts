@@ -176,7 +176,7 @@ describe('supplied tokens are rejected', () => {
     const words = new Uint32Array(2 * POINTER_WORDS)
     for (const [place, row] of [2 ** 40, 2 ** 40 + 1].entries())
       writePointer(words, place, { objectId: 2, row, checkHigh: 7, checkLow: 7 })
-    const [near = '', far = ''] = ring.encryptPointers(words)
+    const [near = '', far = ''] = ring.encryptPointers(1, words)
     const one = (token: string) =>
       insertOne(session, 'people', { pointer: 'Bo' }, { tokens: { pointer: token }, options: ENABLE })
     await expect(one(near)).rejects.toThrow("in the form of this vault's own ids")

@@ -82,7 +82,7 @@ onEachStorage('a token of several cells', (engine) => {
       const token = reached?.tokens.name ?? ''
       expect(await clerk.detokenize([{ token }])).toEqual({ records: [{ token, valueType: 'STRING', value }] })
       expect(await clerk.getByTokens([token])).toEqual({
-        records: [{ token, id: reached?.id, table: 'cards', fields: { name: value } }],
+        records: [{ token, id: reached?.id, table: 'cards', fields: { name: value }, lowered: [] }],
       })
     })
 
@@ -93,7 +93,9 @@ onEachStorage('a token of several cells', (engine) => {
       await owner.delete('cards', [reached?.id ?? ''])
       expect((await owner.detokenize([{ token }])).records[0]?.value).toBe(value)
       await expect(clerk.detokenize([{ token }])).rejects.toMatchObject({ code: 'not_found' })
-      expect(await clerk.getByTokens([token])).toEqual({ records: [{ token, fields: {}, error: 'Token Not Found' }] })
+      expect(await clerk.getByTokens([token])).toEqual({
+        records: [{ token, fields: {}, lowered: [], error: 'Token Not Found' }],
+      })
     })
   })
 })

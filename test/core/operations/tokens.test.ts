@@ -65,7 +65,7 @@ onEachStorage('tokens', (engine) => {
       { token: good, valueType: 'STRING', value: 'Gold' },
     ])
     const found = await session.getByTokens([...bad, good], { redaction: 'PLAIN_TEXT' })
-    expect(found.records.slice(0, -1)).toEqual(bad.map((token) => ({ token, fields: {}, error: 'Token Not Found' })))
+    expect(found.records.slice(0, -1)).toEqual(bad.map((token) => ({ token, fields: {}, lowered: [], error: 'Token Not Found' })))
     expect(found.records.at(-1)).toMatchObject({ id, table: 'cards', fields: { label: 'Gold' } })
     for (const token of bad) {
       await expect(session.detokenize([{ token }])).rejects.toMatchObject({

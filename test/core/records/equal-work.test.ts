@@ -120,7 +120,7 @@ async function fixture(place: StorageHandle) {
     const columns = ['name', 'ssn', 'otp', 'memo']
     for (;;) {
       const text = randomUUID()
-      const { words } = rings.at(-1)?.decryptPointers([text]) ?? {}
+      const { words } = rings.at(-1)?.decryptPointers(1, [text]) ?? {}
       if (words !== undefined && columns[readPointer(words, 0).objectId % columns.length] === column) return text
     }
   }

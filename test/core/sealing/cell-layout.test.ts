@@ -2,11 +2,13 @@
 import { expect, it } from 'vitest'
 import {
   beginValue,
+  cellMark,
   checkStart,
   copyCells,
   createCellMap,
   endValue,
   mapCells,
+  toCellSpecs,
   valueEnd,
   valueStart,
   writeCellHead,
@@ -21,13 +23,19 @@ interface Cell {
   readonly value: Uint8Array | undefined
 }
 
+const markOf = (ordinal: number) => cellMark(1, `column ${ordinal}`)
+
+/** Columns of values of any length. */
+const specsOf = (ordinals: number) =>
+  toCellSpecs(Array.from({ length: ordinals }, (_, ordinal) => ({ ordinal, mark: markOf(ordinal), size: undefined })))
+
 function write(cells: readonly Cell[]): Uint8Array {
   const out = new ByteWriter(4)
   writeRecordCheckHead(out)
   out.u32(0xaaaa)
   out.u32(0xbbbb)
   for (const { ordinal, check, value } of cells) {
-    writeCellHead(out, ordinal, check, value !== undefined)
+    writeCellHead(out, { ordinal, mark: markOf(ordinal) }, check, value !== undefined)
     if (check === 'own') {
       out.u32(ordinal)
       out.u32(ordinal)
@@ -41,7 +49,7 @@ function write(cells: readonly Cell[]): Uint8Array {
 }
 
 function read(bytes: Uint8Array, ordinals: number) {
-  const map = createCellMap(ordinals)
+  const map = createCellMap(specsOf(ordinals))
   expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
   return Array.from({ length: ordinals }, (_, ordinal) => {
     const start = valueStart(map, ordinal)
@@ -70,7 +78,7 @@ it('finds cells of every size and token check where they were written, for 300 r
 
 it('returns false for a body truncated inside a value', () => {
   const bytes = write([{ ordinal: 0, check: 'none', value: new Uint8Array(50) }])
-  const map = createCellMap(1)
+  const map = createCellMap(specsOf(1))
   for (let end = 10; end < bytes.length; end++) expect(mapCells(bytes, 0, end, map)).toBe(false)
 })
 
@@ -89,4 +97,26 @@ it('copies the token check of the record and unknown columns, and skips replaced
     [300, 'shared', 3],
   ])
   expect(read(bytes, 1)[0]).toEqual({ check: 'shared', value: Uint8Array.of(1) })
+})
+
+it('returns false for a cell whose mark or length differs from its spec, and for no other', () => {
+  const bytes = write([
+    { ordinal: 0, check: 'own', value: new Uint8Array(8) },
+    { ordinal: 1, check: 'shared', value: undefined },
+  ])
+  const isMapped = (specs: Parameters<typeof toCellSpecs>[0]) =>
+    mapCells(bytes, 0, bytes.length, createCellMap(toCellSpecs(specs)))
+  const first = { ordinal: 0, mark: markOf(0), size: 8 }
+  const second = { ordinal: 1, mark: markOf(1), size: 8 }
+  expect(isMapped([first, second])).toBe(true)
+  expect(isMapped([{ ...first, size: 7 }, second])).toBe(false)
+  expect(isMapped([{ ...first, mark: cellMark(2, 'column 0') }, second])).toBe(false)
+  expect(isMapped([first, { ...second, mark: markOf(0) }])).toBe(false)
+})
+
+it('gives 10,000 columns different marks as often as 20 bits can, and never one mark to two types', () => {
+  const marks = Array.from({ length: 10_000 }, (_, index) => cellMark(1, JSON.stringify([index, 'people', `column_${index}`])))
+  // Drawn at random, 10,000 of 2^20 marks have about 47 pairs in common.
+  expect(new Set(marks).size).toBeGreaterThan(9900)
+  expect(new Set(Array.from({ length: 15 }, (_, tag) => cellMark(tag + 1, 'same'))).size).toBe(15)
 })

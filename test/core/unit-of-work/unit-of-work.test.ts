@@ -93,7 +93,7 @@ describe('a recorded unit', () => {
 it('an unrecorded unit never builds an event, and a nested change that is caught rolls back alone', async () => {
   const storage = memoryStorage()
   await storage.prepare([TABLE])
-  const { outer } = unrecordedUnits(storage, SYSTEM_PORTS.scheduler)
+  const { outer } = unrecordedUnits({ storage, scheduler: SYSTEM_PORTS.scheduler, catalog: { isCurrent: async () => true } })
   const unit = outer.begin(() => {
     throw new Error('no event is to be built')
   })

@@ -43,7 +43,6 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
   { words: 'house|houses|stairs', use: 'modules and layers' },
   { words: 'room|rooms', use: 'module' },
   { words: 'door|doors', use: 'entry point' },
-  { words: 'law|laws', use: 'contract, or property' },
   { words: 'exam|exams', use: 'conformance suite' },
   { words: 'adapter contract', use: 'storage conformance' },
   { words: 'bench|benches', use: 'benchmark or fixture' },

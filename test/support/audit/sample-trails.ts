@@ -11,6 +11,7 @@ import type { SignedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../../src/core/audit/export-lines.ts'
+import type { RootKeySet } from '../../../src/core/ports/keys.ts'
 import type { Signer } from '../../../src/core/ports/signer.ts'
 
 /** Start of the trails below, in nanoseconds since 1970. */
@@ -84,13 +85,32 @@ export interface Trail {
   readonly heads: readonly ChainHead[]
 }
 
+/** The root keys of a vault after a rotation. */
+export const SAMPLE_KEYS: RootKeySet = {
+  generation: 3,
+  lookupVersion: 1,
+  roots: [
+    { version: 1, state: 'retired' },
+    { version: 2, state: 'active' },
+  ],
+}
+
 /** Appends lists of events to one chain, from a start time. */
 export function writeChain(
   chain: number,
   drafts: readonly EventDraft[],
   { now = START, head }: { now?: bigint; head?: ChainHead } = {},
 ) {
-  return chainEvents(drafts, { chain, head, vaultID: 'v1', accountID: 'acme', now, hash: systemHash, changeIDsOf })
+  return chainEvents(drafts, {
+    chain,
+    head,
+    vaultID: 'v1',
+    accountID: 'acme',
+    now,
+    hash: systemHash,
+    keys: SAMPLE_KEYS,
+    changeIDsOf,
+  })
 }
 
 /** A trail with chains of these lengths. */
@@ -125,7 +145,7 @@ export async function signCheckpoint(
   now: bigint,
   { signer } = SIGNING,
 ): Promise<SignedCheckpoint> {
-  const checkpoint = createCheckpoint(treeHeads, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash })
+  const checkpoint = createCheckpoint(treeHeads, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash, keys: SAMPLE_KEYS })
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
 }
 

@@ -19,6 +19,7 @@ interface Answered {
   readonly valueType?: string
   readonly error?: string
   readonly fields?: Readonly<Record<string, unknown>>
+  readonly lowered?: unknown
 }
 
 /** One sentence for each record of a result that differs from the oracle; an empty list if none does. */
@@ -26,6 +27,7 @@ export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle 
   const records = recordsOf(answer)
   const options = request.args[request.method === 'getOne' ? 2 : 1]
   const asked = levelIn(options)
+  const refuses = memberOf(options, 'onLowered') === 'throw'
   if (request.method === 'detokenize')
     return records.flatMap((record, index) => faultOfValue(request, record, index, { model, oracle }))
   if (request.method !== 'get' && request.method !== 'getOne' && request.method !== 'getByTokens') return []
@@ -36,7 +38,7 @@ export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle 
     const row = model.rows.find(({ id }) => id === record.id)
     if (row === undefined) return [`record ${record.id ?? 'without id'} does not exist`]
     const columns = row.table.columns.filter(({ name }) => !Array.isArray(named) || named.includes(name))
-    return isTokenView ? faultsOfTokens(record, row, oracle) : faultsOfFields(record, row, { columns, asked, oracle })
+    return isTokenView ? faultsOfTokens(record, row, oracle) : faultsOfFields(record, row, { columns, asked, refuses, oracle })
   })
 }
 
@@ -62,20 +64,36 @@ function levelIn(options: unknown): Redaction {
 interface Expecting {
   readonly columns: readonly LeakColumn[]
   readonly asked: Redaction
+  /** Whether a result with lowered fields must be refused. */
+  readonly refuses: boolean
   readonly oracle: Oracle
 }
 
-function faultsOfFields({ fields }: Answered, row: ModelRow, { columns, asked, oracle }: Expecting): string[] {
+function faultsOfFields({ fields, lowered }: Answered, row: ModelRow, { columns, asked, refuses, oracle }: Expecting): string[] {
   const { table } = row
   if (!table.columns.some((column) => oracle.may('READ', table, column, row.asked)))
     return [`row ${row.id} is invisible to the caller`]
   const expected = columns.flatMap((column) => {
     const allowed = oracle.level(table, column, row.asked)
     if (allowed === undefined || tokenKindOf(column) === 'transient') return []
-    return [[column.name, shown(column, row.values[column.name], answeredLevel(column, asked, allowed))] as const]
+    const level = answeredLevel(column, asked, allowed)
+    return [{ name: column.name, value: shown(column, row.values[column.name], level), isLowered: level !== 'PLAIN_TEXT' }]
   })
-  if (isDeepStrictEqual({ ...fields }, Object.fromEntries(expected))) return []
-  return [`fields of ${table.name} are ${spelt(fields)} and should be ${spelt(Object.fromEntries(expected))}`]
+  const values = Object.fromEntries(expected.map(({ name, value }) => [name, value]))
+  const notPlain = expected.flatMap(({ name, isLowered }) => (isLowered ? [name] : []))
+  return [
+    ...(isDeepStrictEqual({ ...fields }, values)
+      ? []
+      : [`fields of ${table.name} are ${spelt(fields)} and should be ${spelt(values)}`]),
+    ...(isDeepStrictEqual(new Set(listOf(lowered)), new Set(notPlain))
+      ? []
+      : [`lowered of ${table.name} is ${spelt(lowered)} and should be ${spelt(notPlain)}`]),
+    ...(refuses && notPlain.length > 0 ? [`${spelt(notPlain)} of ${table.name} are lowered, and the read is not refused`] : []),
+  ]
+}
+
+function listOf(part: unknown): readonly unknown[] {
+  return Array.isArray(part) ? part : []
 }
 
 function faultsOfTokens({ fields }: Answered, row: ModelRow, oracle: Oracle): string[] {

@@ -2,6 +2,7 @@
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
+import { shown } from './expectations.ts'
 import type { Oracle } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { GRADES, REGIONS } from './schemas.ts'
@@ -46,12 +47,13 @@ export function columnsFor(
   return apt.length > 0 && random.chance(0.85) ? apt : table.columns
 }
 
-/** A value for a column: new, guessed, null, or of another type. */
+/** A value for a column: new, guessed, as a guess is shown masked or redacted, null, or of another type. */
 export function valueFor(random: SeededRandom, known: KnownValues, table: LeakTable, column: LeakColumn): unknown {
   if (column.name === 'region') return random.pick(REGIONS)
   if (column.name === 'grade') return random.pick(GRADES)
   const guesses = known.guessesFor(table, column)
   const draw = random()
+  if (draw < 0.1 && guesses.length > 0) return shown(column, random.pick(guesses), random.pick(['MASKED', 'MASKED', 'REDACTED']))
   if (draw < 0.45 && guesses.length > 0) return random.pick(guesses)
   if (draw < 0.52) return null
   if (draw < 0.57) return known.fresh(random.pick(['STRING', 'INTEGER', 'DATE', 'JSON'] as const))

@@ -114,7 +114,13 @@ function showing(random: SeededRandom, known: KnownValues, table: LeakTable): Re
   return {
     ...(random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {}),
     ...(random.chance(0.3) ? { fields } : {}),
+    ...refusing(random),
   }
+}
+
+/** At times the option that refuses what is not in plain text. */
+function refusing(random: SeededRandom): Record<string, unknown> {
+  return random.chance(0.1) ? { onLowered: 'throw' } : {}
 }
 
 function getByIds(random: SeededRandom, known: KnownValues): LeakRequest {
@@ -173,7 +179,7 @@ function someTokens(random: SeededRandom, known: KnownValues): string[] {
 function detokenize(random: SeededRandom, known: KnownValues): LeakRequest {
   const level = () => (random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {})
   const parameters = someTokens(random, known).map((token) => ({ token, ...level() }))
-  return { method: 'detokenize', args: [parameters, { continueOnError: random.chance(0.8) }] }
+  return { method: 'detokenize', args: [parameters, { continueOnError: random.chance(0.8), ...refusing(random) }] }
 }
 
 function tokenize(random: SeededRandom, known: KnownValues): LeakRequest {
@@ -189,7 +195,7 @@ function tokenize(random: SeededRandom, known: KnownValues): LeakRequest {
 
 function getByTokens(random: SeededRandom, known: KnownValues): LeakRequest {
   const options = random.chance(0.7) ? { redaction: random.pick(LEVELS) } : {}
-  return { method: 'getByTokens', args: [someTokens(random, known), options] }
+  return { method: 'getByTokens', args: [someTokens(random, known), { ...options, ...refusing(random) }] }
 }
 
 function listEvents(random: SeededRandom): LeakRequest {

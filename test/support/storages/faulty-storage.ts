@@ -67,6 +67,10 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('aggregate', table)
         return inner.aggregate(table, filter, aggregates)
       },
+      async lock(tables) {
+        assertSound('lock', tables[0])
+        return inner.lock(tables)
+      },
       async transaction(work) {
         assertSound('begin')
         const answer = await inner.transaction(async (within) => {
@@ -83,6 +87,7 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
   const handle = {
     ...wrap(sound),
     transactions: sound.transactions,
+    isInsideTransaction: () => sound.isInsideTransaction(),
     joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),
     close: () => sound.close(),
   }

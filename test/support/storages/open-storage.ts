@@ -7,6 +7,8 @@ import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 export interface SqliteAddress {
   readonly engine: 'sqlite'
   readonly filename: string
+  /** Default: that of the storage. */
+  readonly synchronous?: 'full' | 'normal'
 }
 
 /** A schema of a PostgreSQL database; without `schema`, the one that the storage uses by default. */
@@ -21,7 +23,10 @@ export type StorageAddress = SqliteAddress | PostgresAddress
 
 /** A new handle on the storage at this address. The caller closes it. */
 export function openStorage(address: StorageAddress): StorageHandle {
-  if (address.engine === 'sqlite') return sqliteStorage({ filename: address.filename })
+  if (address.engine === 'sqlite') {
+    const { engine: _, ...options } = address
+    return sqliteStorage(options)
+  }
   const { url, schema } = address
   return postgresStorage(schema === undefined ? { connectionString: url } : { connectionString: url, schema })
 }

@@ -30,29 +30,31 @@ export interface LooseStored {
   readonly tokens: Readonly<Record<string, string>>
 }
 
+/** A record as it is read: its fields, or its tokens. */
+export interface LooseRead {
+  readonly id: string
+  readonly fields: Cells
+  readonly lowered: readonly string[]
+  readonly tokens: Readonly<Record<string, string>>
+}
+
 /** A session without types, as a JavaScript caller sees it. */
 export interface LooseSession {
   insert(table: string, records: readonly LooseRecord[], options?: Cells): Promise<{ records: LooseStored[] }>
   update(table: string, id: string, change: LooseRecord, options?: Cells): Promise<LooseStored>
-  get(
-    table: string,
-    options?: Cells,
-  ): Promise<{ records: { id: string; fields: Cells; tokens: Readonly<Record<string, string>> }[] }>
-  getOne(
-    table: string,
-    id: string,
-    options?: Cells,
-  ): Promise<{ id: string; fields: Cells; tokens: Readonly<Record<string, string>> }>
+  get(table: string, options?: Cells): Promise<{ records: LooseRead[] }>
+  getOne(table: string, id: string, options?: Cells): Promise<LooseRead>
   delete(table: string, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   detokenize(
     parameters: readonly Cells[],
     options?: Cells,
-  ): Promise<{ records: { token: string; valueType: string; value: string; error?: string }[] }>
+  ): Promise<{ records: { token: string; valueType: string; value: string; lowered?: true; error?: string }[] }>
+  query(sql: string, options?: Cells): Promise<{ records: { fields: Cells; lowered: readonly string[] }[] }>
   tokenize(parameters: readonly unknown[]): Promise<{ records: { token: string }[] }>
   getByTokens(
     tokens: readonly unknown[],
     options?: Cells,
-  ): Promise<{ records: { token: string; id?: string; table?: string; fields: Cells; error?: string }[] }>
+  ): Promise<{ records: { token: string; id?: string; table?: string; fields: Cells; lowered: string[]; error?: string }[] }>
 }
 
 /** A vault under test, and its parts. */

@@ -67,6 +67,37 @@ export const isolationCases: readonly StorageCase[] = [
     const even = numbers(1, 64).filter((id) => id % 2 === 0)
     assertEqual(await idsFound(storage, 'things', EVERY), [...even, ...even.map((id) => 1000 + id)])
   }),
+  storageCase(
+    'T23 a locked table shows what earlier writers commit, and later writers wait',
+    [THINGS],
+    async ({ storage, another }) => {
+      const [other, third] = [await another(), await another()]
+      const [written, mayCommit, locked, mayEnd] = [signal(), signal(), signal(), signal()]
+      const earlier = storage.transaction(async (inner) => {
+        await inner.insert('things', [{ id: 1 }])
+        written.give()
+        await mayCommit.given
+      })
+      await written.given
+      const locking = other.transaction(async (inner) => {
+        await inner.lock(['things'])
+        const before = await inner.aggregate('things', EVERY, COUNT)
+        locked.give()
+        await mayEnd.given
+        return [...before, ...(await inner.aggregate('things', EVERY, COUNT))]
+      })
+      for (let pause = 0; pause < 20; pause++) await third.get('things', [1])
+      mayCommit.give()
+      await earlier
+      await locked.given
+      const later = third.insert('things', [{ id: 2 }])
+      for (let pause = 0; pause < 20; pause++) await storage.get('things', [1])
+      mayEnd.give()
+      assertEqual(await locking, [1, 1])
+      await later
+      assertEqual(await idsFound(storage, 'things', EVERY), [1, 2])
+    },
+  ),
 ]
 
 /** Increments the counter in a transaction of its own, and retries where another transaction was first. */
@@ -79,4 +110,13 @@ async function raise(storage: Storage): Promise<void> {
     })
     if (done === true) return
   }
+}
+
+/** A promise that is resolved from outside. */
+function signal(): { readonly given: Promise<void>; give(): void } {
+  let give = () => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give: () => give() }
 }

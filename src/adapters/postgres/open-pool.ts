@@ -1,0 +1,108 @@
+/** Opens a pool that belongs to the storage, and ends it in bounded time. */
+import { Pool } from 'pg'
+import { closedError } from '../errors/storage-errors.ts'
+import type { DriverPool, PooledClient } from './driver-connection.ts'
+import { settingStatements, type Timeouts } from './timeouts.ts'
+
+/** Default size of a pool. */
+const DEFAULT_CONNECTIONS = 10
+/** Idle time after which the operating system asks whether the other side still exists. Its own default is two hours. */
+const KEEP_ALIVE_MS = 30_000
+
+/** A pool and how to end it. */
+export interface OpenedPool {
+  readonly pool: DriverPool
+  /** Waits for running calls up to `closeMs`, then closes every connection. */
+  end(): Promise<void>
+}
+
+/** What a pool needs beside its address. */
+export interface PoolOptions {
+  readonly maxConnections: number | undefined
+  readonly timeouts: Timeouts
+  /** True if a session is this storage's alone, so that its settings can be set once. False behind a transaction pooler. */
+  readonly ownsSessions: boolean
+}
+
+export function openPool(connectionString: string, { maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
+  const pool = new Pool({
+    connectionString,
+    max: maxConnections ?? DEFAULT_CONNECTIONS,
+    connectionTimeoutMillis: timeouts.connectMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    pipeline: true,
+  })
+  const clients = new Set<PooledClient>()
+  // The pool drops an idle connection that breaks; without a listener the error event would end the process.
+  pool.on('error', ignore)
+  pool.on('connect', (client) => {
+    clients.add(client)
+    // Not awaited: it is the first in the pipeline. If it fails, so does the connection.
+    if (ownsSessions) client.query(settingStatements(timeouts, 'session')).catch(ignore)
+  })
+  pool.on('remove', (client) => void clients.delete(client))
+
+  const queue = createQueue(pool)
+  return {
+    pool: queue,
+    end: () =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          queue.refuse()
+          for (const client of clients) client.connection?.stream?.destroy()
+          resolve()
+        }, timeouts.closeMs)
+        const finish = (): void => {
+          // The pool has ended, but a silent network can keep the farewell of an idle connection waiting.
+          if (clients.size === 0) clearTimeout(timer)
+          else timer.unref()
+          resolve()
+        }
+        queue
+          .served()
+          .then(() => pool.end())
+          .then(finish, finish)
+      }),
+  }
+}
+
+/** A pool whose callers that wait for a client are known: a pool that ends forgets them, and they would wait for nothing. */
+function createQueue(pool: DriverPool): DriverPool & {
+  /** Resolves when no caller waits. */
+  served(): Promise<void>
+  /** Refuses all who wait. */
+  refuse(): void
+} {
+  const waiting = new Set<Parameters<DriverPool['connect']>[0]>()
+  let onServed = ignore
+
+  function leave(done: Parameters<DriverPool['connect']>[0]): void {
+    waiting.delete(done)
+    if (waiting.size === 0) onServed()
+  }
+
+  return {
+    connect(done) {
+      waiting.add(done)
+      pool.connect((error, client) => {
+        leave(done)
+        done(error, client)
+      })
+    },
+    async served() {
+      if (waiting.size === 0) return
+      await new Promise<void>((resolve) => {
+        onServed = resolve
+      })
+    },
+    refuse() {
+      for (const done of waiting) {
+        leave(done)
+        done(closedError('PostgreSQL'), undefined)
+      }
+    },
+  }
+}
+
+function ignore(): void {}

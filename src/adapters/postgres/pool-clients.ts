@@ -1,0 +1,133 @@
+/** Takes clients from a pool and gives them back. A client that breaks or falls silent while it is held is closed. */
+import { isVaultError } from '../../core/errors.ts'
+import {
+  type Connection,
+  type DriverPool,
+  driverConnection,
+  type PooledClient,
+  type PreparedQuery,
+  type QueryResult,
+} from './driver-connection.ts'
+import { connectError, isConnectionLost, sqlState } from './postgres-errors.ts'
+import type { Timeouts } from './timeouts.ts'
+
+/** A client that belongs to one call or transaction until it is released. */
+export interface HeldClient {
+  readonly connection: Connection
+  /** True once the connection was found to be broken: nothing sent on it arrives. */
+  isLost(): boolean
+  /** Gives the client back to its pool, which closes it if it is broken. */
+  release(isBroken: boolean): void
+}
+
+/** Takes a client. Throws `unavailable` if there is none in time. */
+export async function takeClient(pool: DriverPool, { connectMs, silenceMs }: Timeouts): Promise<HeldClient> {
+  try {
+    return holdClient(await connect(pool, connectMs), silenceMs)
+  } catch (error) {
+    throw isVaultError(error) ? error : connectError(error)
+  }
+}
+
+/**
+ * The callback form of `connect`: the listener for errors is attached before the client reads on. After the promise form an error that
+ * the server sent together with its greeting would have no listener, and would end the process.
+ */
+function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
+  return new Promise((resolve, reject) => {
+    let taken: PooledClient | undefined
+    let isOver = false
+    const timer = setTimeout(() => arrive(new Error('no connection in time')), connectMs)
+
+    function arrive(error: unknown, client?: PooledClient): void {
+      if (isOver) {
+        // It came too late: its caller waits no longer.
+        if (client !== undefined && client !== taken) client.release()
+        return
+      }
+      isOver = true
+      clearTimeout(timer)
+      if (client === undefined) {
+        reject(error)
+        return
+      }
+      taken = client
+      client.on('error', noteFailure)
+      resolve(client)
+    }
+
+    const promised = pool.connect(arrive)
+    // A pool that knows only the promise form ignores the callback.
+    if (promised instanceof Promise) promised.then((client: PooledClient) => arrive(undefined, client), arrive)
+  })
+}
+
+/** Why a client broke, if the server said so while no statement ran: the error of the next statement does not repeat it. */
+const failures = new WeakMap<PooledClient, Error>()
+
+function noteFailure(this: PooledClient, error: Error): void {
+  if (!failures.has(this)) failures.set(this, error)
+}
+
+function holdClient(client: PooledClient, silenceMs: number): HeldClient {
+  const connection = driverConnection(client)
+  const watch = createWatch(silenceMs, () => closeSocket(client, Object.assign(new Error('silent'), { code: 'ETIMEDOUT' })))
+  let isLost = false
+
+  async function send(query: PreparedQuery): Promise<QueryResult> {
+    watch.sent(query)
+    try {
+      return await connection.send(query)
+    } catch (thrown) {
+      const error = sqlState(thrown) === undefined ? (failures.get(client) ?? thrown) : thrown
+      isLost ||= isConnectionLost(error)
+      throw error
+    } finally {
+      watch.answered(query)
+    }
+  }
+
+  return {
+    connection: { send },
+    isLost: () => isLost,
+    release(isBroken) {
+      watch.stop()
+      // A broken client keeps the listener: its socket may report once more.
+      if (!isBroken) client.removeListener('error', noteFailure)
+      client.release(isBroken)
+      // Without this the pool waits for a farewell that a silent network never brings.
+      if (isBroken) closeSocket(client)
+    },
+  }
+}
+
+function closeSocket(client: PooledClient, error?: Error): void {
+  client.connection?.stream?.destroy(error)
+}
+
+/** Notices a connection on which statements wait and nothing is answered for `silenceMs`. */
+function createWatch(silenceMs: number, onSilence: () => void) {
+  let waiting = 0
+  let unlimited = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function check(): void {
+    if (waiting === 0) return
+    if (unlimited > 0) timer?.refresh()
+    else onSilence()
+  }
+
+  return {
+    sent({ isUnlimited }: PreparedQuery): void {
+      if (isUnlimited === true) unlimited++
+      if (timer === undefined) timer = setTimeout(check, silenceMs)
+      else if (waiting === 0) timer.refresh()
+      waiting++
+    },
+    answered({ isUnlimited }: PreparedQuery): void {
+      if (isUnlimited === true) unlimited--
+      if (--waiting > 0) timer?.refresh()
+    },
+    stop: () => clearTimeout(timer),
+  }
+}

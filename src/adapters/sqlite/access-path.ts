@@ -1,0 +1,66 @@
+/** Which way a statement reads its table, where the engine must not choose: a slice that scans a whole index makes a scan quadratic. */
+import { VaultError } from '../../core/errors.ts'
+import type { Filter, PhysicalIndex } from '../../core/ports/storage.ts'
+import type { SqlStatement } from '../sql/sql-statements.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import { indexName } from './prepare-tables.ts'
+
+/** By rows in the order of their ids, or by one index. */
+export type AccessPath = { readonly kind: 'id' } | { readonly kind: 'index'; readonly index: PhysicalIndex }
+
+export const BY_ID: AccessPath = { kind: 'id' }
+
+const pathed = new WeakMap<SqlStatement, Map<string, SqlStatement>>()
+
+/** The same statement, bound to a path. SQLite refuses an index that the filter does not bound, so the caller names one that it does. */
+export function alongPath(shape: TableShape, statement: SqlStatement, path: AccessPath): SqlStatement {
+  const hint = path.kind === 'id' ? 'not indexed' : `indexed by "${indexName(shape.table, path.index)}"`
+  const known = pathed.get(statement) ?? new Map<string, SqlStatement>()
+  pathed.set(statement, known)
+  const found = known.get(hint)
+  if (found !== undefined) return found
+  const source = ` from "${shape.name}" as "t"`
+  const at = statement.text.indexOf(source)
+  if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
+  const end = at + source.length
+  const made = { text: `${statement.text.slice(0, end)} ${hint}${statement.text.slice(end)}` }
+  known.set(hint, made)
+  return made
+}
+
+/** What of a filter an index can find. */
+export interface IndexedPart {
+  readonly path: AccessPath
+  /** The parts of the filter that bound the index. All rows that match the filter match these. */
+  readonly bounds: Filter
+  /** The column that the bounds name. */
+  readonly column: string
+  /** True if the index holds the rows of the bounds in the order of their ids: those of one value of its one column. */
+  readonly isInOrder: boolean
+}
+
+/** The best index for a filter; undefined if none bounds it. One value is better than a range or a list. */
+export function indexedPart(shape: TableShape, filter: Filter): IndexedPart | undefined {
+  const parts = conjuncts(filter)
+  const found = shape.table.indexes.flatMap((index) => partOf(index, parts) ?? [])
+  return found.find(({ isInOrder }) => isInOrder) ?? found[0]
+}
+
+function partOf(index: PhysicalIndex, parts: readonly Filter[]): IndexedPart | undefined {
+  const [column] = index.columns
+  if (column === undefined) return undefined
+  const bounding = parts.filter((part) => bounds(part, column))
+  if (bounding.length === 0) return undefined
+  const isInOrder = index.columns.length === 1 && bounding.some((part) => part.kind === 'compare' && part.operator === '=')
+  return { path: { kind: 'index', index }, bounds: { kind: 'and', filters: bounding }, column, isInOrder }
+}
+
+function bounds(part: Filter, column: string): boolean {
+  if (part.kind === 'in') return part.column === column
+  return part.kind === 'compare' && part.column === column && part.operator !== '<>'
+}
+
+/** The parts of which all must be true. */
+export function conjuncts(filter: Filter): readonly Filter[] {
+  return filter.kind === 'and' ? filter.filters.flatMap(conjuncts) : [filter]
+}

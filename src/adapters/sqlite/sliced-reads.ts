@@ -1,0 +1,48 @@
+/** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
+import type { Row, Storage } from '../../core/ports/storage.ts'
+import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount } from './short-reads.ts'
+import {
+  aggregateInSlices,
+  EVERY,
+  findInSlices,
+  getInSlices,
+  type OnSnapshot,
+  ROWS_AT_ONCE,
+  type SlicedScan,
+} from './sliced-scans.ts'
+import type { HandleState } from './storage-port.ts'
+import type { TableWork } from './table-work.ts'
+
+/** Where reads run: a short one at once, a scan on one snapshot or in the transaction that holds the connection. */
+export interface Reader {
+  read<T>(work: TableWork<T>): T | Promise<T>
+  scan<T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T>
+}
+
+export function createSlicedReads(
+  { shapes, rows, yielder }: HandleState,
+  { read, scan }: Reader,
+): Pick<Storage, 'get' | 'find' | 'aggregate'> {
+  async function lastRow(table: string): Promise<Row | undefined> {
+    return (await read(rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
+  }
+
+  const scanned = (table: string, filter = EVERY): Omit<SlicedScan, 'run'> => ({ rows, shape: shapes.of(table), filter, yielder })
+
+  return {
+    async get(table, ids) {
+      if (ids.length <= ROWS_AT_ONCE) return read(rows.get(table, ids))
+      return scan((run) => getInSlices({ ...scanned(table), run }, ids))
+    },
+    async find(table, filter, page) {
+      if (isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
+      return scan((run) => findInSlices({ ...scanned(table, filter), run }, page))
+    },
+    async aggregate(table, filter, aggregates) {
+      if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))
+      if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
+        return read(rows.aggregate(table, filter, aggregates))
+      return scan((run) => aggregateInSlices({ ...scanned(table, filter), run }, aggregates))
+    },
+  }
+}

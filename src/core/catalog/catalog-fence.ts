@@ -1,0 +1,40 @@
+/** Keeps a process with an older schema from writing records that the stored schema would not allow. */
+import type { RootKeySet } from '../ports/keys.ts'
+import type { StorageReads } from '../ports/storage.ts'
+import { findOutdatedTables } from '../schema/catalog-schema.ts'
+import type { SchemaDefinition } from '../schema/column.ts'
+import type { Table } from '../schema/layout.ts'
+import type { Catalog } from './open-catalog.ts'
+
+/** What writers know of the catalog. */
+export interface CatalogFence {
+  /** Root keys and generation as they were read last. */
+  readonly keys: RootKeySet
+  /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
+  assertWritable(table: Table): void
+  /** True if no other process changed the catalog since it was read. One small read. */
+  isCurrent(storage: StorageReads): Promise<boolean>
+  /** Reads the catalog again. */
+  reload(storage: StorageReads): Promise<void>
+}
+
+/** Returns the fence of a process that opened the vault with this definition. */
+export function createCatalogFence(catalog: Catalog, definition: SchemaDefinition): CatalogFence {
+  let evaluated = catalog.state
+  let outdated = findOutdatedTables(definition, evaluated.schema)
+  return {
+    get keys() {
+      return catalog.state
+    },
+    assertWritable({ name }) {
+      if (evaluated !== catalog.state) {
+        evaluated = catalog.state
+        outdated = findOutdatedTables(definition, evaluated.schema)
+      }
+      const reason = outdated.get(name)
+      if (reason !== undefined) throw reason
+    },
+    isCurrent: catalog.isCurrent,
+    reload: catalog.reload,
+  }
+}

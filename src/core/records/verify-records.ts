@@ -1,0 +1,186 @@
+/** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
+import { UNKNOWN_KEY } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { fault } from '../errors.ts'
+import { eachPage } from '../maintenance/each-page.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
+import { type Cell, MAX_ROW_ID, type Row, type StorageReads } from '../ports/storage.ts'
+import type { Stop } from '../queries/budget-meter.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { required } from '../util/at.ts'
+import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
+import { openPage } from './check-records.ts'
+import { checkStoredTokens } from './check-stored-tokens.ts'
+import { RecordFindings, type RecordVerificationResult, type Suspicion } from './record-findings.ts'
+
+/** Options of a verification. */
+export interface VerifyRecordsOptions {
+  /** The table to verify. Default: all tables. */
+  readonly table?: string
+  /** An `AbortSignal`. When it is aborted, the verification throws `cancelled`. */
+  readonly signal?: Stop
+  /** Called after each slice with the number of records read so far. */
+  onProgress?(records: number): void
+}
+
+/** The dependencies of a verification. */
+export interface VerifyingContext extends ReadingContext {
+  readonly catalog: Pick<CatalogFence, 'reload'>
+  readonly storage: StorageReads
+  readonly scheduler: Scheduler
+}
+
+/** Rows of one slice: few enough to hold in memory and to check between two yields. */
+const SLICE = 200
+/** Number of times that a row is checked if others change it meanwhile. */
+const MAX_CHECKS = 10
+
+/**
+ * Verifies the records of these tables, slice by slice. Holds no transaction: what seems wrong is read again, and counts only if
+ * the row did not change meanwhile. A record that changes during each of 10 checks is not reported. Throws `cancelled`.
+ */
+export async function verifyRecords(
+  context: VerifyingContext,
+  tables: readonly Table[],
+  { signal, onProgress }: Omit<VerifyRecordsOptions, 'table'> = {},
+): Promise<RecordVerificationResult> {
+  const { storage, scheduler } = context
+  const findings = new RecordFindings(context.barrier.ring)
+  let recordCount = 0
+  for (const table of tables) {
+    const unindexed: UnindexedValues = new Map()
+    for await (const rows of eachPage(storage, table.physical.name, { size: SLICE, scheduler })) {
+      assertNotAborted(signal)
+      for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
+      recordCount += rows.length
+      onProgress?.(recordCount)
+    }
+  }
+  await verifyTokenRows(context, { tables, findings, signal })
+  return findings.result(recordCount)
+}
+
+function assertNotAborted(signal: Stop | undefined): void {
+  if (signal?.aborted === true) throw fault('cancelled')`It was cancelled by its AbortSignal.`
+}
+
+/** Rows of one table to check. */
+interface Slice {
+  readonly table: Table
+  readonly rows: readonly Row[]
+  readonly unindexed: UnindexedValues
+}
+
+/**
+ * Returns what is wrong with some rows. Other tables are read after the rows, and suspicious rows once more after those. A row that
+ * still has its version had it throughout, because a record and what belongs to it change in one transaction. Another one is checked again.
+ */
+async function checkSlice(context: VerifyingContext, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+  const confirmed: Suspicion[] = []
+  let pending = rows
+  for (let checks = 0; checks < MAX_CHECKS && pending.length > 0; checks++) {
+    const suspicions = await suspect(context, { table, rows: pending, unindexed })
+    const suspects = [...new Set(suspicions.map(({ row }) => row))]
+    const again = await storedAgain(context, table.physical.name, suspects)
+    confirmed.push(...suspicions.filter(({ row }) => again.get(row.id)?.version === row.version))
+    pending = suspects.flatMap(({ id, version }) => {
+      const row = again.get(id)
+      return row === undefined || row.version === version ? [] : [row]
+    })
+  }
+  return confirmed
+}
+
+/** Returns what seems wrong. Reads the catalog again for a key that this process does not know: another process may have made it. */
+async function suspect(context: VerifyingContext, slice: Slice): Promise<readonly Suspicion[]> {
+  try {
+    return await suspectNow(context, slice)
+  } catch (error) {
+    if (error !== UNKNOWN_KEY) throw error
+    await context.catalog.reload(context.storage)
+    const { entropy, vault, ring } = context.barrier
+    return suspectNow({ ...context, barrier: { entropy, vault, ring } }, slice)
+  }
+}
+
+async function suspectNow(context: VerifyingContext, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+  const { storage, barrier } = context
+  const page = openPage(barrier, table, rows)
+  return [
+    ...page.suspicions,
+    ...(await checkStoredTokens(storage, context, page)),
+    ...(await checkDuplicates(storage, barrier, { page, unindexed })),
+  ]
+}
+
+/** Returns the rows that still exist, by id. */
+async function storedAgain({ storage }: VerifyingContext, table: string, rows: readonly Row[]): Promise<Map<number, Row>> {
+  if (rows.length === 0) return new Map()
+  const ids = rows.map(({ id }) => id)
+  const again = await storage.get(table, ids)
+  return new Map(again.flatMap((row) => (row === undefined ? [] : [[row.id, row]])))
+}
+
+/** The tables whose stored tokens are verified. */
+interface TokenWalk {
+  readonly tables: readonly Table[]
+  readonly findings: RecordFindings
+  readonly signal: Stop | undefined
+}
+
+/** A stored token, and the column that it names. */
+interface TokenRow {
+  readonly row: Row
+  readonly table: Table
+  readonly column: Column
+}
+
+/** Finds stored tokens whose record or transient value does not exist. Those of existing records are compared with their cells. */
+async function verifyTokenRows(context: VerifyingContext, { tables, findings, signal }: TokenWalk): Promise<void> {
+  const columns = new Map(
+    tables.flatMap((table) => table.tokenized.map((column) => [column.objectId, { table, column }] as const)),
+  )
+  if (columns.size === 0) return
+  const filter = { kind: 'in', column: 'object_id', values: [...columns.keys()] } as const
+  for await (const rows of eachPage(context.storage, TOKENS.name, { filter, scheduler: context.scheduler })) {
+    assertNotAborted(signal)
+    const tokens = rows.map((row) => ({ row, ...required(columns.get(Number(row.object_id))) }))
+    const orphans = await findOrphans(context, tokens)
+    const again = await storedAgain(
+      context,
+      TOKENS.name,
+      orphans.map(({ row }) => row),
+    )
+    for (const { row, table, column } of orphans) {
+      if (again.get(row.id)?.version !== row.version) continue
+      const isOfRecord = column.token?.expires !== true && isRowId(row.row_id)
+      findings.add(table, { kind: 'unexpected_token', column }, isOfRecord ? Number(row.row_id) : undefined)
+    }
+  }
+}
+
+/** Returns the tokens whose row does not exist, or cannot exist. */
+async function findOrphans({ storage }: VerifyingContext, tokens: readonly TokenRow[]): Promise<TokenRow[]> {
+  const groups = new Map<string, TokenRow[]>()
+  const orphans = tokens.filter((token) => !isRowId(token.row.row_id))
+  for (const token of tokens) {
+    if (!isRowId(token.row.row_id)) continue
+    const name = token.column.token?.expires === true ? TRANSIENTS.name : token.table.physical.name
+    groups.set(name, [...(groups.get(name) ?? []), token])
+  }
+  for (const [name, group] of groups) {
+    const rows = await storage.get(
+      name,
+      group.map(({ row }) => Number(row.row_id)),
+    )
+    orphans.push(...group.filter((_, index) => rows[index] === undefined))
+  }
+  return orphans
+}
+
+function isRowId(cell: Cell | undefined): boolean {
+  const id = Number(cell ?? 0)
+  return Number.isInteger(id) && id >= 1 && id <= MAX_ROW_ID
+}

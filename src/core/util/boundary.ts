@@ -1,0 +1,93 @@
+/** The boundary to code that is not the vault's: objects of callers, storages, key providers, clocks. Their errors can quote a value, so none passes. */
+import { type ErrorCode, Fault, fault, isErrorCode, isVaultError, VaultError } from '../errors.ts'
+import { causeOf, isBareCause } from './bare-cause.ts'
+
+/**
+ * Runs code that reads objects of a caller, and returns its result. Throws `invalid_request` if one of them throws: a getter, a Proxy or
+ * a conversion. Errors of `read` itself pass: faults, unless `isOwn` says otherwise.
+ */
+export function readInput<T>(read: () => T, isOwn: (error: unknown) => boolean = Fault.isFault): T {
+  try {
+    return read()
+  } catch (error) {
+    if (isOwn(error)) throw error
+    throw fault('invalid_request')`The input cannot be read: one of its objects threw an error. Pass plain objects and values.`
+  }
+}
+
+/**
+ * Returns an error as it may leave the vault. A `VaultError` is returned unchanged, except that a foreign cause is reduced to the name of
+ * its class. Any other error becomes `internal`. One that imitates a `VaultError`, as another copy of the package does, keeps its code.
+ * `failed` begins the message: "Insert failed."
+ */
+export function toVaultError(error: unknown, failed: string): VaultError {
+  if (VaultError.isGenuine(error)) return withoutForeignText(error)
+  const code = codeOf(error)
+  const what = code === 'internal' ? 'Something unexpected went wrong' : `A storage or key provider reported "${code}"`
+  const message = `${failed} ${what}. The text of the error is not repeated, because it can quote a value.`
+  return new VaultError(code, message, {}, { cause: causeOf(error) })
+}
+
+/** Runs work, and throws its errors as they may leave the vault. `failed` as for `toVaultError`. */
+export function guard<T>(failed: string, work: () => Promise<T>): Promise<T> {
+  return guardAround(failed, work)
+}
+
+/** Runs a callback of the application. */
+export type RunCallback = <R>(callback: () => Promise<R>) => Promise<R>
+
+/** The same for work that calls the application back. What a callback throws is the application's own, and is rethrown unchanged. */
+export async function guardAround<T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> {
+  const own = new Set<unknown>()
+  try {
+    return await work(async (callback) => {
+      try {
+        return await callback()
+      } catch (error) {
+        own.add(error)
+        throw error
+      }
+    })
+  } catch (error) {
+    throw own.has(error) ? error : toVaultError(error, failed)
+  }
+}
+
+/** The properties of a `VaultError`, beside its cause. */
+const PROPERTIES: ReadonlySet<PropertyKey> = new Set([
+  'name',
+  'message',
+  'stack',
+  'code',
+  'httpStatus',
+  'grpcCode',
+  'details',
+] satisfies (keyof VaultError)[])
+
+/** Removes a foreign cause and foreign properties in place: storages recognize errors that are thrown through their transactions. */
+function withoutForeignText(error: VaultError): VaultError {
+  for (const property of Reflect.ownKeys(error)) {
+    if (PROPERTIES.has(property) || (property === 'cause' && isOwnCause(error.cause))) continue
+    const value: unknown = property === 'cause' ? causeOf(error.cause) : undefined
+    if (!Reflect.defineProperty(error, property, { value, writable: true, enumerable: false, configurable: true }))
+      return new VaultError(error.code, error.message, error.details, { httpStatus: error.httpStatus })
+  }
+  return error
+}
+
+/** True for no cause, one that this library made of a code alone, and a `VaultError` that has no other. */
+function isOwnCause(cause: unknown): boolean {
+  if (cause === undefined || isBareCause(cause)) return true
+  return VaultError.isGenuine(cause) && isOwnCause(cause.cause)
+}
+
+/** The code of an error that imitates a `VaultError`; otherwise `internal`. */
+function codeOf(error: unknown): ErrorCode {
+  if (!isVaultError(error)) return 'internal'
+  try {
+    const code: unknown = error.code
+    return isErrorCode(code) ? code : 'internal'
+  } catch {
+    return 'internal' // A getter threw.
+  }
+}

@@ -1,0 +1,167 @@
+/** How scans read a file: no slice reads an index again, and a range that finds few rows is read by its index whatever the size of the table. */
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
+import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
+import { createIdBlocks } from '../../../src/adapters/sqlite/id-blocks.ts'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { createRowWork } from '../../../src/adapters/sqlite/row-work.ts'
+import { createSlicedReads } from '../../../src/adapters/sqlite/sliced-reads.ts'
+import { createYielder } from '../../../src/adapters/sqlite/sliced-scans.ts'
+import type { Step, TableWork } from '../../../src/adapters/sqlite/table-work.ts'
+import type { Filter, Page, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const nextFile = temporaryFolder()
+const ROWS = 200_000
+
+const EVENTS: PhysicalTable = {
+  name: 'events',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'kind', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['at'], unique: false },
+    { columns: ['kind'], unique: false },
+  ],
+}
+
+/** A statement that ran, as SQLite plans it with these parameters. */
+interface Ran {
+  readonly plan: string
+}
+
+describe('the path of a scan', () => {
+  const filename = nextFile()
+  let file: Database.Database
+  let reads: Pick<Storage, 'find' | 'aggregate'>
+  let ran: Ran[] = []
+
+  beforeAll(async () => {
+    const storage = sqliteStorage({ filename, synchronous: 'normal' })
+    await storage.prepare([EVENTS])
+    const body = new Uint8Array(20)
+    for (let n = 0; n < ROWS; n += 10_000) {
+      await storage.insert(
+        'events',
+        Array.from({ length: 10_000 }, (_, k) => ({ id: n + k + 1, at: (n + k) * 1000, kind: (n + k) % 3, body })),
+      )
+    }
+    await storage.close()
+    file = new Database(filename)
+    const shapes = createTableShapes()
+    shapes.add([EVENTS])
+    const connection = createDriverConnection(file, 'reading')
+    const run = <T>(work: TableWork<T>): T => connection.run(watched(work))
+    const state = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
+    reads = createSlicedReads(state, { read: run, scan: (slices) => slices(run) })
+  })
+  afterAll(() => file.close())
+
+  /** The same work, whose statements are explained before they run. */
+  function watched<T>(work: TableWork<T>): TableWork<T> {
+    return {
+      shape: work.shape,
+      *begin() {
+        const steps = work.begin()
+        let at = steps.next()
+        while (at.done !== true) {
+          ran.push({ plan: planOf(at.value) })
+          at = steps.next(yield at.value)
+        }
+        return at.value
+      },
+    }
+  }
+
+  function planOf({ statement, parameters }: Step): string {
+    const lines = file.prepare(`explain query plan ${statement.text}`).all(...parameters) as { detail: string }[]
+    return lines.map(({ detail }) => detail).join('; ')
+  }
+
+  async function plansOf(read: () => Promise<unknown>): Promise<string[]> {
+    ran = []
+    await read()
+    return ran.map(({ plan }) => plan)
+  }
+
+  const between = (low: number, high: number): Filter => ({
+    kind: 'and',
+    filters: [
+      { kind: 'compare', column: 'at', operator: '>', value: low },
+      { kind: 'compare', column: 'at', operator: '<', value: high },
+    ],
+  })
+  const WIDE = between(0, ROWS * 1000)
+  const NARROW = between((ROWS - 300) * 1000, ROWS * 1000)
+  const BY_AT = /^SEARCH t USING (COVERING )?INDEX events\.at\.index \(at>\? AND at<\?\)/
+
+  const pages: readonly Page[] = [
+    { order: 'asc', limit: 500 },
+    { order: 'desc', limit: 500 },
+    { order: 'asc', limit: 100, offset: 100 },
+    { order: 'desc', limit: 25, offset: 3, columns: [] },
+  ]
+
+  it.each(pages)('of a narrow range is its index, with one count before: %o', async (page) => {
+    const plans = await plansOf(() => reads.find('events', NARROW, page))
+    expect(plans).toHaveLength(2)
+    for (const plan of plans) expect(plan.replace(/^CO-ROUTINE.*?; /, '')).toMatch(BY_AT)
+  })
+
+  it('of the count of a narrow range is its index', async () => {
+    const plans = await plansOf(() => reads.aggregate('events', NARROW, [{ kind: 'count' }]))
+    expect(plans).toHaveLength(2)
+    for (const plan of plans) expect(plan.replace(/^CO-ROUTINE.*?; /, '')).toMatch(BY_AT)
+  })
+
+  it.each(['min', 'max'] as const)('of the %s of a range is one end of its index, in one statement', async (kind) => {
+    const plans = await plansOf(() => reads.aggregate('events', WIDE, [{ kind, column: 'at' }]))
+    expect(plans).toHaveLength(1)
+    expect(plans[0]).toMatch(BY_AT)
+  })
+
+  const unbounded: Readonly<Record<string, Filter>> = {
+    'a wide range': WIDE,
+    'a range without an end': { kind: 'compare', column: 'at', operator: '>', value: 10 },
+    'a list that finds many rows': { kind: 'in', column: 'kind', values: [1, 2] },
+    'a long list that finds many rows': { kind: 'in', column: 'at', values: Array.from({ length: 9000 }, (_, n) => n * 1000) },
+    'a long list of ids': { kind: 'in', column: 'id', values: Array.from({ length: 9000 }, (_, n) => n * 20) },
+    'one of two ranges': { kind: 'or', filters: [between(0, 90_000_000), between(90_000_000, ROWS * 1000)] },
+    'outside a range': { kind: 'not', filter: NARROW },
+    'a range and a value without an index': {
+      kind: 'and',
+      filters: [WIDE, { kind: 'compare', column: 'body', operator: '=', value: new Uint8Array(20) }],
+    },
+  }
+
+  it.each(Object.entries(unbounded))('of %s is the id, slice by slice', async (_, filter) => {
+    for (const page of [
+      { order: 'asc', limit: 5000 },
+      { order: 'desc', limit: 5000 },
+      { order: 'asc', limit: 10, offset: 8000 },
+    ] as const) {
+      const plans = await plansOf(() => reads.find('events', filter, page))
+      expect(plans.length).toBeGreaterThan(2)
+      // The first may count what an index finds, up to its limit.
+      for (const plan of plans.slice(1)) expect(plan).not.toContain('INDEX events')
+    }
+    const plans = await plansOf(() => reads.aggregate('events', filter, [{ kind: 'count' }, { kind: 'sum', column: 'kind' }]))
+    for (const plan of plans.slice(1)) expect(plan).not.toContain('INDEX events')
+  })
+
+  it('of one value is its index from the slice on, because it holds the rows of one value by id', async () => {
+    const filter: Filter = { kind: 'and', filters: [WIDE, { kind: 'compare', column: 'kind', operator: '=', value: 1 }] }
+    const plans = await plansOf(() => reads.find('events', filter, { order: 'asc', limit: 5000 }))
+    expect(plans.some((plan) => plan.includes('events.kind.index (kind=? AND rowid>? AND rowid<?)'))).toBe(true)
+    expect(plans.some((plan) => plan.includes('events.at'))).toBe(false)
+  })
+
+  it('of a long list of ids names only those of the slice', async () => {
+    const ids = Array.from({ length: 9000 }, (_, n) => n * 20 + 1)
+    const found = await reads.find('events', { kind: 'in', column: 'id', values: ids }, { order: 'asc', limit: 9000 })
+    expect(found.map(({ id }) => id)).toEqual(ids)
+  })
+})

@@ -1,0 +1,82 @@
+/** Trial: connections to PostgreSQL are cut at random bytes while writers work. Nothing acknowledged is lost, nothing is stored twice, and work goes on. */
+import { type Fate, type Rule, startFaultyProxy } from '../postgres/faulty-proxy.ts'
+import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
+import { openStorage } from '../storages/open-storage.ts'
+import type { LedgerLine } from './ledger.ts'
+import { ledgerEntries } from './ledger.ts'
+import { MAX_FAILURES, type TrialReport } from './report.ts'
+import { checkWhole, nothingSettled, settleRound } from './store-check.ts'
+import { openTrialVault } from './trial-vault.ts'
+import { write } from './writer.ts'
+
+/** Where the trial runs, and how long. */
+export interface ConnectionCutsTrial {
+  /** The address of an empty database. */
+  readonly url: string
+  readonly seed: string
+  /** Ends after so many cuts. */
+  readonly cuts: number
+  /** Breaks the promise on purpose, for the negative control. */
+  readonly acknowledgeEarly?: boolean
+}
+
+const WRITERS = 4
+/** Requests of each writer in a round. */
+const REQUESTS = 20
+/** Packets of one round are cut with this chance each. */
+const CUT_CHANCE = 0.02
+/** Requests that must succeed after the cuts. */
+const AFTERWARDS = 3
+
+const FATES: readonly Fate[] = ['pass, then cut', 'reset', { insteadThenCut: Buffer.alloc(0) }]
+
+/** Runs the trial. */
+export async function runConnectionCutsTrial(trial: ConnectionCutsTrial): Promise<TrialReport> {
+  const random = randomFor(trial.seed)
+  const proxy = await startFaultyProxy(trial.url)
+  const vault = await openTrialVault(openStorage({ engine: 'postgres', url: proxy.url }))
+  const checker = await openTrialVault(openStorage({ engine: 'postgres', url: trial.url }))
+  const settled = nothingSettled()
+  const failures: string[] = []
+  const cutter = createCutter(random)
+  try {
+    for (let round = 0; cutter.cuts() < trial.cuts && failures.length < MAX_FAILURES; round++) {
+      const lines: string[] = []
+      const ledger = { write: (line: LedgerLine) => void lines.push(JSON.stringify(line)) }
+      const send = (index: number, requests: number): Promise<void> => {
+        let sent = 0
+        const name = `${round}.${index}`
+        const { acknowledgeEarly = false } = trial
+        return write(vault, { name, random: random.fork(name), ledger, acknowledgeEarly, isOver: () => sent++ >= requests })
+      }
+      proxy.intercept({ fromClient: cutter.rule, fromServer: cutter.rule })
+      await Promise.all(Array.from({ length: WRITERS }, (_, index) => send(index, REQUESTS)))
+      proxy.mend()
+      proxy.dropLost()
+      await send(WRITERS, AFTERWARDS)
+      const entries = ledgerEntries(lines)
+      const found = await settleRound(checker, entries, settled)
+      const late = entries.filter(({ attempt, end }) => attempt.writer === `${round}.${WRITERS}` && end?.step === 'failed')
+      found.push(...late.map(({ attempt }) => `${attempt.request} (${attempt.kind}): failed after the connection was mended`))
+      failures.push(...found.map((finding) => `round ${round}: ${finding}`))
+    }
+    failures.push(...(await checkWhole(checker, settled)))
+  } finally {
+    await vault.close()
+    await checker.close()
+    await proxy.stop()
+  }
+  return { figure: cutter.cuts(), failures, summary: `${settled.acknowledged} acknowledged, ${settled.inDoubt} in doubt` }
+}
+
+function createCutter(random: SeededRandom): { readonly rule: Rule; cuts(): number } {
+  let cuts = 0
+  return {
+    rule() {
+      if (!random.chance(CUT_CHANCE)) return 'pass'
+      cuts++
+      return random.pick(FATES)
+    },
+    cuts: () => cuts,
+  }
+}

@@ -1,0 +1,194 @@
+/** Compares a vault with the ledgers of its writers: nothing acknowledged is lost, nothing torn, nothing twice, and every change has its event. */
+import type { AccountTokens, LedgerEntry } from './ledger.ts'
+import { isInDoubt, isStored } from './ledger.ts'
+import { type AccountState, fieldsOf, type TrialVault, trialCaller } from './trial-vault.ts'
+
+/** What is known to be stored of one account. */
+interface SettledAccount {
+  readonly state: AccountState
+  readonly tokens: AccountTokens | undefined
+}
+
+/** What is known to be stored after all rounds so far. */
+export interface Settled {
+  readonly accounts: Map<string, SettledAccount>
+  /** For each counter, the lowest and highest value that it can have. */
+  readonly counters: Map<string, { low: number; high: number }>
+  /** The request that each id was given to. */
+  readonly ids: Map<string, string>
+  /** For each request that ended, whether it is stored. */
+  readonly requests: Map<string, { readonly kind: string; readonly isStored: boolean }>
+  /** Number of acknowledged requests, and of those in doubt. */
+  acknowledged: number
+  inDoubt: number
+}
+
+export function nothingSettled(): Settled {
+  return { accounts: new Map(), counters: new Map(), ids: new Map(), requests: new Map(), acknowledged: 0, inDoubt: 0 }
+}
+
+/** One stored account, as the vault shows it. */
+type StoredAccount = Readonly<Record<string, unknown>>
+
+const PAGE = 1000
+
+/**
+ * Settles the requests of a round and returns what is wrong, one sentence each; empty if nothing is. Names logins and requests, which
+ * are made up.
+ */
+export async function settleRound(vault: TrialVault, entries: readonly LedgerEntry[], settled: Settled): Promise<string[]> {
+  const findings: string[] = []
+  const stored = await storedAccounts(vault, findings)
+  for (const entry of entries) settleEntry(entry, { stored, settled, findings })
+  for (const [login, { state }] of settled.accounts) {
+    if (!isInState(stored.get(login), state)) findings.push(`${login}: acknowledged, but lost or changed`)
+  }
+  for (const login of stored.keys()) if (!settled.accounts.has(login)) findings.push(`${login}: stored, but nobody wrote it`)
+  await settleCounters(vault, settled, findings)
+  const trail = await vault.verifyAudit()
+  if (!trail.ok) findings.push(`audit trail: ${JSON.stringify(trail.firstFailure)}`)
+  return findings
+}
+
+async function storedAccounts(vault: TrialVault, findings: string[]): Promise<Map<string, StoredAccount>> {
+  const session = vault.as(trialCaller('check'))
+  const stored = new Map<string, StoredAccount>()
+  const fields = ['login', 'amount', 'note', 'card', 'reference'] as const
+  for (let offset = 0; ; offset += PAGE) {
+    const { records } = await session.get('accounts', { offset, limit: PAGE, fields })
+    for (const record of records) {
+      const login = String(record.fields.login)
+      if (stored.has(login)) findings.push(`${login}: two records of one unique value`)
+      stored.set(login, record.fields)
+    }
+    if (records.length < PAGE) return stored
+  }
+}
+
+function isInState(stored: StoredAccount | undefined, state: AccountState | null): boolean {
+  if (state === null || stored === undefined) return state === null && stored === undefined
+  const { code: _, ...expected } = fieldsOf(state)
+  return Object.entries(expected).every(([column, value]) => String(stored[column]) === String(value))
+}
+
+/** The dependencies of settling one request. */
+interface Settling {
+  readonly stored: ReadonlyMap<string, StoredAccount>
+  readonly settled: Settled
+  readonly findings: string[]
+}
+
+function settleEntry(entry: LedgerEntry, { stored, settled, findings }: Settling): void {
+  const { attempt, end } = entry
+  const { request, kind, changes, counter } = attempt
+  if (end?.step === 'failed' && end.unexpected !== undefined) findings.push(`${request} (${kind}): ${end.unexpected}`)
+  let applied = isStored(entry)
+  if (isInDoubt(entry)) {
+    settled.inDoubt++
+    applied = settleDoubt(entry, { stored, settled, findings })
+  } else if (applied) settled.acknowledged++
+  if (counter !== undefined) {
+    const range = settled.counters.get(counter) ?? { low: 0, high: 0 }
+    settled.counters.set(counter, {
+      low: range.low + Number(applied && !isInDoubt(entry)),
+      high: range.high + Number(applied || isInDoubt(entry)),
+    })
+  }
+  if (applied) applyChanges(entry, { stored, settled, findings })
+  const isKnown = counter === undefined ? Object.keys(changes).length > 0 : !isInDoubt(entry)
+  if (isKnown) settled.requests.set(request, { kind, isStored: applied })
+}
+
+/** Returns whether a request in doubt is stored: whole or not at all. */
+function settleDoubt({ attempt }: LedgerEntry, { stored, settled, findings }: Settling): boolean {
+  const changes = Object.entries(attempt.changes)
+  if (changes.length === 0) return false
+  const isBefore = changes.every(([login]) => isInState(stored.get(login), settled.accounts.get(login)?.state ?? null))
+  const isAfter = changes.every(([login, state]) => isInState(stored.get(login), state))
+  if (isBefore === isAfter) findings.push(`${attempt.request} (${attempt.kind}): stored in part`)
+  return isAfter
+}
+
+function applyChanges({ attempt, end }: LedgerEntry, { settled, findings }: Settling): void {
+  const answer = end?.step === 'acknowledged' ? end : undefined
+  for (const [login, state] of Object.entries(attempt.changes)) {
+    if (state === null) settled.accounts.delete(login)
+    else settled.accounts.set(login, { state, tokens: answer?.tokens[login] })
+  }
+  const isNew = attempt.kind === 'insert'
+  for (const [login, id] of Object.entries(answer?.ids ?? {})) {
+    const before = settled.ids.get(id)
+    if (before !== undefined && (isNew || before !== login)) findings.push(`${attempt.request}: an id was given twice`)
+    settled.ids.set(id, login)
+  }
+}
+
+async function settleCounters(vault: TrialVault, { counters }: Settled, findings: string[]): Promise<void> {
+  const { records } = await vault.as(trialCaller('check')).get('counters', { limit: PAGE })
+  for (const { fields } of records) {
+    const name = String(fields.name)
+    const { low, high } = counters.get(name) ?? { low: 0, high: 0 }
+    const plain = Number(fields.plain ?? 0)
+    const sealed = Number(fields.sealed ?? 0)
+    if (plain !== sealed) findings.push(`counter ${name}: ${plain} in plain and ${sealed} sealed`)
+    if (plain < low || plain > high) findings.push(`counter ${name}: ${plain}, not between ${low} and ${high}`)
+    counters.set(name, { low: plain, high: plain })
+  }
+}
+
+/** Compares what `settleRound` does not read each round: look-ups by digest, tokens, and the events of every request. */
+export async function checkWhole(vault: TrialVault, settled: Settled): Promise<string[]> {
+  return [...(await checkLookups(vault, settled)), ...(await checkTokens(vault, settled)), ...(await checkEvents(vault, settled))]
+}
+
+const LOOKUPS = 200
+
+async function checkLookups(vault: TrialVault, { accounts }: Settled): Promise<string[]> {
+  const session = vault.as(trialCaller('check'))
+  const findings: string[] = []
+  const logins = [...accounts.keys()]
+  for (let start = 0; start < logins.length; start += LOOKUPS) {
+    const columnValues = logins.slice(start, start + LOOKUPS)
+    const { records } = await session.get('accounts', { columnName: 'login', columnValues, limit: PAGE, fields: ['login'] })
+    const found = new Set(records.map(({ fields }) => fields.login))
+    for (const login of columnValues) if (!found.has(login)) findings.push(`${login}: not found by its unique value`)
+    if (records.length !== columnValues.length) findings.push('A look-up by unique values returned other records.')
+  }
+  return findings
+}
+
+async function checkTokens(vault: TrialVault, { accounts }: Settled): Promise<string[]> {
+  const session = vault.as(trialCaller('check'))
+  const findings: string[] = []
+  for (const [login, { state, tokens }] of accounts) {
+    if (tokens === undefined) continue
+    const { card, code, reference } = fieldsOf(state)
+    const asked = [tokens.card, tokens.code, tokens.reference].map((token) => ({ token, redaction: 'PLAIN_TEXT' as const }))
+    const answer = await session.detokenize(asked, { continueOnError: true }).catch(() => ({ records: [] }))
+    const values = answer.records.map((record) => ('value' in record ? record.value : undefined))
+    if (values.join() !== [card, code, reference].join()) findings.push(`${login}: its tokens do not return its values`)
+  }
+  return findings
+}
+
+/** Kinds of requests that are one operation, and so have exactly one event. */
+const SINGLE = new Set(['insert', 'update', 'upsert', 'delete'])
+
+async function checkEvents(vault: TrialVault, { requests }: Settled): Promise<string[]> {
+  const codes = new Map<string, number[]>()
+  for await (const line of vault.exportAudit()) {
+    const { event }: { readonly event?: { readonly code: number; readonly context: { readonly requestID: string } } } =
+      JSON.parse(line)
+    if (event === undefined) continue
+    const known = codes.get(event.context.requestID)
+    if (known === undefined) codes.set(event.context.requestID, [event.code])
+    else known.push(event.code)
+  }
+  const findings: string[] = []
+  for (const [request, { kind, isStored }] of requests) {
+    const successes = (codes.get(request) ?? []).filter((code) => code === 200).length
+    if (isStored && successes === 0) findings.push(`${request} (${kind}): stored without an event`)
+    if (SINGLE.has(kind) && successes > Number(isStored)) findings.push(`${request} (${kind}): ${successes} events of success`)
+  }
+  return findings
+}
