@@ -2,6 +2,7 @@
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
+import { withDigits } from './model.ts'
 import type { Oracle } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { GRADES, REGIONS } from './schemas.ts'
@@ -16,11 +17,6 @@ export interface LeakRequest {
 /** A request as one line of text. */
 export function requestText({ method, args }: LeakRequest): string {
   return `${method} ${JSON.stringify(args, withDigits)}`
-}
-
-/** For `JSON.stringify`, which cannot write a BigInt: its digits as a text. */
-export function withDigits(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value
 }
 
 /** Tables, values, ids and tokens that requests may use. */

@@ -3,7 +3,6 @@
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import type { Canaries } from './canaries.ts'
-import { withDigits } from './known-values.ts'
 import type { Oracle } from './oracle.ts'
 import { NO_ROW } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
@@ -117,4 +116,9 @@ function valuesUnder(part: unknown, name: string): unknown[] {
 /** A value as a result writes it, without JSON escapes. A BigInt, which an invalid request can hold, is its digits. */
 export function spelt(value: unknown): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value, withDigits))
+}
+
+/** For `JSON.stringify`, which cannot write a BigInt: its digits as a text. */
+export function withDigits(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
 }
