@@ -23,7 +23,7 @@ const STATUSES = {
   not_found: { http: 404, grpc: 5 },
   /** A value breaks a rule of its column or of the query language. */
   unprocessable: { http: 422, grpc: 9 },
-  /** Storage, key file or stored schema do not fit; thrown while a vault is opened. */
+  /** Storage, key file or stored schema do not fit: while a vault is opened, or in a write of a process whose schema is too old. */
   failed_precondition: { http: 422, grpc: 9 },
   /** A unique value or a token that is already in use. */
   conflict: { http: 422, grpc: 6 },

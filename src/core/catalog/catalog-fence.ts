@@ -1,7 +1,7 @@
 /** Keeps a process with an older schema from writing records that the stored schema would not allow. */
 import type { RootKeySet } from '../ports/keys.ts'
 import type { StorageReads } from '../ports/storage.ts'
-import { findOutdatedTables } from '../schema/catalog-schema.ts'
+import { findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Catalog } from './open-catalog.ts'
@@ -12,6 +12,8 @@ export interface CatalogFence {
   readonly keys: RootKeySet
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
   assertWritable(table: Table): void
+  /** Object ids of columns of a table that have tokens and that this process does not know: a deleted record loses those tokens too. */
+  hiddenTokenIds(table: Table): readonly number[]
   /** True if no other process changed the catalog since it was read. One small read. */
   isCurrent(storage: StorageReads): Promise<boolean>
   /** Reads the catalog again. */
@@ -34,6 +36,7 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
       const reason = outdated.get(name)
       if (reason !== undefined) throw reason
     },
+    hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
     isCurrent: catalog.isCurrent,
     reload: catalog.reload,
   }

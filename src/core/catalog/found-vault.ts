@@ -1,5 +1,5 @@
 /** Founds a vault in an empty storage: its first root key, an empty schema, and the marker that there is a vault. */
-import { isVaultError, VaultError } from '../errors.ts'
+import { fault, isVaultError } from '../errors.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { KeyProvider, KeyRingFactory, RootKey } from '../ports/keys.ts'
 import type { Storage } from '../ports/storage.ts'
@@ -38,10 +38,9 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
   if (occupied !== undefined) {
     // Another process may have founded the vault and written to it since the catalog was read.
     if (await hasRows(storage, CATALOG.name)) return
-    throw new VaultError(
+    throw fault(
       'data_loss',
-      `Cannot open the vault: its catalog is empty, but table ${occupied} holds rows. Restore the catalog from a backup. Nothing was written.`,
-    )
+    )`Cannot open the vault: its catalog is empty, but table ${occupied} holds rows. Restore the catalog from a backup. Nothing was written.`
   }
   const root: RootKey = { version: 1, key: entropy.bytes(ROOT_BYTES) }
   const wrapped = await keys.wrap(root.key, rootAssociatedData(vaultId, root.version))

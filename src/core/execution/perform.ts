@@ -203,15 +203,6 @@ export function withVerb<T>(verb: string, work: () => T): T {
   }
 }
 
-/** `withVerb` for work that takes time. */
-export async function withVerbAsync<T>(verb: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw withVerbOf({ verb }, error)
-  }
-}
-
 /** Stores the event of an operation that stored none with a change. */
 async function record(unit: RecordedUnit, outcome: Outcome, { session, operation, requestContext }: Ending): Promise<void> {
   try {

@@ -45,7 +45,7 @@ export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
   async execute(context, table) {
     const access = requireAccess(context, table, 'DELETE')
     await context.unit.change(async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, table, createPace(context))
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, pace: createPace(context) })
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     })
@@ -88,7 +88,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
     const rows = [...new Set(decoded.filter((row) => row !== undefined))]
     await context.unit.change(async ({ storage }) => {
       const visible = await lockVisibleRows(storage, context, { access, rows })
-      const deleted = new Set(await deleteRows(storage, table, visible))
+      const deleted = new Set(await deleteRows(storage, context, { table, rows: visible }))
       const absent = decoded.flatMap((row, index) => (row === undefined || !deleted.has(row) ? [index] : []))
       if (absent.length > 0) throw recordsNotFound(table, ids, absent)
       context.event.setWrittenRows(table, rows)
@@ -107,7 +107,7 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context.barrier, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
-    await deleteRows(storage, table, await lockRows(storage, context, { access, rows }))
+    await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows }) })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
     await pace.endSlice()

@@ -175,18 +175,26 @@ async function dropReplaced(
 }
 
 /** Deletes rows and the stored tokens of their cells. Transient values stay until they expire. Returns the ids that were deleted. */
-export async function deleteRows(storage: Storage, table: Table, rows: readonly number[]): Promise<readonly number[]> {
+export async function deleteRows(
+  storage: Storage,
+  context: Pick<WritingContext, 'catalog'>,
+  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
+): Promise<readonly number[]> {
   const deleted = await storage.delete(table.physical.name, { ids: rows })
-  await dropTokens(storage, recordObjectIds(table), deleted)
+  await dropTokens(storage, recordObjectIds(context, table), deleted)
   return deleted
 }
 
 /** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */
-export async function deleteEveryRow(storage: Storage, table: Table, pace: Pace): Promise<void> {
-  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, table, rows)
+export async function deleteEveryRow(
+  storage: Storage,
+  context: Pick<WritingContext, 'catalog'>,
+  { table, pace }: { readonly table: Table; readonly pace: Pace },
+): Promise<void> {
+  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
-  await dropTokens(storage, recordObjectIds(table), rest.filter(isRowId))
+  await dropTokens(storage, recordObjectIds(context, table), rest.filter(isRowId))
 }
 
 function isRowId(id: number): boolean {
@@ -209,6 +217,7 @@ async function* eachSlice(storage: Storage, table: string, pace: Pace): AsyncGen
 }
 
 /** Returns the object ids of the columns whose stored tokens belong to the record: all but transient ones. */
-function recordObjectIds(table: Table): number[] {
-  return table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
+function recordObjectIds({ catalog }: Pick<WritingContext, 'catalog'>, table: Table): number[] {
+  const own = table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
+  return [...own, ...catalog.hiddenTokenIds(table)]
 }

@@ -10,7 +10,7 @@ import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { loweredColumns } from '../row-access/lowered-columns.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 
 /** A record as a read returns it. With the option `tokenization`, `fields` and `tokens` are both the tokens. */
 export interface UntypedRecord {
@@ -44,30 +44,30 @@ export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, s
     while (end < rows.length && rows[end]?.access === access) end++
     const group = rows.slice(start, end).map(({ row }) => row)
     const views = access.views(show.columns, show.redaction)
-    const shownGroup = show.asTokens
-      ? tokenViews(context, show.table, { group, views })
-      : fieldViews(context, show.table, { group, views })
-    for (const [k, one] of shownGroup.entries()) shown.push({ id: required(ids[start + k]), ...one })
+    const rowGroup = { group, views, ids: ids.slice(start, end) }
+    const shownGroup = show.asTokens ? tokenViews(context, show.table, rowGroup) : fieldViews(context, show.table, rowGroup)
+    for (const one of shownGroup) shown.push(one)
     start = end
   }
   return shown
 }
 
-/** Rows with the same views. */
+/** Rows with the same views, and the public ids of their records. */
 interface RowGroup {
   readonly group: readonly Row[]
   readonly views: readonly ColumnView[]
+  readonly ids: readonly string[]
 }
 
-function fieldViews({ barrier }: ReadingContext, table: Table, { group, views }: RowGroup): Omit<UntypedRecord, 'id'>[] {
+function fieldViews({ barrier }: ReadingContext, table: Table, { group, views, ids }: RowGroup): UntypedRecord[] {
   const lowered = loweredColumns(views)
-  return revealRows(barrier, table, group, views).map((fields) => ({ fields, lowered }))
+  return revealRows(barrier, table, group, views).map((fields, k) => ({ id: at(ids, k), fields, lowered }))
 }
 
-function tokenViews(context: ReadingContext, table: Table, { group, views }: RowGroup): Omit<UntypedRecord, 'id'>[] {
+function tokenViews(context: ReadingContext, table: Table, { group, views, ids }: RowGroup): UntypedRecord[] {
   const columns = views.map((view) => view.column)
   const tokens = mintTokens(context.barrier.ring, columns, mintInputOfRows(context, table, { group, columns }))
-  return tokens.map((one) => ({ fields: { ...one }, tokens: one }))
+  return tokens.map((one, k) => ({ id: at(ids, k), fields: { ...one }, tokens: one }))
 }
 
 /** Returns the input to mint the tokens of stored rows. */

@@ -106,6 +106,13 @@ export function findOutdatedTables(definition: SchemaDefinition, stored: Catalog
   return outdated
 }
 
+/** Returns the object ids of the columns of a table with tokens that are in the stored schema and not in the definition. */
+export function hiddenTokenIds(definition: SchemaDefinition, stored: CatalogSchema, table: string): number[] {
+  return Object.entries(stored.tables[table]?.columns ?? {}).flatMap(([column, { objectId, definition: is }]) =>
+    definition[table]?.[column] === undefined && is.token !== undefined && tokenOf(is).kind !== 'transient' ? [objectId] : [],
+  )
+}
+
 /** The definition of one column before and after a change of the schema. */
 interface ColumnChange {
   readonly table: string

@@ -42,7 +42,7 @@ export interface CommonOptions {
   readonly required?: boolean
   /**
    * Whether no two records can have equal values; null can repeat. Default false. An encrypted column then stores a digest of each value.
-   * Before adding this option to a column that has records, end all processes that opened the vault without it: they write no digests.
+   * When it is added to a column, writers of the table wait meanwhile, and processes that opened the vault without it can no longer write there.
    */
   readonly unique?: boolean
   /** Whether values are sealed. Default true. False stores them plain, so that the database can filter and aggregate them. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MaskDefinition } from '../../../src/core/redaction/masks.ts'
-import { compileMask, MASK_REVEALS, mask } from '../../../src/core/redaction/masks.ts'
+import { compileMask, MASK_REVEALS, mask, mayBeMaskedBy } from '../../../src/core/redaction/masks.ts'
 import { MaskError } from '../../../src/core/redaction/replacement.ts'
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
@@ -45,6 +45,24 @@ describe('a mask', () => {
     [replace('^[0-9]{3}-[0-9]{2}-', '***-**-'), '123456789', '*REDACTED*'],
   ])('%j masks %s as %s', (definition, text, shown) => {
     expect(compileMask(definition)(text)).toBe(shown)
+  })
+
+  it.each<MaskDefinition>([mask.keepFirst(2), mask.keepLast(2), mask.email, mask.ssn, mask.card, replace('[a-z]+', '')])(
+    'of definition %j may give what it gives for any text',
+    (definition) => {
+      const masked = compileMask(definition)
+      const mayBeMasked = mayBeMaskedBy(definition)
+      const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.emailAddress(), fc.stringMatching(/^[0-9 -]{9,19}$/))
+      fc.assert(
+        fc.property(texts, (text) => mayBeMasked(masked(text))),
+        RUNS,
+      )
+    },
+  )
+
+  it('of a preset gives no text without a star, other than the empty text', () => {
+    expect([mask.keepFirst(1), mask.email].map((one) => mayBeMaskedBy(one)('Ada'))).toEqual([false, false])
+    expect(mayBeMaskedBy(replace('a', 'b'))('Ada')).toBe(true)
   })
 
   it('is plain JSON', () => {

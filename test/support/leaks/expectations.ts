@@ -1,6 +1,6 @@
 /** Compares results with the oracle, cell by cell: they must hold no more and no less. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Redaction, RedactionLevel } from '../../../src/core/redaction/levels.ts'
+import type { Redaction } from '../../../src/core/redaction/levels.ts'
 import type { LeakRequest } from './known-values.ts'
 import type { Model, ModelRow } from './model.ts'
 import { spelt } from './model.ts'
@@ -8,8 +8,7 @@ import type { Oracle } from './oracle.ts'
 import { answeredLevel } from './oracle.ts'
 import type { LeakColumn } from './schemas.ts'
 import { tokenKindOf } from './schemas.ts'
-
-const REDACTED = '*REDACTED*'
+import { shown } from './shown-value.ts'
 
 /** The members of a record that are compared. */
 interface Answered {
@@ -118,27 +117,4 @@ function faultOfValue(request: LeakRequest, record: Answered, index: number, { m
   })
   if (allowed.includes(record.value ?? '')) return []
   return [`token ${index} is shown as ${record.value} and may only be ${allowed.join(' or ')}`]
-}
-
-/** A value at a redaction level, with masks written by hand. */
-export function shown({ definition }: LeakColumn, value: unknown, level: RedactionLevel): unknown {
-  if (value === null || value === undefined || level === 'PLAIN_TEXT') return value
-  if (level === 'REDACTED' || definition.mask === undefined) return REDACTED
-  return masked(definition.mask, spelt(value))
-}
-
-function masked(mask: NonNullable<LeakColumn['definition']['mask']>, text: string): string {
-  if ('find' in mask) return /[a-z]/.test(text) ? text.replaceAll(/[a-z]+/g, '#') : REDACTED
-  switch (mask.preset) {
-    case 'keepFirst':
-      return [...text].map((char, at) => (at < mask.count ? char : '*')).join('')
-    case 'keepLast':
-      return [...text].map((char, at) => (at >= [...text].length - mask.count ? char : '*')).join('')
-    case 'email':
-      return text.includes('@') ? `${text[0]}***@${text.split('@')[1]}` : '***'
-    case 'card':
-      return `************${/^[0-9]{12,19}$/.test(text) ? text.slice(-4) : '****'}`
-    case 'ssn':
-      return '***-**-****'
-  }
 }

@@ -2,10 +2,10 @@
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
-import { shown } from './expectations.ts'
 import type { Oracle } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { GRADES, REGIONS } from './schemas.ts'
+import { shown } from './shown-value.ts'
 
 /** A call of a session's method, or of the vault's `explain`. */
 export interface LeakRequest {

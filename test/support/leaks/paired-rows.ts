@@ -4,11 +4,11 @@ import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
-import { shown } from './expectations.ts'
 import type { Oracle } from './oracle.ts'
 import { NO_ROW } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { ASKED, GRADES, isStable, REGIONS, tokenKindOf } from './schemas.ts'
+import { shown } from './shown-value.ts'
 
 /** Values by column. */
 export type PairedFields = Readonly<Record<string, unknown>>

@@ -1,0 +1,309 @@
+/** Rolling deploys: a process with an older schema works beside a newer one, and its writes are stopped where they would be wrong. */
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { describe, expect, inject, it } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
+import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { CATALOG } from '../../../src/core/schema/system-tables.ts'
+import { openVault } from '../../../src/core/vault/vault.ts'
+import type { SchemaDefinition, Vault } from '../../../src/index.ts'
+import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { onEachStorage, sqliteEngine } from '../../support/storages/engines.ts'
+import { asLoose } from '../../support/vaults/open-untyped.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
+
+type Audit = 'on' | 'off'
+
+function open<const S extends SchemaDefinition>(storage: StorageHandle, tables: S, audit: Audit = 'on'): Promise<Vault<S>> {
+  return createVault({ id: 'v1', schema: defineSchema(tables), storage, audit, keys: localKeys({ key: TEST_SECRET }) })
+}
+
+const NAME = column.string({ redaction: 'PLAIN_TEXT', token: 'random' })
+const NARROW = {
+  things: { name: NAME, size: column.integer({ redaction: 'PLAIN_TEXT' }) },
+  others: { text: column.string({ redaction: 'PLAIN_TEXT' }) },
+}
+const HARMLESS = {
+  more: { a: column.string() },
+  things: {
+    note: column.string({ redaction: 'PLAIN_TEXT' }),
+    rank: column.integer({ encrypted: false, redaction: 'PLAIN_TEXT' }),
+    ...NARROW.things,
+  },
+  others: NARROW.others,
+}
+const withName = (name: (typeof NARROW)['things']['name']) => ({ ...NARROW, things: { ...NARROW.things, name } })
+const UNIQUE = withName(column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }))
+const SEARCHABLE = withName(column.string({ redaction: 'PLAIN_TEXT', token: 'random', searchable: true }))
+const REQUIRED = withName(column.string({ redaction: 'PLAIN_TEXT', token: 'random', required: true }))
+const withMust = (must: ReturnType<typeof column.string>) => ({ ...NARROW, things: { ...NARROW.things, must } })
+
+const TIGHTER: readonly (readonly [rule: string, column: string, tables: SchemaDefinition])[] = [
+  ['unique', 'name', UNIQUE],
+  ['searchable', 'name', SEARCHABLE],
+  ['required', 'name', REQUIRED],
+  ['unique', 'must', withMust(column.string({ unique: true }))],
+  ['searchable', 'must', withMust(column.string({ searchable: true }))],
+  ['required', 'must', withMust(column.string({ required: true }))],
+]
+
+for (const audit of ['on', 'off'] as const) {
+  onEachStorage(`a process with an older schema, audit ${audit},`, (engine) => {
+    it('opens beside a wider schema, works with what it knows, and loses nothing', async () => {
+      const place = engine.fresh()
+      const newer = (await open(place.open(), HARMLESS, audit)).as(OWNER)
+      const { records } = await newer.insert('things', [{ fields: { name: 'x', size: 1, note: 'kept', rank: 7 } }])
+      const id = records[0]?.id ?? ''
+      const older = (await open(place.open(), NARROW, audit)).as(OWNER)
+      expect((await older.getOne('things', id)).fields).toEqual({ name: 'x', size: 1 })
+      await older.update('things', id, { fields: { name: 'y' } })
+      const { records: inserted } = await older.insert('things', [{ fields: { name: 'z', size: 2 } }])
+      for (const session of [newer, (await open(place.open(), HARMLESS, audit)).as(OWNER)]) {
+        expect((await session.getOne('things', id)).fields).toEqual({ name: 'y', size: 1, note: 'kept', rank: 7 })
+        const read = await session.getOne('things', inserted[0]?.id ?? '')
+        expect(read.fields).toEqual({ name: 'z', size: 2, note: null, rank: null })
+      }
+    })
+
+    it('gives a new column of its own numbers that no other process gave', async () => {
+      const place = engine.fresh()
+      const one = (await open(place.open(), HARMLESS, audit)).as(OWNER)
+      const other = { ...NARROW, things: { ...NARROW.things, extra: column.string({ redaction: 'PLAIN_TEXT' }) } }
+      const two = (await open(place.open(), other, audit)).as(OWNER)
+      const { records } = await one.insert('things', [{ fields: { name: 'x', note: 'of one' } }])
+      const id = records[0]?.id ?? ''
+      await two.update('things', id, { fields: { extra: 'of two' } })
+      expect((await one.getOne('things', id)).fields).toMatchObject({ name: 'x', note: 'of one' })
+      expect((await two.getOne('things', id)).fields).toMatchObject({ name: 'x', extra: 'of two' })
+    })
+
+    it('deletes the stored tokens of columns that it does not know', async () => {
+      const place = engine.fresh()
+      const older = (await open(place.open(), NARROW, audit)).as(OWNER)
+      const token = column.string({ token: { kind: 'formatPreserving', format: { preset: 'digits' } } })
+      const storage = place.open()
+      const newer = asLoose((await open(storage, withMust(token), audit)).as(OWNER))
+      const { records } = await newer.insert(
+        'things',
+        [1, 2].map((n) => ({ fields: { name: `${n}`, must: '1234567890' } })),
+      )
+      const count = async () => (await storage.aggregate('tokens', { kind: 'all' }, [{ kind: 'count' }]))[0]
+      expect(await count()).toBe(2)
+      await older.deleteOne('things', records[0]?.id ?? '')
+      expect(await count()).toBe(1)
+      await older.delete('things', '*')
+      expect(await count()).toBe(0)
+    })
+
+    it('writes on while another process adds tables and columns', async () => {
+      const place = engine.fresh()
+      const older = (await open(place.open(), NARROW, audit)).as(OWNER)
+      await older.insert('things', [{ fields: { name: 'x' } }])
+      await open(place.open(), HARMLESS, audit)
+      const { records } = await older.insert('things', [{ fields: { name: 'y' } }])
+      await older.update('things', records[0]?.id ?? '', { fields: { size: 3 } })
+      expect((await older.get('things')).records.length).toBe(2)
+    })
+
+    it.each(TIGHTER)('is stopped when another process makes a column %s: %s', async (rule, named, tables) => {
+      const place = engine.fresh()
+      const vault = await open(place.open(), NARROW, audit)
+      const older = vault.as(OWNER)
+      const id = named === 'must' ? undefined : (await older.insert('things', [{ fields: { name: 'x' } }])).records[0]?.id
+      await open(place.open(), tables, audit)
+      // The second process opens only now, with the older schema.
+      const late = id === undefined ? (await open(place.open(), NARROW, audit)).as(OWNER) : older
+      const refused = {
+        code: 'failed_precondition',
+        message: expect.stringContaining(
+          `column "${named}" of table "things" is ${rule}. Restart the process with the new schema.`,
+        ),
+        details: [{ table: 'things', column: named }],
+      }
+      for (const session of [older, late]) {
+        await expect(session.insert('things', [{ fields: { name: 'y' } }])).rejects.toMatchObject(refused)
+        if (id !== undefined) await expect(session.update('things', id, { fields: { size: 2 } })).rejects.toMatchObject(refused)
+        await session.insert('others', [{ fields: { text: 'fine' } }])
+      }
+      const inside = vault.transaction(async (within) => {
+        await within.as(OWNER).insert('others', [{ fields: { text: 'rolled back' } }])
+        await within.as(OWNER).insert('things', [{ fields: { name: 'y' } }])
+      })
+      await expect(inside).rejects.toMatchObject(refused)
+      expect((await older.get('others')).records.length).toBe(2)
+      expect((await older.get('things')).records.length).toBe(id === undefined ? 0 : 1)
+      if (id !== undefined) await older.deleteOne('things', id)
+    })
+
+    it('commits a write in flight before digests are filled, and cannot write after', async () => {
+      const place = engine.fresh()
+      const vault = await open(place.open(), NARROW, audit)
+      await vault.as(OWNER).insert('things', [{ fields: { name: 'first' } }])
+      let written = () => {}
+      const isWritten = new Promise<void>((resolve) => {
+        written = resolve
+      })
+      let commit = () => {}
+      const mayCommit = new Promise<void>((resolve) => {
+        commit = resolve
+      })
+      const writing = vault.transaction(async (within) => {
+        await within.as(OWNER).insert('things', [{ fields: { name: 'in flight' } }])
+        written()
+        await mayCommit
+      })
+      await isWritten
+      const opening = open(place.open(), UNIQUE, audit)
+      // Far longer than an opening that does not wait takes.
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      commit()
+      await writing
+      const newer = asLoose((await opening).as(OWNER))
+      const found = await newer.get('things', { columnName: 'name', columnValues: ['in flight'] })
+      expect(found.records.length).toBe(1)
+      await expect(newer.insert('things', [{ fields: { name: 'in flight' } }])).rejects.toMatchObject({ code: 'conflict' })
+      await expect(vault.as(OWNER).insert('things', [{ fields: { name: 'in flight' } }])).rejects.toMatchObject({
+        code: 'failed_precondition',
+      })
+    })
+
+    it('stores no record without its digest while another process makes a column unique', async () => {
+      const place = engine.fresh()
+      const writers = await Promise.all(Array.from({ length: 3 }, () => open(place.open(), NARROW, audit)))
+      await writers[0]?.as(OWNER).insert(
+        'things',
+        Array.from({ length: 600 }, (_, i) => ({ fields: { name: `n${i}` } })),
+      )
+      let stopped = 0
+      const working = writers.map(async (vault, writer) => {
+        for (let i = 0; i < 400 && stopped < writers.length; i++) {
+          try {
+            await vault.as(OWNER).insert('things', [{ fields: { name: `w${writer}-${i}` } }])
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'failed_precondition' })
+            stopped++
+            return
+          }
+        }
+      })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const newer = asLoose((await open(place.open(), UNIQUE, audit)).as(OWNER))
+      await Promise.all(working)
+      const names: string[] = []
+      for (let offset = 0; ; offset += 1000) {
+        const { records } = await newer.get('things', { offset, limit: 1000 })
+        for (const { fields } of records) names.push(String(fields.name))
+        if (records.length < 1000) break
+      }
+      for (let start = 0; start < names.length; start += 500) {
+        const columnValues = names.slice(start, start + 500)
+        expect((await newer.get('things', { columnName: 'name', columnValues, limit: 1000 })).records.length).toBe(
+          columnValues.length,
+        )
+      }
+    }, 60_000)
+  })
+}
+
+describe('a host transaction of a process with an older schema', () => {
+  const refused = { code: 'failed_precondition', details: [{ table: 'things', column: 'name' }] }
+
+  for (const audit of ['on', 'off'] as const) {
+    const sqlite = sqliteEngine()
+    it(`is stopped on sqlite, audit ${audit}`, async () => {
+      const place = sqlite.fresh()
+      const vault = await open(place.open(), NARROW, audit)
+      await vault.as(OWNER).insert('things', [{ fields: { name: 'x' } }])
+      await open(place.open(), UNIQUE, audit)
+      const host = new Database(place.address().filename)
+      host.exec('begin immediate')
+      const within = vault.withTransaction(host).as(OWNER)
+      await expect(within.insert('things', [{ fields: { name: 'x' } }])).rejects.toMatchObject(refused)
+      await within.insert('others', [{ fields: { text: 'fine' } }])
+      host.exec('commit')
+      host.close()
+      expect((await vault.as(OWNER).get('others')).records.length).toBe(1)
+    })
+
+    it.each(['read committed', 'repeatable read'])(`is stopped on postgres at %s, audit ${audit}`, async (isolation) => {
+      const database = await freshDatabase(inject('postgresUrl'))
+      const pool = new pg.Pool({ connectionString: database.url, max: 8 })
+      const vault = await open(postgresStorage({ pool }), NARROW, audit)
+      await vault.as(OWNER).insert('things', [{ fields: { name: 'x' } }])
+      await open(postgresStorage({ pool }), UNIQUE, audit)
+      const client = await pool.connect()
+      await client.query(`begin isolation level ${isolation}`)
+      const within = vault.withTransaction(client).as(OWNER)
+      await expect(within.insert('things', [{ fields: { name: 'x' } }])).rejects.toMatchObject(refused)
+      await within.insert('others', [{ fields: { text: 'fine' } }])
+      await client.query('commit')
+      client.release()
+      expect((await vault.as(OWNER).get('others')).records.length).toBe(1)
+      await pool.end()
+      await database.drop()
+    })
+  }
+})
+
+it('stops a process that begins an audit chain while another one changes the catalog, on postgres', async () => {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const pool = new pg.Pool({ connectionString: database.url, max: 8 })
+  const sound = postgresStorage({ pool })
+  let isFirst = true
+  const within = (storage: Storage): Storage => ({
+    ...storage,
+    async find(table, filter, page) {
+      const rows = await storage.find(table, filter, page)
+      // The process has looked at the catalog, and inserts the head of its chain next.
+      if (table === CATALOG.name && isFirst) {
+        isFirst = false
+        await open(postgresStorage({ pool }), UNIQUE)
+      }
+      return rows
+    },
+  })
+  const slow: StorageHandle = { ...sound, transaction: (work) => sound.transaction((storage) => work(within(storage))) }
+  const session = (await open(slow, NARROW)).as(OWNER)
+  await session.insert('others', [{ fields: { text: 'begins a chain' } }])
+  expect(isFirst).toBe(false)
+  await expect(session.insert('things', [{ fields: { name: 'x' } }])).rejects.toMatchObject({ code: 'failed_precondition' })
+  await pool.end()
+  await database.drop()
+})
+
+onEachStorage('widening a column of many records', (engine) => {
+  it.each([
+    ['unique', UNIQUE, 4],
+    ['searchable', SEARCHABLE, 2],
+    ['required', REQUIRED, 2],
+  ] as const)('yields to the event loop between pages: %s', async (_rule, tables, passes) => {
+    const place = engine.fresh()
+    const vault = await open(place.open(), NARROW)
+    for (let page = 0; page < 3; page++) {
+      const records = Array.from({ length: 600 }, (_, i) => ({ fields: { name: `n${page * 600 + i}` } }))
+      await vault.as(OWNER).insert('things', records)
+    }
+    let yields = 0
+    const scheduler = {
+      async yield() {
+        yields++
+        await systemScheduler.yield()
+      },
+    }
+    const schema = defineSchema(tables)
+    await openVault({
+      ...SYSTEM_PORTS,
+      scheduler,
+      id: 'v1',
+      schema,
+      storage: place.open(),
+      keys: localKeys({ key: TEST_SECRET }),
+    })
+    // 1,800 records are four pages, so each pass over them yields three times.
+    expect(yields).toBe(3 * passes - (passes === 4 ? 3 : 0))
+  })
+})

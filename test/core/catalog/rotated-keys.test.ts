@@ -1,0 +1,214 @@
+/** Root keys with states: a vault that was open before another process added and activated a root key reads and writes on. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { rootAssociatedData } from '../../../src/core/catalog/found-vault.ts'
+import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
+import { raiseHeads } from '../../../src/core/catalog/raise-heads.ts'
+import type { KeyProvider, RootKeySet } from '../../../src/core/ports/keys.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { openVault } from '../../../src/core/vault/vault.ts'
+import type { SignedCheckpoint } from '../../../src/index.ts'
+import { column, defineSchema } from '../../../src/index.ts'
+import { SIGNING } from '../../support/audit/sample-trails.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
+
+const TABLES = {
+  things: {
+    name: column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }),
+    code: column.string({ redaction: 'PLAIN_TEXT', token: 'deterministic' }),
+    brief: column.string({ redaction: 'PLAIN_TEXT', token: 'transient' }),
+  },
+}
+
+type Roots = RootKeySet['roots']
+const ADDED: Roots = [
+  { version: 1, state: 'active' },
+  { version: 2, state: 'pending' },
+]
+const ACTIVATED: Roots = [
+  { version: 1, state: 'retired' },
+  { version: 2, state: 'active' },
+]
+
+/** Keys that count how often a root key is unwrapped. */
+function countingKeys() {
+  const keys = localKeys({ key: TEST_SECRET })
+  const counted = { unwrapped: 0 }
+  const provider: KeyProvider = {
+    wrap: (key, associatedData) => keys.wrap(key, associatedData),
+    unwrap(wrapped, associatedData) {
+      counted.unwrapped++
+      return keys.unwrap(wrapped, associatedData)
+    },
+  }
+  return { counted, provider }
+}
+
+function open(storage: StorageHandle, audit: 'on' | 'off' = 'on', keys = localKeys({ key: TEST_SECRET })) {
+  return openVault({ ...SYSTEM_PORTS, id: 'v1', schema: defineSchema(TABLES), storage, audit, keys })
+}
+
+/** Changes the states of root keys as another process would, and adds root key 2 the first time. */
+async function changeRoots(storage: StorageHandle, roots: Roots): Promise<void> {
+  const keys = localKeys({ key: TEST_SECRET })
+  const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys }, 'v1', TABLES)
+  const isNew = catalog.state.roots.length === 1
+  const wrapped = await keys.wrap(randomBytes(32), rootAssociatedData('v1', 2))
+  await storage.transaction(async (inner) => {
+    const [id = 0] = await inner.reserveIds('catalog', 1)
+    if (isNew) await inner.insert('catalog', [{ id, entry: 'root/2', key_id: wrapped.keyId, content: wrapped.bytes }])
+    expect(await catalog.store(inner, { keys: { lookupVersion: 1, roots } })).toBe(true)
+    await raiseHeads(inner, catalog.barrier, { lookupVersion: 1, roots, generation: catalog.state.generation + 1 })
+  })
+}
+
+/** The versions of the root keys that the records are sealed with, by row id. */
+async function sealedWith(storage: StorageHandle): Promise<number[]> {
+  const rows = await storage.find('records_1_things', { kind: 'all' }, { order: 'asc', limit: 1000 })
+  return rows.map(({ body }) => (body instanceof Uint8Array ? (body[2] ?? 0) : 0))
+}
+
+for (const audit of ['on', 'off'] as const) {
+  onEachStorage(`root keys of an open vault, audit ${audit},`, (engine) => {
+    it('are found when another process has sealed with a new one', async () => {
+      const place = engine.fresh()
+      const earlier = (await open(place.open(), audit)).as(OWNER)
+      const options = { tokenization: true }
+      const first = await earlier.insert('things', [{ fields: { name: 'one', code: 'A', brief: 'x' } }], options)
+      const other = place.open()
+      await open(other, audit)
+      await changeRoots(other, ADDED)
+      await changeRoots(other, ACTIVATED)
+      const newer = (await open(place.open(), audit)).as(OWNER)
+      const { records } = await newer.insert('things', [{ fields: { name: 'two', code: 'B', brief: 'y' } }], options)
+      const { id = '', tokens } = records[0] ?? {}
+      expect(await sealedWith(other)).toEqual([1, 2])
+      const resolved = await earlier.detokenize([tokens?.name, tokens?.code, tokens?.brief].map((token = '') => ({ token })))
+      expect(resolved.records.map(({ value }) => value)).toEqual(['two', 'B', 'y'])
+      expect((await earlier.getOne('things', id)).fields).toMatchObject({ name: 'two', code: 'B' })
+      expect((await earlier.get('things')).records.length).toBe(2)
+      const found = await earlier.get('things', { columnName: 'name', columnValues: ['one', 'two'] })
+      expect(found.records.length).toBe(2)
+      await earlier.update('things', first.records[0]?.id ?? '', { fields: { code: 'C' } })
+      await earlier.insert('things', [{ fields: { name: 'three' } }])
+      expect(await sealedWith(other)).toEqual([2, 2, 2])
+      expect((await newer.get('things')).records.length).toBe(3)
+      await expect(earlier.insert('things', [{ fields: { name: 'two' } }])).rejects.toMatchObject({ code: 'conflict' })
+    })
+
+    it('are read again before a change is committed, so that no body is sealed with a retired one', async () => {
+      const place = engine.fresh()
+      const vault = await open(place.open(), audit)
+      await vault.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
+      const other = place.open()
+      await open(other, audit)
+      await changeRoots(other, ACTIVATED)
+      await vault.transaction(async (within) => {
+        await within.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
+        await within.as(OWNER).insert('things', [{ fields: { name: 'three' } }])
+      })
+      await Promise.all([4, 5, 6].map((n) => vault.as(OWNER).insert('things', [{ fields: { name: `${n}` } }])))
+      expect(await sealedWith(other)).toEqual([1, 2, 2, 2, 2, 2])
+    })
+
+    it('do not seal while they are pending', async () => {
+      const place = engine.fresh()
+      const vault = await open(place.open(), audit)
+      const other = place.open()
+      await open(other, audit)
+      await changeRoots(other, ADDED)
+      for (const one of [vault, await open(place.open(), audit)])
+        await one.as(OWNER).insert('things', [{ fields: { code: 'x' } }])
+      expect(await sealedWith(other)).toEqual([1, 1])
+    })
+  })
+}
+
+onEachStorage('the audit trail across root keys', (engine) => {
+  it('is read, extended, verified and exported by a vault that was open before', async () => {
+    const place = engine.fresh()
+    const earlier = await open(place.open())
+    await earlier.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
+    const other = place.open()
+    await open(other)
+    await changeRoots(other, ACTIVATED)
+    const newer = await open(place.open())
+    await newer.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
+    const { ok, eventCount } = await earlier.verifyAudit()
+    expect([ok, eventCount]).toEqual([true, 2])
+    expect((await earlier.as(OWNER).listEvents({ filterOps: { accountID: 'v1' } })).events.length).toBe(2)
+    let lines = 0
+    for await (const _ of earlier.exportAudit()) lines++
+    expect(lines).toBeGreaterThan(3)
+    const signed = await earlier.checkpointAudit({ signer: SIGNING.signer })
+    expect(signed.checkpoint.keys).toEqual({ generation: 3, lookupVersion: 1, roots: ACTIVATED })
+    expect((await newer.verifyAudit({ checkpoints: [signed] })).ok).toBe(true)
+  })
+})
+
+describe('reading the catalog again', () => {
+  it('unwraps root keys only if they changed, and once for many callers', async () => {
+    const storage = memoryStorage()
+    const { counted, provider } = countingKeys()
+    const vault = await open(storage, 'on', provider)
+    await vault.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
+    expect(counted.unwrapped).toBe(1)
+    const wider = defineSchema({ ...TABLES, more: { a: column.string() } })
+    await openVault({ ...SYSTEM_PORTS, id: 'v1', schema: wider, storage, keys: localKeys({ key: TEST_SECRET }) })
+    await vault.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
+    expect(counted.unwrapped).toBe(1)
+    await changeRoots(storage, ACTIVATED)
+    await Promise.all(Array.from({ length: 20 }, (_, n) => vault.as(OWNER).insert('things', [{ fields: { name: `n${n}` } }])))
+    expect(counted.unwrapped).toBe(3)
+  })
+
+  it('leaves a body whose key is not in the catalog unreadable, and its siblings readable', async () => {
+    const storage = memoryStorage()
+    const vault = await open(storage)
+    const { records } = await vault.as(OWNER).insert('things', [{ fields: { name: 'one' } }, { fields: { name: 'two' } }], {
+      tokenization: true,
+    })
+    const [row] = await storage.get('records_1_things', [1])
+    const body = Uint8Array.from(row?.body instanceof Uint8Array ? row.body : [])
+    body[2] = 9
+    await storage.update('records_1_things', [{ id: 1, version: row?.version ?? 0, set: { body } }])
+    await expect(vault.as(OWNER).getOne('things', records[0]?.id ?? '')).rejects.toMatchObject({ code: 'data_loss' })
+    const tokens = records.map((record) => ({ token: record.tokens.name ?? '' }))
+    const resolved = await vault.as(OWNER).detokenize(tokens, { continueOnError: true })
+    expect(resolved.records.map(({ value }) => value)).toEqual(['', 'two'])
+    expect(resolved.records[0]?.error).toContain('failed authentication')
+  })
+
+  it('refuses a catalog that lost a root key, and ignores one that its sealed entry does not list', async () => {
+    const storage = memoryStorage()
+    await open(storage)
+    await changeRoots(storage, ACTIVATED)
+    await storage.insert('catalog', [{ id: 99, entry: 'root/7', key_id: 'other', content: new Uint8Array(60) }])
+    await open(storage)
+    for (const version of [2, 1]) {
+      const filter = { kind: 'compare', column: 'entry', operator: '=', value: `root/${version}` } as const
+      await storage.delete('catalog', { filter })
+      await expect(open(storage)).rejects.toMatchObject({ code: 'data_loss', message: expect.stringContaining('root key') })
+    }
+  })
+})
+
+describe('a checkpoint', () => {
+  it('of a later generation shows that the catalog is an older copy', async () => {
+    const storage = memoryStorage()
+    const vault = await open(storage)
+    await vault.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
+    const signed = await vault.checkpointAudit({ signer: SIGNING.signer })
+    const { keys, ...rest } = signed.checkpoint
+    const later: SignedCheckpoint = { ...signed, checkpoint: { ...rest, keys: { ...keys, generation: keys.generation + 1 } } }
+    expect((await vault.verifyAudit({ checkpoints: [signed] })).ok).toBe(true)
+    expect(await vault.verifyAudit({ checkpoints: [later] })).toMatchObject({
+      ok: false,
+      firstFailure: { reason: 'The catalog is older than a checkpoint.' },
+    })
+  })
+})

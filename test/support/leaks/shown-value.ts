@@ -1,0 +1,29 @@
+/** What a caller is shown in place of a value, by a second implementation of the masks. */
+import type { RedactionLevel } from '../../../src/core/redaction/levels.ts'
+import { spelt } from './model.ts'
+import type { LeakColumn } from './schemas.ts'
+
+const REDACTED = '*REDACTED*'
+
+/** A value at a redaction level, with masks written by hand. */
+export function shown({ definition }: LeakColumn, value: unknown, level: RedactionLevel): unknown {
+  if (value === null || value === undefined || level === 'PLAIN_TEXT') return value
+  if (level === 'REDACTED' || definition.mask === undefined) return REDACTED
+  return masked(definition.mask, spelt(value))
+}
+
+function masked(mask: NonNullable<LeakColumn['definition']['mask']>, text: string): string {
+  if ('find' in mask) return /[a-z]/.test(text) ? text.replaceAll(/[a-z]+/g, '#') : REDACTED
+  switch (mask.preset) {
+    case 'keepFirst':
+      return [...text].map((char, at) => (at < mask.count ? char : '*')).join('')
+    case 'keepLast':
+      return [...text].map((char, at) => (at >= [...text].length - mask.count ? char : '*')).join('')
+    case 'email':
+      return text.includes('@') ? `${text[0]}***@${text.split('@')[1]}` : '***'
+    case 'card':
+      return `************${/^[0-9]{12,19}$/.test(text) ? text.slice(-4) : '****'}`
+    case 'ssn':
+      return '***-**-****'
+  }
+}
