@@ -111,17 +111,54 @@ async function measureTrail(config: RunConfig): Promise<Entry[]> {
   const { id } = at(await audited.insert(people.next(1)), 0)
   const log = openSqliteEventLog(environments.sqliteFile())
   const rounds = Math.ceil(scale.rows / CONCURRENT_EVENTS)
-  for (let round = 0; round < rounds; round++) {
-    await Promise.all(Array.from({ length: CONCURRENT_EVENTS }, () => audited.getOne(id)))
-  }
+  await recordReads(audited, id, rounds)
   // The log stores what a listing returns, as an application's own log would.
   const { events } = await audited.newestEvents(PAGE)
   const logged = Array.from({ length: CONCURRENT_EVENTS }, (_, index) => events[index % events.length])
   for (let round = 0; round < rounds; round++) log.append(logged)
-  const entries = [await measureVerify(config, audited, log), await measureList(config, unaudited, log)]
+  const entries = [
+    await measureVerify(config, audited, log),
+    await measureList(config, unaudited, log),
+    await measureListGrowth(config, unaudited, rounds),
+  ]
   await close()
   log.close()
   return entries
+}
+
+/** Records one event per read, as many at once as share a commit. */
+async function recordReads(vault: PeopleVault, id: string, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(Array.from({ length: CONCURRENT_EVENTS }, () => vault.getOne(id)))
+  }
+}
+
+/** Minimum rate of listing a trail, divided by the rate of listing one that is ten times shorter: listing must not depend on the length. */
+const LIST_GROWTH_TARGET = 0.6
+
+/** Lists the newest events of the long trail, and of one with a tenth of its events. */
+async function measureListGrowth(config: RunConfig, long: PeopleVault, rounds: number): Promise<Entry> {
+  const { environments, people, scale } = config
+  const short = await openVaultPair(sqliteStorage({ filename: environments.sqliteFile() }))
+  const { id } = at(await short.audited.insert(people.next(1)), 0)
+  await recordReads(short.audited, id, Math.ceil(rounds / 10))
+  const pair = {
+    ours: listing('strongroom', long.newestEvents),
+    baseline: listing('the same, a tenth of the events', short.unaudited.newestEvents),
+  }
+  const subject = { benchmark: `list the newest ${PAGE} events, growth`, storage: 'sqlite', rows: scale.rows } as const
+  const entry = await measurePair({ ...subject, target: LIST_GROWTH_TARGET }, pair, scale.slowTiming)
+  await short.close()
+  return entry
+}
+
+function listing(name: string, list: (limit: number) => unknown): Variant {
+  return sequentialCalls({
+    name,
+    prepareItems: () => Array.from({ length: PAGES }, () => PAGE),
+    call: list,
+    operationsPerCall: PAGE,
+  })
 }
 
 function measureVerify({ scale }: RunConfig, vault: PeopleVault, log: SqliteEventLog): Promise<Entry> {
@@ -139,8 +176,6 @@ function measureVerify({ scale }: RunConfig, vault: PeopleVault, log: SqliteEven
 
 async function measureList({ scale }: RunConfig, vault: PeopleVault, log: SqliteEventLog): Promise<Entry> {
   assertSame((await vault.newestEvents(PAGE)).events.length, log.newest(PAGE).length)
-  const listing = (name: string, list: (limit: number) => unknown): Variant =>
-    sequentialCalls({ name, prepareItems: () => Array.from({ length: PAGES }, () => PAGE), call: list, operationsPerCall: PAGE })
   const pair = { ours: listing('strongroom', vault.newestEvents), baseline: listing('plaintext log, newest rows', log.newest) }
   const benchmark = `list the newest ${PAGE} events, audit off`
   return measurePair({ benchmark, storage: 'sqlite', rows: scale.rows }, pair, scale.slowTiming)

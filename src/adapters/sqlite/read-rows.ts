@@ -31,7 +31,12 @@ export function getRows(shape: TableShape, ids: readonly number[]): TableWork<re
     return onlyStep(shape, step, ({ rows: [found] }) => [found === undefined ? undefined : toRow(own, found)])
   }
   const step = { kind: 'rows', statement: plan.list, parameters: [JSON.stringify(ids)], columns: names } as const
-  const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => (raw[0] === null ? undefined : toRow(own, raw))))
+  const plain = onlyStep(shape, step, ({ rows }) =>
+    measured(
+      plan,
+      rows.map((raw) => (raw[0] === null ? undefined : toRow(own, raw))),
+    ),
+  )
   return ids.length < MIN_PACKED_IDS || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows)
 }
 
@@ -46,7 +51,12 @@ export function findRows(shape: TableShape, filter: Filter, page: Page, path?: A
   const { statement: free, parameters } = statements.find(shape, expandLists(shape, filter), page)
   const statement = path === undefined ? free : alongPath(shape, free, path)
   const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
-  const plain = onlyStep(shape, step, ({ rows }) => rows.map((raw) => toRow(plan.own, raw)))
+  const plain = onlyStep(shape, step, ({ rows }) =>
+    measured(
+      plan,
+      rows.map((raw) => toRow(plan.own, raw)),
+    ),
+  )
   const few = page.limit < MIN_PACKED_LIMIT || page.limit > MAX_PACKED
   return few || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined))
 }
@@ -69,11 +79,36 @@ function packedFirst<T>(
       const statement = packedStatement(shape, step.statement)
       const { rows } = yield { kind: 'row', statement, parameters: step.parameters, columns: PACKED_COLUMNS }
       const unpacked = unpackRows(shape, rows[0])
-      if (unpacked !== undefined) return result(unpacked)
+      if (unpacked !== undefined) return result(measured(plan, unpacked))
       plan.unpackedReads = UNPACKED_READS
       return yield* plain.begin()
     },
   }
+}
+
+/** Bytes that one statement should read: copying as many holds the event loop for a few milliseconds. */
+const MAX_STATEMENT_BYTES = 2 * 1024 * 1024
+/** Rows of the first read of a table, whose rows may be of any length. */
+const FIRST_ROWS = 16
+
+/** Rows that one statement should read, by the length of those read before. Any number of short ones. */
+export function rowsAtOnce(shape: TableShape, columns?: readonly string[]): number {
+  const { rowBytes } = readPlan(projectedShape(shape, columns))
+  return rowBytes === undefined ? FIRST_ROWS : Math.max(1, Math.floor(MAX_STATEMENT_BYTES / Math.max(rowBytes, 1)))
+}
+
+/** Returns the rows, and remembers how long they are. */
+function measured<T extends Row | undefined>(plan: ReadPlan, rows: T[]): T[] {
+  let bytes = 0
+  for (const row of rows) {
+    if (row === undefined) continue
+    for (const { name } of plan.own) {
+      const cell = row[name]
+      if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
+    }
+  }
+  if (rows.length > 0) plan.rowBytes = bytes / rows.length
+  return rows
 }
 
 /** What all reads of one table share, made once. */
@@ -82,6 +117,8 @@ interface ReadPlan {
   readonly packs: boolean
   /** Number of next reads that are not packed. */
   unpackedReads: number
+  /** Mean bytes of the rows of the last read; undefined before the first. */
+  rowBytes: number | undefined
   readonly names: readonly string[]
   /** The columns beside `id` and `version`. */
   readonly own: readonly PhysicalColumn[]
@@ -100,6 +137,7 @@ function readPlan(shape: TableShape): ReadPlan {
     shape,
     packs: canPack(shape),
     unpackedReads: 0,
+    rowBytes: undefined,
     names,
     own: columns.slice(2),
     point: pointStatement(shape),

@@ -6,7 +6,7 @@ import { at, required } from '../../core/util/at.ts'
 import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
 import { createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
-import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import { projectedShape, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { findRows, getRows, toCell } from './read-rows.ts'
@@ -24,7 +24,7 @@ const wideStatements = createSqlStatements(wideSqliteSqlDialect)
 
 export interface RowWork {
   insert(table: string, newRows: readonly NewRow[]): TableWork<void>
-  get(table: string, ids: readonly number[]): TableWork<readonly (Row | undefined)[]>
+  get(table: string, ids: readonly number[], columns?: readonly string[]): TableWork<readonly (Row | undefined)[]>
   /** Without a path, SQLite chooses it. */
   find(table: string, filter: Filter, page: Page, path?: AccessPath): TableWork<readonly Row[]>
   update(table: string, patches: readonly Patch[]): TableWork<readonly boolean[]>
@@ -41,7 +41,7 @@ export function createRowWork(shapes: TableShapes): RowWork {
   }
   return {
     insert: (table, newRows) => on(table, (shape) => insertRows(shape, newRows)),
-    get: (table, ids) => getRows(shapes.of(table), ids),
+    get: (table, ids, columns) => getRows(projectedShape(shapes.of(table), columns), ids),
     find: (table, filter, page, path) => findRows(shapes.of(table), filter, page, path),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
     delete: (table, target) => on(table, (shape) => deleteRows(shape, target)),

@@ -1,5 +1,6 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
 import type { Row, Storage } from '../../core/ports/storage.ts'
+import { rowsAtOnce } from './read-rows.ts'
 import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount } from './short-reads.ts'
 import {
   aggregateInSlices,
@@ -12,6 +13,9 @@ import {
 } from './sliced-scans.ts'
 import type { HandleState } from './storage-port.ts'
 import type { TableWork } from './table-work.ts'
+
+/** Rows that are read in one statement however long they are: slices of one row each would cost more than they help. */
+const FEW_ROWS = 1
 
 /** Where reads run: a short one at once, a scan on one snapshot or in the transaction that holds the connection. */
 export interface Reader {
@@ -31,11 +35,13 @@ export function createSlicedReads(
 
   return {
     async get(table, ids) {
-      if (ids.length <= ROWS_AT_ONCE) return read(rows.get(table, ids))
+      if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shapes.of(table))))
+        return read(rows.get(table, ids))
       return scan((run) => getInSlices({ ...scanned(table), run }, ids))
     },
     async find(table, filter, page) {
-      if (isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
+      const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
+      if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
       return scan((run) => findInSlices({ ...scanned(table, filter), run }, page))
     },
     async aggregate(table, filter, aggregates) {

@@ -4,6 +4,7 @@ import type { TableShape } from '../sql/table-shapes.ts'
 import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { mergeParts, partialAggregates, wholeAggregates } from './partial-aggregates.ts'
+import { rowsAtOnce } from './read-rows.ts'
 import type { RowWork } from './row-work.ts'
 import type { TableWork } from './table-work.ts'
 
@@ -58,39 +59,58 @@ const ENTRIES_AT_ONCE = 50_000
 export async function getInSlices(
   { rows, run, shape, yielder }: SlicedScan,
   ids: readonly number[],
+  columns?: readonly string[],
 ): Promise<readonly (Row | undefined)[]> {
   const found: (Row | undefined)[] = []
-  for (let start = 0; start < ids.length; start += ROWS_AT_ONCE) {
-    for (const row of await run(rows.get(shape.name, ids.slice(start, start + ROWS_AT_ONCE)))) found.push(row)
+  let size = 0
+  for (let start = 0; start < ids.length; start += size) {
+    size = longer(size, rowsAtOnce(shape, columns))
+    for (const row of await run(rows.get(shape.name, ids.slice(start, start + size), columns))) found.push(row)
     if (yielder.isDue()) await yielder.yield()
   }
   return found
+}
+
+/** Rows of the next statement: at most twice those before, because longer ones may follow. */
+function longer(size: number, atOnce: number): number {
+  return Math.min(ROWS_AT_ONCE, atOnce, size === 0 ? atOnce : size * 2)
 }
 
 /** `Storage.find`: by an index if it finds few rows, else slice after slice. */
 export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
   const { rows, run, shape } = scan
   const { filter, path, isWhole } = await route(scan, ROWS_AT_ONCE)
-  if (isWhole) return run(rows.find(shape.name, filter, page, path))
+  if (isWhole) return findByIndex(scan, page, path)
   const found: Row[] = []
+  const shown = page.columns === undefined ? {} : { columns: page.columns }
   let offset = page.offset ?? 0
-  await eachSlice(scan, page, async (within, size) => {
+  let atOnce = 0
+  await eachSlice({ ...scan, filter }, page, async (within, size) => {
     if (offset > 0) {
       const [matches] = await run(rows.aggregate(shape.name, within, [{ kind: 'count' }], path))
       if (Number(matches) <= offset) {
         offset -= Number(matches)
-        return false
+        return {}
       }
     }
+    atOnce = longer(atOnce, rowsAtOnce(shape, page.columns))
     // A slice has no more rows than ids, and a read that knows its bound can be made for it.
-    const limit = Math.min(page.limit - found.length, size)
-    const shown = page.columns === undefined ? {} : { columns: page.columns }
-    for (const row of await run(rows.find(shape.name, within, { order: page.order, limit, offset, ...shown }, path)))
-      found.push(row)
+    const limit = Math.min(page.limit - found.length, size, atOnce)
+    const some = await run(rows.find(shape.name, within, { order: page.order, limit, offset, ...shown }, path))
+    for (const row of some) found.push(row)
     offset = 0
-    return found.length >= page.limit
+    // More rows of this slice may be left.
+    return { isEnough: found.length >= page.limit, upTo: some.length < limit ? undefined : some.at(-1)?.id }
   })
   return found
+}
+
+/** Finds ids first, which are short, and then their rows by length. */
+async function findByIndex(scan: SlicedScan, page: Page, path: AccessPath): Promise<readonly Row[]> {
+  const { rows, run, shape, filter } = scan
+  if (page.limit <= rowsAtOnce(shape, page.columns)) return run(rows.find(shape.name, filter, page, path))
+  const ids = (await run(rows.find(shape.name, filter, { ...page, columns: [] }, path))).map(({ id }) => id)
+  return (await getInSlices(scan, ids, page.columns)).filter((row) => row !== undefined)
 }
 
 /** `Storage.aggregate`: by an index if it finds few rows, else slice after slice; sums of reals may differ from one long sum in the last bit. */
@@ -100,9 +120,9 @@ export async function aggregateInSlices(scan: SlicedScan, aggregates: readonly A
   if (isWhole) return run(rows.aggregate(shape.name, filter, aggregates, path))
   const parts = partialAggregates(aggregates, shape)
   let cells = await run(rows.aggregate(shape.name, NONE, parts, BY_ID))
-  await eachSlice(scan, { order: 'asc' }, async (within) => {
+  await eachSlice({ ...scan, filter }, { order: 'asc' }, async (within) => {
     cells = mergeParts(parts, cells, await run(rows.aggregate(shape.name, within, parts, path)))
-    return false
+    return {}
   })
   return wholeAggregates(aggregates, cells)
 }
@@ -138,11 +158,17 @@ function isCovered({ shape, filter }: SlicedScan, aggregates: readonly Aggregate
   return conjuncts(expanded).every(reads) && aggregates.every(({ column }) => holds(column))
 }
 
-/** Visits slices in order until a visit returns true, and lets the event loop turn in between. Gaps in the ids are skipped. */
+/** What a visit to a slice did: whether that is all, and the last id it came to, if not the end of the slice. */
+interface Visited {
+  readonly isEnough?: boolean
+  readonly upTo?: number | undefined
+}
+
+/** Visits slices in order until a visit says that it is enough, and lets the event loop turn in between. Gaps in the ids are skipped. */
 async function eachSlice(
   { rows, run, shape, filter, yielder }: SlicedScan,
   { order, after }: Pick<Page, 'order' | 'after'>,
-  visit: (within: Filter, size: number) => Promise<boolean>,
+  visit: (within: Filter, size: number) => Promise<Visited>,
 ): Promise<void> {
   const within = sliceOf(filter)
   // SQLite reads every list again for each slice, so a slice has at least as many ids as the lists have values.
@@ -156,11 +182,11 @@ async function eachSlice(
     const low = order === 'asc' ? next.id : next.id - size + 1
     const high = low + size - 1
     const began = performance.now()
-    const enough = await visit(within(low, high), size)
+    const { isEnough, upTo } = await visit(within(low, high), size)
     size = Math.max(least, nextSize(size, performance.now() - began))
-    cursor = order === 'asc' ? high : low
+    cursor = upTo ?? (order === 'asc' ? high : low)
     if (yielder.isDue()) await yielder.yield()
-    if (enough) return
+    if (isEnough === true) return
   }
 }
 

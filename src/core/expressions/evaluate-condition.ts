@@ -5,13 +5,21 @@ import type { Comparator } from './ast.ts'
 import { typeOf } from './columns-of.ts'
 import { satisfies } from './comparator.ts'
 import type { ColumnRef, Condition, Term, Truth, ValueOf } from './condition.ts'
-import { createMatcher, PatternError } from './like.ts'
+import { createMatcher, createSuspendingMatcher, PatternError } from './like.ts'
 
 /** A condition compiled once and evaluated on many rows. */
 type CompiledCondition = (valueIn: ValueOf) => Truth
 
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 type LikeCondition = Extract<Condition, { readonly kind: 'like' }>
+
+/** How a condition makes its matchers of LIKE. */
+type Matching = (pattern: string, ignoresCase: boolean) => (text: string) => boolean
+
+/** Compiles a condition that throws `LongMatch` where a LIKE would hold the event loop. It is evaluated again after the steps of that. */
+export function compileSuspending(condition: Condition): CompiledCondition {
+  return compileCondition(condition, createSuspendingMatcher)
+}
 
 /** Compares two values that are not null. */
 type Test = (left: unknown, right: unknown) => Truth
@@ -20,20 +28,21 @@ type Test = (left: unknown, right: unknown) => Truth
  * Compiles a condition. The result allocates nothing per row. It throws `PatternError` if a LIKE pattern read from a column ends in a lone
  * backslash or is too long.
  */
-export function compileCondition(condition: Condition): CompiledCondition {
+export function compileCondition(condition: Condition, matching: Matching = createMatcher): CompiledCondition {
+  const compile = (part: Condition): CompiledCondition => compileCondition(part, matching)
   switch (condition.kind) {
     case 'truth':
       return () => condition.truth
     case 'and':
-      return combine(condition.conditions.map(compileCondition), false)
+      return combine(condition.conditions.map(compile), false)
     case 'or':
-      return combine(condition.conditions.map(compileCondition), true)
+      return combine(condition.conditions.map(compile), true)
     case 'not':
-      return inverse(compileCondition(condition.condition))
+      return inverse(compile(condition.condition))
     case 'compare':
       return compareTerms(condition, testOf(condition))
     case 'like':
-      return compareTerms(condition, likeTest(condition))
+      return compareTerms(condition, likeTest(condition, matching))
     case 'isNull':
       return (valueIn) => isAbsent(valueIn(condition.ref))
     case 'hasKey':
@@ -108,12 +117,12 @@ function orderTest(operator: Comparator, compare: (left: unknown, right: unknown
   }
 }
 
-function likeTest({ ignoresCase, right }: LikeCondition): Test {
+function likeTest({ ignoresCase, right }: LikeCondition, matching: Matching): Test {
   if (right.kind === 'constant' && typeof right.value === 'string') {
-    const matches = createMatcher(right.value, ignoresCase)
+    const matches = matching(right.value, ignoresCase)
     return (text) => (typeof text === 'string' ? matches(text) : undefined)
   }
-  const matcherOf = matcherCache(ignoresCase)
+  const matcherOf = matcherCache(ignoresCase, matching)
   return (text, pattern) => (typeof text === 'string' && typeof pattern === 'string' ? matcherOf(pattern)(text) : undefined)
 }
 
@@ -122,14 +131,14 @@ const MAX_STORED_PATTERN_LENGTH = 4096
 /** Maximum number of cached compiled patterns. Pattern columns usually hold few different patterns. */
 const MAX_CACHED_MATCHERS = 16
 
-function matcherCache(ignoresCase: boolean): (pattern: string) => (text: string) => boolean {
+function matcherCache(ignoresCase: boolean, matching: Matching): (pattern: string) => (text: string) => boolean {
   const known = new Map<string, (text: string) => boolean>()
   return (pattern) => {
     let matches = known.get(pattern)
     if (matches === undefined) {
       if (pattern.length > MAX_STORED_PATTERN_LENGTH)
         throw new PatternError(`The pattern has more than ${MAX_STORED_PATTERN_LENGTH} characters. Shorten it.`)
-      matches = createMatcher(pattern, ignoresCase)
+      matches = matching(pattern, ignoresCase)
       if (known.size >= MAX_CACHED_MATCHERS) known.clear()
       known.set(pattern, matches)
     }

@@ -7,7 +7,7 @@ import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import { allOf, columnsOf, splitConjuncts } from '../expressions/columns-of.ts'
 import type { Condition, ValueOf } from '../expressions/condition.ts'
-import { compileCondition } from '../expressions/evaluate-condition.ts'
+import { compileSuspending } from '../expressions/evaluate-condition.ts'
 import type { Row } from '../ports/storage.ts'
 import { compiledConditions } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -24,7 +24,7 @@ import type { BufferedRow } from './buffered-row.ts'
 export interface ResidualFilter {
   /** The physical columns that it reads; storage need not return others. */
   readonly columns: readonly string[]
-  /** Returns the visible rows among these, at most `max`. Throws `data_loss` if a body that must be opened fails authentication. */
+  /** Returns the visible rows among these, at most `max`. Throws `data_loss` if a body that must be opened fails authentication, and `LongMatch`. */
   apply(rows: readonly Row[], max: number): BufferedRow[]
 }
 
@@ -81,7 +81,7 @@ interface RowTest {
 
 function createTest(condition: Condition): RowTest {
   const refs = columnsOf(condition)
-  const evaluate = compileCondition(condition)
+  const evaluate = compileSuspending(condition)
   return {
     isAlwaysTrue: isAlways(condition),
     columns: refs.flatMap(({ column }) => column ?? []),

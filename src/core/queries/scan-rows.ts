@@ -1,8 +1,9 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Barrier } from '../barrier/barrier.ts'
+import { LongMatch } from '../expressions/like.ts'
+import { bytesOfRow, endOfSlice } from '../maintenance/row-bytes.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
-import { required } from '../util/at.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
 import type { ResidualFilter } from './residual-filter.ts'
@@ -77,8 +78,8 @@ async function* filterSlices(
 ): AsyncGenerator<BufferedRow[]> {
   let end = 0
   for (let start = 0; start < rows.length; start = end) {
-    end = endOfSlice(rows, start, state.size)
-    const buffered = residual.apply(rows.slice(start, end), state.wanted)
+    end = endOfSlice(rows, start, { size: state.size, maxBytes: MAX_SLICE_BYTES })
+    const buffered = await applied(residual, meter, { rows: rows.slice(start, end), max: state.wanted })
     if (plan.isConditional) meter.addRowsRead(buffered.length)
     const isDue = meter.shouldYield()
     state.size = nextSize(state.size, isDue)
@@ -87,6 +88,23 @@ async function* filterSlices(
     if (state.wanted <= 0) return
     // Many queries end with their first page. Those need not yield.
     if (isDue || !isFirst) await meter.yield()
+  }
+}
+
+/** Applies the filter to a slice. Matches long texts in steps, so that time limit and signal end them too. */
+async function applied(
+  residual: ResidualFilter,
+  meter: BudgetMeter,
+  { rows, max }: { readonly rows: readonly Row[]; readonly max: number },
+): Promise<BufferedRow[]> {
+  for (;;) {
+    try {
+      return residual.apply(rows, max)
+    } catch (error) {
+      if (!(error instanceof LongMatch)) throw error
+      await meter.yield()
+      for (const _ of error.steps) await meter.yield()
+    }
   }
 }
 
@@ -102,28 +120,7 @@ function nextSize(size: number, isDue: boolean): number {
 
 /** Number of rows that fit a page if they are as long as these. */
 function nextLimit(rows: readonly Row[]): number {
-  const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0)
+  const bytes = rows.reduce((sum, row) => sum + bytesOfRow(row), 0)
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
-}
-
-/** End of a slice of at most `size` rows. It has at least one row of any length. */
-function endOfSlice(rows: readonly Row[], start: number, size: number): number {
-  const limit = Math.min(rows.length, start + size)
-  let bytes = 0
-  let end = start
-  while (end < limit && bytes < MAX_SLICE_BYTES) {
-    bytes += bytesOf(required(rows[end]))
-    end++
-  }
-  return end
-}
-
-function bytesOf(row: Row): number {
-  let bytes = 0
-  for (const column in row) {
-    const cell = row[column]
-    if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
-  }
-  return bytes
 }

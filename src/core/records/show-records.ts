@@ -4,6 +4,8 @@ import { mintTokens } from '../barrier/mint-tokens.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
+import { bytesOfRow } from '../maintenance/row-bytes.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
@@ -35,13 +37,28 @@ export interface FoundRows {
   readonly ids: readonly string[]
 }
 
-/** Returns the record of each row, in order. Neighbors that share their access are opened together. */
-export function showRecords(context: ReadingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
+/** Bytes of the rows opened between two turns of the event loop. */
+const MAX_BYTES = 256 * 1024
+
+/** Returns the record of each row, in order. Neighbors that share their access are opened together. Yields to the event loop between large ones. */
+export async function showRecords(
+  context: ReadingContext & { readonly scheduler: Scheduler },
+  { rows, ids }: FoundRows,
+  show: Show,
+): Promise<UntypedRecord[]> {
   const shown: UntypedRecord[] = []
+  let bytes = 0
   for (let start = 0; start < rows.length; ) {
     const { access } = required(rows[start])
-    let end = start + 1
-    while (end < rows.length && rows[end]?.access === access) end++
+    let end = start
+    let groupBytes = 0
+    while (end < rows.length && rows[end]?.access === access && groupBytes < MAX_BYTES)
+      groupBytes += bytesOfRow(required(rows[end++]).row)
+    if (start > 0 && bytes + groupBytes > MAX_BYTES) {
+      await context.scheduler.yield()
+      bytes = 0
+    }
+    bytes += groupBytes
     const group = rows.slice(start, end).map(({ row }) => row)
     const views = access.views(show.columns, show.redaction)
     const rowGroup = { group, views, ids: ids.slice(start, end) }

@@ -15,7 +15,7 @@ const compiled = new WeakMap<readonly Condition[], readonly CompiledCondition[]>
 export function compiledConditions({ conditions }: Pick<TableAccess, 'conditions'>): readonly CompiledCondition[] {
   const known = compiled.get(conditions)
   if (known !== undefined) return known
-  const made = conditions.map(compileCondition)
+  const made = conditions.map((condition) => compileCondition(condition))
   compiled.set(conditions, made)
   return made
 }

@@ -215,10 +215,11 @@ function createVault<S extends SchemaDefinition>(
         lifetime.assertOpen()
         return exportAudit(audit, exporting)
       }),
-    checkpointAudit: ({ signer, sink }) =>
-      outsideAround('Checkpoint failed.', (run) =>
-        checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) }),
-      ),
+    checkpointAudit: (given) =>
+      outsideAround('Checkpoint failed.', (run) => {
+        const { signer, sink } = readInput(() => ({ ...given }))
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+      }),
     close: () =>
       guard('Close failed.', async () => {
         await lifetime.end()

@@ -133,6 +133,7 @@ function smallDisk(): string | undefined {
 }
 
 const disk = smallDisk()
+const FULL = { code: 'storage_full', httpStatus: 500, grpcCode: 8 }
 
 describe.skipIf(disk === undefined)('a full disk (a tmpfs of 6 MB; skipped where none can be mounted)', () => {
   const folder = disk ?? ''
@@ -197,9 +198,9 @@ describe.skipIf(disk === undefined)('a full disk (a tmpfs of 6 MB; skipped where
     const id = records[0]?.id ?? ''
     fill()
     for (let n = 0; n < 5; n++) {
-      await expect(owner.insert('notes', [{ fields: { text: 'x'.repeat(500_000) } }])).rejects.toThrow(/the disk is full/)
-      await expect(owner.getOne('notes', id)).rejects.toThrow(/the disk is full/)
-      await expect(owner.delete('notes', [id])).rejects.toThrow(/the disk is full/)
+      await expect(owner.insert('notes', [{ fields: { text: 'x'.repeat(500_000) } }])).rejects.toMatchObject(FULL)
+      await expect(owner.getOne('notes', id)).rejects.toMatchObject(FULL)
+      await expect(owner.delete('notes', [id])).rejects.toMatchObject(FULL)
     }
     free()
     expect(await owner.getOne('notes', id)).toMatchObject({ id })

@@ -3,6 +3,7 @@
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import type { Canaries } from './canaries.ts'
+import { withDigits } from './known-values.ts'
 import type { Oracle } from './oracle.ts'
 import { NO_ROW } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
@@ -113,7 +114,7 @@ function valuesUnder(part: unknown, name: string): unknown[] {
   return Object.entries(part).flatMap(([key, value]) => [...(key === name ? [value] : []), ...valuesUnder(value, name)])
 }
 
-/** A value as a result writes it, without JSON escapes. */
+/** A value as a result writes it, without JSON escapes. A BigInt, which an invalid request can hold, is its digits. */
 export function spelt(value: unknown): string {
-  return typeof value === 'string' ? value : String(JSON.stringify(value))
+  return typeof value === 'string' ? value : String(JSON.stringify(value, withDigits))
 }
