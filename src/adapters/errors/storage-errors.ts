@@ -30,7 +30,7 @@ export function closedError(engine: string, cause?: Error): VaultError {
   return unavailableError(`This ${engine} storage is closed. Open a new one.`, cause)
 }
 
-/** `storage_full`: the engine has no room left to write. The storage can still read, and writes again as soon as there is room. */
+/** `storage_full`: the engine has no space left to write. The storage can still read, and writes again as soon as there is space. */
 export function fullError(engine: string, cause: Error): VaultError {
   return new VaultError('storage_full', `${engine} cannot write: the disk is full. Free space, then retry.`, {}, { cause })
 }

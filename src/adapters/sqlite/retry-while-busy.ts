@@ -22,7 +22,7 @@ const SYSTEM: Waiting = { now: () => performance.now(), pause: (ms) => pause(ms)
 export type RetryWhileBusy = <T>(work: () => T | Promise<T>) => Promise<T>
 
 /**
- * Waits for at most 10 seconds from the first refusal, whoever was refused. Work that comes while the file is still held after that,
+ * Waits for at most 10 seconds from the first refusal of any caller. Work that comes while the file is still held after that,
  * such as recording that other work failed, is tried once: a caller waits once, not once for each step.
  */
 export function createRetryWhileBusy({ now, pause }: Waiting = SYSTEM): RetryWhileBusy {

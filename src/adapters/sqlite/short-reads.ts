@@ -1,4 +1,4 @@
-/** Tells the reads that touch few rows, which are one statement, from those that must be sliced. */
+/** Distinguishes reads that touch few rows, which are one statement, from those that must be sliced. */
 import type { Aggregate, Filter, Page, Row } from '../../core/ports/storage.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { conjuncts } from './access-path.ts'

@@ -31,7 +31,7 @@ export function rolledBackError(): VaultError {
   return unavailableError('SQLite rolled back the transaction; nothing was stored. Retry.')
 }
 
-/** The error to throw for anything an engine call threw. `filename`, if known, tells whether a failed write met a full disk. */
+/** The error to throw for anything an engine call threw. With `filename`, a failed write on a full disk is `storage_full`. */
 export function mapSqliteError(error: unknown, shape: TableShape | undefined, filename?: string): VaultError {
   if (isVaultError(error)) return error
   const code = codeOf(error)

@@ -5,7 +5,7 @@ import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { createPace } from '../maintenance/pace.ts'
+import { createSlicing } from '../maintenance/slice-size.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
@@ -45,7 +45,7 @@ export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
   async execute(context, table) {
     const access = requireAccess(context, table, 'DELETE')
     await context.unit.change(async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, pace: createPace(context) })
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, slicing: createSlicing(context) })
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     })
@@ -101,16 +101,16 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
 async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
-  const pace = createPace(context)
+  const slicing = createSlicing(context)
   for (let after = 0; ; ) {
-    const limit = pace.size()
+    const limit = slicing.size()
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context.barrier, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows }) })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
-    await pace.endSlice()
+    await slicing.endSlice()
     after = last.id
   }
 }

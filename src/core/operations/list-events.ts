@@ -82,7 +82,7 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
 
 /**
  * Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. An
- * event under another time would end a page early or stand on the wrong one, and hide the events between.
+ * event under another time would end a page early or be on the wrong one, and hide the events between.
  */
 function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry[]): ChainedEvent[] {
   return entries.flatMap(({ id, at, bytes }) => {

@@ -8,7 +8,7 @@ import { resealRows, sealRows } from '../barrier/seal-rows.ts'
 import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
-import type { Pace } from '../maintenance/pace.ts'
+import type { Slicing } from '../maintenance/slice-size.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import { MAX_ROW_ID, type NewRow, type Row, type Storage, type StorageReads } from '../ports/storage.ts'
@@ -189,9 +189,9 @@ export async function deleteRows(
 export async function deleteEveryRow(
   storage: Storage,
   context: Pick<WritingContext, 'catalog'>,
-  { table, pace }: { readonly table: Table; readonly pace: Pace },
+  { table, slicing }: { readonly table: Table; readonly slicing: Slicing },
 ): Promise<void> {
-  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
+  for await (const rows of eachSlice(storage, table.physical.name, slicing)) await deleteRows(storage, context, { table, rows })
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
   await dropTokens(storage, recordObjectIds(context, table), rest.filter(isRowId))
@@ -202,16 +202,16 @@ function isRowId(id: number): boolean {
 }
 
 /** Yields the ids of all rows in slices, rising. */
-async function* eachSlice(storage: Storage, table: string, pace: Pace): AsyncGenerator<readonly number[]> {
+async function* eachSlice(storage: Storage, table: string, slicing: Slicing): AsyncGenerator<readonly number[]> {
   for (let after = 0; ; ) {
-    const limit = pace.size()
+    const limit = slicing.size()
     const rows = await storage.find(table, { kind: 'all' }, { order: 'asc', after, limit, columns: [] })
     const ids = rows.map(({ id }) => id).filter(isRowId)
     const last = ids.at(-1)
     if (last === undefined) return
     yield ids
     if (ids.length < limit) return
-    await pace.endSlice()
+    await slicing.endSlice()
     after = last
   }
 }

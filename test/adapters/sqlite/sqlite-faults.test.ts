@@ -1,4 +1,4 @@
-/** Faults below SQLite: files that are deleted or replaced, a file that stays held, and a disk that is full and is given room. */
+/** Faults below SQLite: files that are deleted or replaced, a file that stays held, and a disk that is full and then is not. */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -162,7 +162,7 @@ describe.skipIf(disk === undefined)('a full disk (a tmpfs of 6 MB; skipped where
     for (let n = 0; n <= 61; n++) rmSync(`${ballast}${n}`, { force: true })
   }
 
-  it('answers storage_full each time, keeps what was acknowledged, and recovers when room is made', async () => {
+  it('answers storage_full each time, keeps what was acknowledged, and recovers when there is space again', async () => {
     const storage = sqliteStorage({ filename: join(folder, 'storage.db') })
     await storage.prepare([NOTES])
     await storage.insert('notes', [{ id: 1, label: 'kept', body: new Uint8Array(10_000) }])
@@ -176,7 +176,7 @@ describe.skipIf(disk === undefined)('a full disk (a tmpfs of 6 MB; skipped where
         n % 3 === 0
           ? storage.transaction((inner) => inner.insert('notes', [{ id: id++, label: `l${id}`, body }]))
           : storage.insert('notes', [{ id: id++, label: `l${id}`, body }])
-      // What the log has room for is stored: room it has from before, without growing.
+      // What the log has space for is stored: space it has from before, without growing.
       await call.catch((error: unknown) => codes.add(isVaultError(error) ? error.code : error))
     }
     expect([...codes]).toEqual(['storage_full'])

@@ -1,9 +1,9 @@
-/** The pace of work in slices inside one operation: as many rows at once as a few milliseconds allow, and a turn of the event loop between. */
+/** The size of slices inside one operation: as many rows at once as a few milliseconds allow, and a turn of the event loop between. */
 import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 
 /** The number of rows of the next slice, and the end of a slice. */
-export interface Pace {
+export interface Slicing {
   size(): number
   /** Adapts the size to the time that the slice took, and yields to the event loop. */
   endSlice(): Promise<void>
@@ -16,8 +16,8 @@ const LONG_NS = 8_000_000n
 const FIRST_SIZE = 16
 const MAX_SIZE = 1000
 
-/** Creates the pace of work that begins now. */
-export function createPace({ clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler }): Pace {
+/** Creates the slicing of work that begins now. */
+export function createSlicing({ clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler }): Slicing {
   let size = FIRST_SIZE
   let began = clock.now()
   return {
