@@ -37,9 +37,9 @@ const STATUSES = {
   storage_full: { http: 500, grpc: 8 },
   /** Storage or keys cannot be reached. Nothing was stored; safe to retry. */
   unavailable: { http: 500, grpc: 14 },
-  /** A sealed body, catalog entry, event or chain head fails authentication. */
+  /** A sealed body, catalog entry, event or chain head fails authentication, or a stored cell is no value of its type. */
   data_loss: { http: 500, grpc: 15 },
-  /** A defect, or misuse of the storage port. */
+  /** A defect, misuse of the storage port, or an error of a port that is no `VaultError`. */
   internal: { http: 500, grpc: 13 },
 } as const satisfies Readonly<Record<string, Status>>
 

@@ -1,20 +1,40 @@
 /** Every law, in the order in which the soak begins them: those with the smallest share of the time first, so that time they leave is used. */
+import { auditTampering } from './audit-tampering.ts'
+import { batchedSealing } from './batched-sealing.ts'
+import { concurrentUpdates } from './concurrent-updates.ts'
+import { concurrentUpserts } from './concurrent-upserts.ts'
 import { connectionCuts } from './connection-cuts.ts'
 import { contention } from './contention.ts'
+import { exportTampering } from './export-tampering.ts'
 import { failingCalls } from './failing-calls.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
+import { sqlDifferential } from './sql-differential.ts'
+import { sqlParser } from './sql-parser.ts'
+import { sqlPartition } from './sql-partition.ts'
 import { steadyMemory } from './steady-memory.ts'
+import { storagesAgree } from './storages-agree.ts'
+import { tamper } from './tamper.ts'
 
 export const ALL_LAWS: readonly Law[] = [
   failingCalls,
+  exportTampering,
+  auditTampering,
+  batchedSealing,
+  tamper,
+  concurrentUpserts,
+  concurrentUpdates,
+  sqlParser,
+  sqlPartition,
   connectionCuts,
   powerLoss,
   contention,
   kills,
+  storagesAgree,
+  sqlDifferential,
   noLeak,
   nonInterference,
   steadyMemory,

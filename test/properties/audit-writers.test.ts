@@ -9,7 +9,7 @@ import { doOperations } from '../support/audit/audited-work.ts'
 import { onEachStorage, postgresEngine, sqliteEngine } from '../support/storages/engines.ts'
 import type { StorageAddress } from '../support/storages/open-storage.ts'
 
-const EACH = process.env.SOAK === '1' ? 200 : 8
+const EACH = 8
 
 const run = promisify(execFile)
 

@@ -6,7 +6,9 @@ import { leaksOf, noLeak } from '../laws/no-leak.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import { createCanaries } from '../support/leaks/canaries.ts'
 import type { FixtureOptions } from '../support/leaks/fixture.ts'
-import { requestText } from '../support/leaks/known-values.ts'
+import { requestText, textOf } from '../support/leaks/known-values.ts'
+import { spelt } from '../support/leaks/model.ts'
+import { CONDITIONS } from '../support/policies/random-policies.ts'
 import { randomFor } from '../support/random/seeded-random.ts'
 
 itHolds(noLeak)
@@ -84,6 +86,20 @@ describe('the leak check detects', () => {
       expect(await firstFaults(20, fault, options)).toContainEqual(expect.stringMatching(found))
     })
   }
+})
+
+describe('the leak check reads', () => {
+  it('a request with a BigInt, which JSON cannot write', () => {
+    expect(spelt([10n ** 30n, { grade: 1n }])).toBe(`["${10n ** 30n}",{"grade":"1"}]`)
+    expect(textOf(10n ** 30n)).toBe(`"${10n ** 30n}"`)
+  })
+
+  it('a 64-bit integer in a condition, which an answer writes as text', () => {
+    const grades = ['9223372036854775807', 5, 4, '-9223372036854775808', null, undefined]
+    const outcomes = (condition: string) => grades.map((grade) => CONDITIONS[condition]?.({ region: 'south', grade }, {}))
+    expect(outcomes('grade > 4')).toEqual([true, true, false, false, undefined, undefined])
+    expect(outcomes("region = 'east' OR grade < 3")).toEqual([false, false, false, true, undefined, undefined])
+  })
 })
 
 describe('the search for canaries', () => {

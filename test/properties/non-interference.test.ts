@@ -79,26 +79,28 @@ interface SmallCase {
   readonly policy: readonly string[]
   readonly left: readonly Cells[]
   readonly right: readonly Cells[]
-  /** The request, made from ids and tokens of the stored records. */
-  request(stored: readonly LooseStored[]): LeakRequest
+  /** The request, made from ids and tokens of the stored records of the same vault, and of the left one. */
+  request(stored: readonly LooseStored[], ofLeft: readonly LooseStored[]): LeakRequest
 }
 
 async function outcomesOf({ table, policy, left, right, request }: SmallCase): Promise<string[]> {
   const caller: Caller = { actor: 'clerk@acme.example', actorType: 'USER', roles: ['clerk'] }
-  return Promise.all(
-    [left, right].map(async (records) => {
-      const entropy = sharedEntropy('small')
-      const opened = await openLoose(memoryStorage(), { cards: table }, { policy: { clerk: policy }, entropy })
-      entropy.begin(1)
-      const { records: stored } = await opened.session.insert(
-        'cards',
-        records.map((fields) => ({ fields })),
-        { tokenization: true },
-      )
-      entropy.begin(2)
-      return outcomeOf(senderOf(opened.vault, opened.vault.as(caller), caller), request(stored))
-    }),
-  )
+  const outcomes: string[] = []
+  let ofLeft: readonly LooseStored[] | undefined
+  for (const records of [left, right]) {
+    const entropy = sharedEntropy('small')
+    const opened = await openLoose(memoryStorage(), { cards: table }, { policy: { clerk: policy }, entropy })
+    entropy.begin(1)
+    const { records: stored } = await opened.session.insert(
+      'cards',
+      records.map((fields) => ({ fields })),
+      { tokenization: true },
+    )
+    ofLeft ??= stored
+    entropy.begin(2)
+    outcomes.push(await outcomeOf(senderOf(opened.vault, opened.vault.as(caller), caller), request(stored, ofLeft)))
+  }
+  return outcomes
 }
 
 describe('a write of a masked form', () => {
@@ -202,5 +204,25 @@ describe('earlier failures', () => {
       }),
     })
     expect(left).toBe(right)
+  })
+
+  const DERIVED = [
+    ['deterministic', 'deterministic'],
+    ['deterministic format-preserving', { kind: 'deterministicFormatPreserving', format: { preset: 'card', keepFirst: 4 } }],
+  ] as const
+
+  it.each(DERIVED)('refuse a supplied text alike when it is the %s token of a hidden value in one vault', async (_, token) => {
+    const [left, right] = await outcomesOf({
+      table: { number: column.string({ token }), note: column.string({ token: 'random' }) },
+      policy: ['ALLOW CREATE ON cards.note'],
+      left: [{ number: '4111111111111111' }],
+      right: [{ number: '5555555555554444' }],
+      request: (_, [first]) => ({
+        method: 'insert',
+        args: ['cards', [{ fields: { note: 'mine' }, tokens: { note: first?.tokens.number } }], { byot: 'ENABLE' }],
+      }),
+    })
+    expect(left).toBe(right)
+    expect(left).toContain('unprocessable')
   })
 })

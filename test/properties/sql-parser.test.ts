@@ -1,35 +1,22 @@
-/** Properties of the SQL parser: it reads what it prints, it reads queries as PostgreSQL does, and any text ends in time. */
-import { isDeepStrictEqual } from 'node:util'
+/** The law of the SQL parser, and queries and texts of special kinds. */
 import { loadModule } from 'libpg-query'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { LanguageError } from '../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../src/core/sql/print-select.ts'
-import type { Select } from '../../src/core/sql/select.ts'
-import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
-import { isComparable, readAsPostgres, toReading } from '../support/sql/postgres-reading.ts'
-import { assertRoundTrip, damage, dress, randomSelect, randomText, withoutPlaces } from '../support/sql/random-selects.ts'
+import { assertReadAlike, inTime, LONGEST, read, readInTime, spin, sqlParser } from '../laws/sql-parser.ts'
+import { itHolds } from '../support/laws/it-holds.ts'
+import { seededRandom } from '../support/random/seeded-random.ts'
+import { assertRoundTrip, randomSelect } from '../support/sql/random-selects.ts'
 import { readVectors } from '../support/sql/vectors.ts'
 
 const SEED = 'sql parser 1'
-const isSoak = process.env.SOAK === '1'
-const TEXTS = isSoak ? 20_000_000 : 100_000
-const SOAK_HOURS = 12 * 3_600_000
-/** Milliseconds that one text may take, at most. */
-const LONGEST = 50
+
+itHolds(sqlParser)
 
 beforeAll(async () => loadModule())
 
 describe('a query', () => {
-  it(
-    'prints to a text that parses to the same tree, in any spelling',
-    () => {
-      const random = seededRandom(SEED)
-      for (let run = 0; run < TEXTS / 10; run++) assertRoundTrip(random, randomSelect(random))
-    },
-    isSoak ? SOAK_HOURS : 60_000,
-  )
-
   it('parses as in PostgreSQL', () => {
     const random = seededRandom(SEED)
     for (let run = 0; run < 3000; run++) assertReadAlike(printSelect(randomSelect(random)))
@@ -82,26 +69,6 @@ describe('an alias without AS', () => {
 })
 
 describe('any text', () => {
-  it(
-    'parses as in PostgreSQL or is rejected with a LanguageError, in time',
-    () => {
-      const random = seededRandom(SEED)
-      const queries = Array.from({ length: 2000 }, () => printSelect(randomSelect(random)))
-      let accepted = 0
-      for (let run = 0; run < TEXTS; run++) {
-        const text = randomQuery(random, queries[run % queries.length] ?? '')
-        const tree = readInTime(text)
-        if (tree === undefined) continue
-        accepted++
-        const printed = assertPrinted(tree)
-        if (isComparable(printed)) assertReadAlike(printed)
-        if (!text.includes('"') && isComparable(text)) assertReadAlike(text)
-      }
-      expect(accepted).toBeGreaterThan(TEXTS / 50)
-    },
-    isSoak ? SOAK_HOURS : 60_000,
-  )
-
   it.each(pathologicalTexts())('of %s is rejected in time', (_, text) => {
     expect(readInTime(text)).toBeUndefined()
   })
@@ -121,60 +88,6 @@ describe('the time limit of a text', () => {
     expect(inTime(() => (calls++ === 0 ? spin(LONGEST + 10) : 'done'))).toBe('done')
   })
 })
-
-function randomQuery(random: SeededRandom, query: string): string {
-  const roll = random()
-  if (roll < 0.4) return randomText(random)
-  return damage(random, roll < 0.6 ? dress(random, query) : query)
-}
-
-/** The tree of a text; undefined if it is rejected with a LanguageError. */
-function read(text: string): Select | undefined {
-  try {
-    return parseSelect(text)
-  } catch (fault) {
-    if (!(fault instanceof LanguageError) || fault.at < 0 || fault.at > text.length) throw fault
-    return undefined
-  }
-}
-
-function readInTime(text: string): Select | undefined {
-  return inTime(() => read(text))
-}
-
-/** Repeats work that took too long: only work that is slow every time counts as slow. */
-function inTime<Result>(work: () => Result): Result {
-  let took = 0
-  for (let attempt = 0; attempt < 4; attempt++) {
-    const start = performance.now()
-    const result = work()
-    took = performance.now() - start
-    if (took <= LONGEST) return result
-  }
-  throw new Error(`this took ${took} ms`)
-}
-
-function spin(milliseconds: number): string {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end) {
-    // Burns time.
-  }
-  return 'late'
-}
-
-/** The text that a tree prints to, after it was parsed back. */
-function assertPrinted(tree: Select): string {
-  const printed = printSelect(tree)
-  if (isDeepStrictEqual(withoutPlaces(parseSelect(printed)), withoutPlaces(tree))) return printed
-  throw new Error(`printed otherwise: ${printed}`)
-}
-
-function assertReadAlike(text: string): void {
-  const ours = toReading(parseSelect(text))
-  const theirs = readAsPostgres(text)
-  if (isDeepStrictEqual(ours, theirs)) return
-  throw new Error(`${text}\nwe read ${JSON.stringify(ours)}\nPostgreSQL ${JSON.stringify(theirs)}`)
-}
 
 function pathologicalTexts(): readonly (readonly [string, string])[] {
   const pieces = [

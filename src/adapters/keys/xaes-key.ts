@@ -73,7 +73,7 @@ export function createXaesKey(key: Uint8Array): XaesKey {
   }
 }
 
-/** Removes the least recently used key of a full cache, and returns its memory for the next one; undefined if there is room. */
+/** Removes the least recently used key of a full cache, and returns its memory for the next one; undefined if it is not full. */
 function evict(derived: Map<string, GcmKey>): GcmKey | undefined {
   if (derived.size < MAX_DERIVED) return undefined
   for (const [name, oldest] of derived) {

@@ -9,7 +9,11 @@ import { createTransactionExecutor, type Executor } from './transaction-executor
 /** The executor of a host transaction. Throws `invalid_request` for anything that is not an open transaction of a supported kind. */
 export function createHostExecutor(host: unknown): Executor {
   if (isKyselyTransaction(host)) return createTransactionExecutor(kyselyConnection(host))
-  if (isClient(host)) return createTransactionExecutor(clientConnection(host))
+  if (isClient(host)) {
+    // Null until the client is connected: its queries would wait for a connection that may never come.
+    if (host.getTransactionStatus?.() === null) throw noTransactionError()
+    return createTransactionExecutor(clientConnection(host))
+  }
   throw new VaultError(
     'invalid_request',
     'The PostgreSQL storage joins a pg client on which BEGIN was run, or a Kysely Transaction. A pool or a client of another library has no transaction it can join.',

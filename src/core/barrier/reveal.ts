@@ -220,7 +220,7 @@ function unopened(count: number): Opened {
   return { plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(count), count }, opened: new Uint8Array(count).fill(1) }
 }
 
-/** Names the record by its id, which the vault computes from the row. The id of a record that a caller cannot see tells them nothing. */
+/** Names the record by its id, which the vault computes from the row. The id of a record that a caller cannot see gives them no access. */
 function unreadable({ ring }: Barrier, table: Table, row: number): Fault {
   const [id = ''] = encodeRecordIds(ring, table, [row])
   return fault('data_loss', {

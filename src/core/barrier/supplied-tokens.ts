@@ -5,10 +5,12 @@ import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
-import { required } from '../util/at.ts'
+import type { Recovered } from '../tokens/token-kind.ts'
+import { at, required } from '../util/at.ts'
+import { sameBytes } from '../util/bytes.ts'
 import { normalize } from '../values/normalizers.ts'
 import { isWellFormed } from '../values/well-formed.ts'
-import { comparedText } from './digest-values.ts'
+import { comparedText, digestValues } from './digest-values.ts'
 import type { RecordIndex, Values } from './parse-record.ts'
 import { cellDetail, inRecord, recordDetail, recordPath, unknownColumn } from './parse-record.ts'
 import type { TokensByRow } from './token-metadata.ts'
@@ -101,24 +103,61 @@ function assertNoneMissing(
 /** Highest row id that counts as one of this vault: no vault reaches it. A random UUID almost always decrypts to a higher one, so it can be supplied. */
 const MAX_PLAUSIBLE_ROW = 2 ** 40
 
-/** Throws `unprocessable` for supplied tokens that decrypt to a pointer of this vault. */
-export function assertNoPointers(
+/** A supplied token and the value it is supplied with. */
+interface Supplied {
+  readonly column: Column
+  readonly text: string
+  readonly value: unknown
+  readonly index: RecordIndex
+}
+
+/** The supplied tokens of records, with the values and the indexes of the records. */
+interface SuppliedRecords {
+  readonly tokens: TokensByRow
+  readonly values: readonly Values[]
+  readonly indexes: readonly RecordIndex[]
+}
+
+/**
+ * Throws `unprocessable` for supplied tokens in a form that this vault makes itself: a pointer, or a text that a deterministic column
+ * derives from some value. Only the text decides, and never what is stored: a refusal says nothing about values. See docs/decisions/0026.
+ */
+export function assertOwnFormsUnused(
   { ring, layout }: { readonly ring: KeyRing; readonly layout: Layout },
   table: Table,
-  { tokens, indexes }: { readonly tokens: TokensByRow; readonly indexes: readonly RecordIndex[] },
+  { tokens, values, indexes }: SuppliedRecords,
 ): void {
-  const supplied = tokens.flatMap((texts, row) => [...(texts ?? [])].map(([name, text]) => ({ name, text, index: indexes[row] })))
-  if (supplied.length === 0) return
-  const { words: pointers, wellFormed } = ring.decryptPointers(
-    ring.lookupVersion,
-    supplied.map(({ text }) => text),
+  const supplied = tokens.flatMap((texts, row) =>
+    [...(texts ?? [])].map(([name, text]): Supplied => {
+      const column = required(table.byName.get(name), 'The column of a supplied token')
+      return { column, text, value: at(values, row)[column.position], index: indexes[row] }
+    }),
   )
-  for (const [k, { name, index }] of supplied.entries()) {
+  if (supplied.length === 0) return
+  const texts = supplied.map(({ text }) => text)
+  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
+  for (const [k, { column, index }] of supplied.entries()) {
     const { objectId, row } = readPointer(pointers, k)
     if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
-    const column = required(table.byName.get(name), 'The column of a supplied token')
     throw refused(table, column, { index, problem: "has a token in the form of this vault's own ids and tokens; use another" })
   }
+  for (const { column: other } of layout.tokenColumns.values()) {
+    if (other.token?.keeps !== 'nothing') continue
+    const recovered = other.token.recover({ ring, scope: other.scope, format: other.format }, texts)
+    for (const [k, one] of supplied.entries()) {
+      const source = recovered[k]
+      if (source === undefined || (other.scope === one.column.scope && isSourceOf(ring, source, one))) continue
+      const problem = "has a token in the form of a deterministic column's tokens; use another"
+      throw refused(table, one.column, { index: one.index, problem })
+    }
+  }
+}
+
+/** True if the token is the deterministic one of the value it is supplied with. */
+function isSourceOf(ring: KeyRing, source: Recovered, { column, value }: Supplied): boolean {
+  if (source.kind === 'text') return source.shown === comparedText(column, value)
+  const [digest] = digestValues(ring, column, [value])
+  return digest !== undefined && sameBytes(digest, source.digest)
 }
 
 function refused(

@@ -47,8 +47,7 @@ export async function applySchema(storage: Storage, { catalog, definition, sched
     })
     await catalog.reload(storage)
   }
-  const own = layoutSchema(knownPart(definition, catalogSchema))
-  return { ...own, objectIds: layout.objectIds }
+  return layoutSchema(knownPart(definition, catalogSchema), layout)
 }
 
 function physicalTables(layout: Layout): PhysicalTable[] {

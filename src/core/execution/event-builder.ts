@@ -25,9 +25,9 @@ export class EventBuilder {
   #table: string | undefined
   #read: Map<string, Set<number>> | undefined
   #written: EventRows | undefined
+  #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
   #tables: readonly string[] = []
   #names: NamesRead | undefined
-  #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {

@@ -22,7 +22,7 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no room for it,
+ * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no space for it,
  * and `failed_precondition` after the vault was closed.
  */
 export function perform<Given extends object, Request, Result>(
@@ -198,15 +198,6 @@ function prefixed(verb: string, message: string): string {
 export function withVerb<T>(verb: string, work: () => T): T {
   try {
     return work()
-  } catch (error) {
-    throw withVerbOf({ verb }, error)
-  }
-}
-
-/** `withVerb` for work that takes time. */
-export async function withVerbAsync<T>(verb: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
   } catch (error) {
     throw withVerbOf({ verb }, error)
   }

@@ -6,7 +6,7 @@ import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertComplete, cellDetail, parseFields } from '../barrier/parse-record.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
-import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
+import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
 import { assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
@@ -145,8 +145,8 @@ function parseRecords(
   const supplied = records.map((record, index) =>
     parseTokens(table, memberOf(record, 'tokens'), { mode, values: at(values, index), index }),
   )
-  assertNoPointers({ ring: context.barrier.ring, layout: context.layout }, table, {
-    tokens: supplied,
+  assertOwnFormsUnused({ ring: context.barrier.ring, layout: context.layout }, table, {
+    ...{ tokens: supplied, values },
     indexes: [...records.keys()],
   })
   return { access, values, supplied, tokenization }

@@ -5,7 +5,7 @@ import type { Values } from '../barrier/parse-record.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
-import { assertNoPointers, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
+import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
 import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
@@ -93,7 +93,7 @@ function parseChange(context: OperationContext, access: TableAccess, { table, fi
     })`record.fields names no column of table ${table.name}. Name at least one.`
   const supplied = parseTokens(table, tokens, { mode, values, index: undefined })
   const { ring } = context.barrier
-  assertNoPointers({ ring, layout: context.layout }, table, { tokens: [supplied], indexes: [undefined] })
+  assertOwnFormsUnused({ ring, layout: context.layout }, table, { tokens: [supplied], values: [values], indexes: [undefined] })
   return { values, supplied }
 }
 

@@ -105,6 +105,7 @@ export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filt
  * - `aborted`: the call lost to concurrent writers in every attempt. Nothing was stored, and the call can be retried.
  * - `storage_full`: the disk or the row ids are full.
  * - `failed_precondition`: the existing tables do not fit. Only from `prepare`.
+ * - `data_loss`: a stored cell is no value of its column's type.
  * - `internal`: everything else, such as misuse of the port.
  */
 export interface Storage {

@@ -1,9 +1,9 @@
-/** Chooses the tokens of records to be written: supplied ones, checked to be unused, and drawn ones for the other values. */
-import { comparedText, isSameValue } from '../barrier/digest-values.ts'
+/** Chooses the tokens of records to be written: supplied ones, and drawn ones for the other values. */
+import { comparedText } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import type { Fault } from '../errors.ts'
-import { fault, VaultError, words } from '../errors.ts'
+import { fault, words } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -37,12 +37,11 @@ interface Drawings {
 
 /**
  * Returns the token texts of each record by column: the supplied ones, and a drawn one for each other value whose token kind stores
- * a text. Throws `conflict` for a supplied token in use, `unprocessable` for a value that does not fit its format, `tokens_exhausted`
- * if no token is left.
+ * a text. Throws `unprocessable` for a value that does not fit its format, `tokens_exhausted` if no token is left. A supplied token in
+ * use is a conflict of the table of tokens.
  */
 export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokensByRow> {
   const { records, supplied } = request
-  await assertTokensFree(storage, context, request)
   const drawings = drawingsOf(request)
   if (drawings.length === 0) return supplied
   await drawUnused(storage, context, { table: request.table, all: drawings, supplied: textsOf(supplied) })
@@ -149,32 +148,6 @@ async function tryNeighbors(
       )`No unused token is left for column ${column.name} of table ${table.name}. Use a larger format.`
     }
     drawing.text = unused
-  }
-}
-
-/** Throws `conflict` for a supplied token that a live value derives, unless it is supplied for that same value. */
-async function assertTokensFree(
-  storage: StorageReads,
-  context: ReadingContext,
-  { table, records, supplied, indexes }: WriteRequest,
-): Promise<void> {
-  const asked = supplied.flatMap((tokens, row) =>
-    [...(tokens ?? [])].flatMap(([name, text]) => {
-      const column = table.byName.get(name)
-      return column === undefined ? [] : [{ row, column, text }]
-    }),
-  )
-  const found = await resolveDerived(
-    storage,
-    context,
-    asked.map(({ text }) => text),
-  )
-  for (const [k, { row, column }] of asked.entries()) {
-    const other = found[k]
-    if (other === undefined) continue
-    const value = records[row]?.[column.position]
-    const isOwn = !(other instanceof VaultError) && other.column.scope === column.scope && isSameValue(column, other.value, value)
-    if (!isOwn) throw tokenTaken(table, column, indexes[row])
   }
 }
 

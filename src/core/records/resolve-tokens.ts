@@ -1,28 +1,16 @@
 /** Resolves tokens to values: finds candidates by pointer, derivation and stored token, and verifies each on the opened cell. */
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
-import type { OpenRows } from '../barrier/reveal.ts'
-import { openRows } from '../barrier/reveal.ts'
-import { revealTransients } from '../barrier/transients.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { findByDigest } from '../row-access/find-by-digest.ts'
-import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
-import { sameBytes } from '../util/bytes.ts'
-import { unreachable } from '../util/unreachable.ts'
 import { ValueError } from '../values/column-type.ts'
+import { decoysOf } from './decoy-candidates.ts'
 import { findTokens } from './token-store.ts'
-import { getTransients } from './transient-store.ts'
-
-/** The value of a token. `row` is the row of its record; undefined for a transient value, which has no record. */
-export interface Resolved {
-  readonly table: Table
-  readonly column: Column
-  readonly value: unknown
-  readonly row: Row | undefined
-}
+import { type CheckedCandidate, NO_ROW, type Resolved, type TokenCandidate, verifyCandidates } from './verify-candidates.ts'
 
 /** The result for one token: its value, an error of its own, or undefined if it is not a token. */
 export type Resolution<Found extends Resolved = Resolved> = Found | VaultError | undefined
@@ -35,46 +23,40 @@ export interface Visibility<Visible extends Resolved> {
   keepVisible(found: readonly Resolution[]): readonly Resolution<Visible>[]
 }
 
-/** What a cell must contain for the token to be its token. */
-type ExpectedCell =
-  | { readonly kind: 'check'; readonly high: number; readonly low: number }
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'value'; readonly digest: Uint8Array }
-
-/** A cell whose token the text at `index` may be. */
-interface TokenCandidate {
-  readonly index: number
-  readonly table: Table
-  readonly column: Column
-  readonly row: number
-  readonly expected: ExpectedCell
-}
-
-/** A candidate and its resolution; undefined if it was refuted. */
-type CheckedCandidate<Found extends Resolved = Resolved> = readonly [candidate: TokenCandidate, resolution: Resolution<Found>]
+/** The resolution of one candidate for the text at an index. */
+type Choice<Found extends Resolved = Resolved> = readonly [index: number, resolution: Resolution<Found>]
 
 /**
- * Returns the resolution of each text, in order. A text is tried as a pointer, then as a derived and as a stored token. Unknown,
- * malformed, foreign, replaced and expired tokens take the same steps, so that their times do not distinguish them.
+ * Returns the resolution of each text, in order. A text is tried as a pointer, then as a derived and as a stored token. For a text
+ * without a resolution, storage is called equally often, as many rows are opened and as many accesses evaluated, whether its row does
+ * not exist, is hidden, expired or holds another token: where there was no row, another one is read in its place.
  */
 export async function resolveTokens<Visible extends Resolved>(
   storage: StorageReads,
   context: ReadingContext,
   { texts, visibility }: { readonly texts: readonly string[]; readonly visibility: Visibility<Visible> },
 ): Promise<Resolution<Visible>[]> {
-  const keep = (checked: readonly CheckedCandidate[]): CheckedCandidate<Visible>[] => {
-    const kept = visibility.keepVisible(checked.map(([, resolution]) => resolution))
-    return checked.map(([candidate], index) => [candidate, kept[index]])
+  const verify = async (candidates: readonly TokenCandidate[]): Promise<[CheckedCandidate[], Choice<Visible>[]]> => {
+    const checked = await verifyCandidates(storage, context, candidates)
+    // Access is evaluated for cells that are not verified too: it is part of the equal work.
+    const visible = visibility.keepVisible(checked.map(({ resolution }) => resolution))
+    const choices = checked.map(
+      ({ candidate, isVerified }, k): Choice<Visible> => [candidate.index, isVerified ? visible[k] : undefined],
+    )
+    return [checked, choices]
   }
-  const found = chooseOne(texts.length, keep(await verifyCandidates(storage, context, pointerCandidates(context, texts))))
+  const [pointed, first] = await verify(pointerCandidates(context, texts))
+  const found = chooseOne(texts.length, first)
   const open = texts.flatMap((text, index) => (found[index] === undefined ? [{ index, text }] : []))
   if (open.length === 0) return found
-  const candidates = [
-    ...(await derivedCandidates(context, open, visibility.findRows)),
-    ...(await storedCandidates(storage, context, open)),
-  ]
-  const rest = chooseOne(texts.length, keep(await verifyCandidates(storage, context, candidates)))
+  const derived = await derivedCandidates(context, open, visibility.findRows)
+  const [looked, second] = await verify([...derived, ...(await storedCandidates(storage, context, { open, derived }))])
+  const rest = chooseOne(texts.length, second)
   for (const { index } of open) found[index] = rest[index]
+  for (const checked of [pointed, looked]) {
+    const failed = checked.filter(({ candidate }) => found[candidate.index] === undefined)
+    if (failed.length > 0) await verify(await decoysOf(storage, failed))
+  }
   return found
 }
 
@@ -89,13 +71,17 @@ export async function resolveDerived(
   const candidates = await derivedCandidates(context, open, (table, column, digests) =>
     findByDigest(storage, { table, column }, digests),
   )
-  return chooseOne(texts.length, await verifyCandidates(storage, context, candidates))
+  const checked = await verifyCandidates(storage, context, candidates)
+  return chooseOne(
+    texts.length,
+    checked.map(({ candidate, isVerified, resolution }): Choice => [candidate.index, isVerified ? resolution : undefined]),
+  )
 }
 
 /** Returns one resolution for each index. A text that is a token of unrelated columns gives an error, because any choice could be wrong. */
-function chooseOne<Found extends Resolved>(count: number, checked: readonly CheckedCandidate<Found>[]): Resolution<Found>[] {
+function chooseOne<Found extends Resolved>(count: number, choices: readonly Choice<Found>[]): Resolution<Found>[] {
   const found: Resolution<Found>[] = new Array(count).fill(undefined)
-  for (const [{ index }, resolution] of checked) {
+  for (const [index, resolution] of choices) {
     const earlier = found[index]
     if (resolution === undefined || earlier instanceof VaultError) continue
     if (earlier === undefined) found[index] = resolution
@@ -115,20 +101,30 @@ function ambiguous(index: number): Fault {
   })`tokens[${index}] is ambiguous: several columns with overlapping formats accept it. Read the record by its id, or put the columns in one group.`
 }
 
-/** A row id that never exists: ids begin with 1. */
-const NO_ROW = 0
-
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
   const { ring } = barrier
   const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
-  const [anyColumn] = layout.tokenColumns.values()
   return texts.flatMap((_, index): TokenCandidate[] => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const found = wellFormed[index] === 1 ? layout.tokenColumns.get(objectId) : undefined
     if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'check', high: checkHigh, low: checkLow } }]
     // Reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    return anyColumn === undefined ? [] : [{ index, ...anyColumn, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }]
+    return missingCandidates(layout, 'check', { index, seed: objectId })
   })
+}
+
+/**
+ * Returns a candidate for a text that names no cell: row 0 of a column that keeps tokens in this way. The text decides which column, so
+ * that it costs what a token of that column costs; none if there is no such column.
+ */
+function missingCandidates(
+  layout: Layout,
+  keeps: 'check' | 'text',
+  { index, seed }: { readonly index: number; readonly seed: number },
+): TokenCandidate[] {
+  const columns = [...layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === keeps)
+  const found = columns[seed % columns.length]
+  return found === undefined ? [] : [{ index, ...found, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }]
 }
 
 /** A text that has no resolution yet. */
@@ -178,115 +174,28 @@ function valueOfText(column: Column, text: string): unknown {
   }
 }
 
+/** Returns a candidate for each open text: the cell that stores it, or none that exists, unless it may be a derived token. */
 async function storedCandidates(
   storage: StorageReads,
   { barrier, layout }: ReadingContext,
-  open: readonly OpenText[],
+  { open, derived }: { readonly open: readonly OpenText[]; readonly derived: readonly TokenCandidate[] },
 ): Promise<TokenCandidate[]> {
   const texts = open.map(({ text }) => text)
   const locations = await findTokens(storage, barrier.ring, texts)
-  return open.flatMap(({ index, text }, k) => {
+  const isDerived = new Set(derived.map(({ index }) => index))
+  return open.flatMap(({ index, text }, k): TokenCandidate[] => {
     const location = locations[k]
     const found = location === undefined ? undefined : layout.tokenColumns.get(location.objectId)
-    if (location === undefined || found === undefined) return []
-    return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
-  })
-}
-
-/** Reads the cells of candidates, one table or one transient column at a time. Returns their resolutions. */
-async function verifyCandidates(
-  storage: StorageReads,
-  context: ReadingContext,
-  candidates: readonly TokenCandidate[],
-): Promise<CheckedCandidate[]> {
-  const records = groupBy(candidates, ({ table, column }) => (column.token?.expires === true ? undefined : table))
-  const transients = groupBy(candidates, ({ column }) => (column.token?.expires === true ? column : undefined))
-  const checked: CheckedCandidate[] = []
-  for (const [table, group] of records) checked.push(...(await verifyRecords(storage, context, { table, group })))
-  for (const [column, group] of transients) checked.push(...(await verifyTransients(storage, context, { column, group })))
-  return checked
-}
-
-function groupBy<Key>(
-  candidates: readonly TokenCandidate[],
-  keyOf: (candidate: TokenCandidate) => Key | undefined,
-): Map<Key, TokenCandidate[]> {
-  const groups = new Map<Key, TokenCandidate[]>()
-  for (const candidate of candidates) {
-    const key = keyOf(candidate)
-    if (key === undefined) continue
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [candidate])
-    else group.push(candidate)
-  }
-  return groups
-}
-
-async function verifyRecords(
-  storage: StorageReads,
-  { barrier }: ReadingContext,
-  { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
-): Promise<CheckedCandidate[]> {
-  const ids = group.map(({ row }) => row)
-  const rows = await storage.get(table.physical.name, ids)
-  const live = rows.filter((row) => row !== undefined)
-  const cursor = openRows(barrier, table, live)
-  let next = 0
-  return group.map((candidate, index) => {
-    const row = rows[index]
-    if (row === undefined) return [candidate, undefined]
-    try {
-      cursor.to(next++)
-    } catch (error) {
-      if (error instanceof VaultError) return [candidate, error]
-      throw error
+    if (location !== undefined && found !== undefined) {
+      return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
     }
-    const { column } = candidate
-    const value = cursor.value(column)
-    const isVerified = value !== null && holdsExpected(barrier, cursor, { ...candidate, value })
-    // A row of a derived token was found by its digest.
-    if (!isVerified && candidate.expected.kind === 'value') barrier.reportMismatch?.({ table, column, row: row.id })
-    return [candidate, isVerified ? { table, column, value, row } : undefined]
+    return isDerived.has(index) ? [] : missingCandidates(layout, 'text', { index, seed: sumOf(text) })
   })
 }
 
-/** True if the opened cell contains what the candidate expects. */
-function holdsExpected(
-  barrier: ReadingContext['barrier'],
-  cursor: OpenRows,
-  { column, expected, value }: Pick<TokenCandidate, 'column' | 'expected'> & { readonly value: unknown },
-): boolean {
-  switch (expected.kind) {
-    case 'check':
-      return cursor.hasTokenCheck(column, expected.high, expected.low)
-    case 'text':
-      return cursor.tokenText(column) === expected.text
-    case 'value': {
-      const [digest] = digestValues(barrier.ring, column, [value])
-      return digest !== undefined && sameBytes(digest, expected.digest)
-    }
-    default:
-      return unreachable(expected)
-  }
-}
-
-async function verifyTransients(
-  storage: StorageReads,
-  context: ReadingContext,
-  { column, group }: { readonly column: Column; readonly group: readonly TokenCandidate[] },
-): Promise<CheckedCandidate[]> {
-  const ids = group.map(({ row }) => row)
-  const rows = await getTransients(storage, ids)
-  const found = revealTransients(context.barrier, column, rows)
-  const now = nowMs(context)
-  return group.map((candidate, index) => {
-    const one = found[index]
-    if (one === undefined || one.expiresAt <= now) return [candidate, undefined]
-    const { table, expected } = candidate
-    const isVerified =
-      expected.kind === 'check'
-        ? one.text === undefined && one.high === expected.high && one.low === expected.low
-        : expected.kind === 'text' && one.text === expected.text
-    return [candidate, isVerified ? { table, column, value: one.value, row: undefined } : undefined]
-  })
+/** Returns a number that depends on the text alone. */
+function sumOf(text: string): number {
+  let sum = 0
+  for (let i = 0; i < text.length; i++) sum += text.charCodeAt(i)
+  return sum
 }

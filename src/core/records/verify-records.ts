@@ -1,7 +1,7 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import { fault } from '../errors.ts'
+import { VaultError } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import { type Cell, MAX_ROW_ID, type Row, type StorageReads } from '../ports/storage.ts'
@@ -21,8 +21,8 @@ export interface VerifyRecordsOptions {
   readonly table?: string
   /** An `AbortSignal`. When it is aborted, the verification throws `cancelled`. */
   readonly signal?: Stop
-  /** Called after each slice with the number of records read so far. */
-  onProgress?(records: number): void
+  /** Called after each slice with the number of records read so far, and awaited. Its error stops the verification. */
+  onProgress?(records: number): unknown
 }
 
 /** The dependencies of a verification. */
@@ -55,7 +55,7 @@ export async function verifyRecords(
       assertNotAborted(signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length
-      onProgress?.(recordCount)
+      await onProgress?.(recordCount)
     }
   }
   await verifyTokenRows(context, { tables, findings, signal })
@@ -63,7 +63,7 @@ export async function verifyRecords(
 }
 
 function assertNotAborted(signal: Stop | undefined): void {
-  if (signal?.aborted === true) throw fault('cancelled')`It was cancelled by its AbortSignal.`
+  if (signal?.aborted === true) throw new VaultError('cancelled', 'Verify failed. It was cancelled by its AbortSignal.')
 }
 
 /** Rows of one table to check. */

@@ -106,12 +106,16 @@ export const BODY = 'body'
 /** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
 const NAME_PART_LENGTH = 48
 
-/** Returns the layout of a schema with its object ids and ordinals. */
-export function layoutSchema({ tables: definitions }: CatalogSchema): Layout {
+/**
+ * Returns the layout of a schema with its object ids and ordinals. If the schema is a part of the stored one, `stored` is the layout of
+ * all of it: bodies also have cells of columns that the part does not have, and their object ids are in use.
+ */
+export function layoutSchema({ tables: definitions }: CatalogSchema, stored?: Layout): Layout {
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   for (const [name, definition] of Object.entries(definitions)) {
-    const table = layoutTable(name, definition)
+    const own = layoutTable(name, definition)
+    const table = { ...own, cells: stored?.tables.get(name)?.cells ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
@@ -120,7 +124,7 @@ export function layoutSchema({ tables: definitions }: CatalogSchema): Layout {
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, tokenColumns, objectIds: new Set(all), names: new Set(names) }
+  return { tables, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
 }
 
 function layoutTable(name: string, definition: CatalogTable): Table {

@@ -46,10 +46,12 @@ export function createGroupCommit<T>(
     const list: Waiting<T>[] = []
     gathering = list
     weight = 0
-    void scheduler.yield().then(() => {
+    const end = () => {
       if (gathering === list) gathering = []
       return sendList(list)
-    })
+    }
+    // The list is sent even if the scheduler fails, because its callers wait for it.
+    void scheduler.yield().then(end, end)
     return list
   }
 

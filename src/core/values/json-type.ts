@@ -44,7 +44,7 @@ function toNfc(text: string): string {
   return text.normalize('NFC')
 }
 
-/** Returns the value of JSON text; undefined if it is none. */
+/** Returns the value of JSON text; undefined for other text. */
 function readUntrusted(text: string): JsonValue | undefined {
   try {
     return parseJsonText(text.trim())

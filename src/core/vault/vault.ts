@@ -20,7 +20,7 @@ import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createLifetime, type Lifetime, WITHIN_CALL } from '../execution/lifetime.ts'
-import { withVerb, withVerbAsync } from '../execution/perform.ts'
+import { withVerb } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
 import type { Action } from '../policy/actions.ts'
@@ -44,7 +44,7 @@ import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/o
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
-import { guard, guardAround, readInput, toVaultError } from '../util/boundary.ts'
+import { guard, guardAround, type RunCallback, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
@@ -160,11 +160,12 @@ function createVault<S extends SchemaDefinition>(
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const lifetime = createLifetime()
-  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> =>
-    guard(failed, async () => {
+  const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
+    guardAround(failed, async (run) => {
       assertOutsideTransaction(storage)
-      return lifetime.run(work)
+      return lifetime.run(async () => work(run))
     })
+  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
   const sessionIn = (within: Pick<SessionContext, 'units' | 'lifetime'>, given: Caller): Session<S> => {
     const caller = parseCaller(given)
     return createSession<S>({ ...shared, ...within, caller, access: accessOf(policy, caller) })
@@ -176,10 +177,9 @@ function createVault<S extends SchemaDefinition>(
     id,
     as: (caller) => sessionIn({ units: outer, lifetime }, caller),
     transaction: (work) =>
-      guardAround('The transaction failed.', async (run) => {
-        assertOutsideTransaction(storage)
-        return lifetime.run(() => factories.transact((units) => run(() => work(within(units, WITHIN_CALL)))))
-      }),
+      outsideAround('The transaction failed.', (run) =>
+        factories.transact((units) => run(() => work(within(units, WITHIN_CALL)))),
+      ),
     withTransaction: (hostTransaction) =>
       within(
         withVerb('Join', () => factories.join(hostTransaction)),
@@ -197,13 +197,17 @@ function createVault<S extends SchemaDefinition>(
         lifetime.assertOpen()
         return explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql))
       }),
-    verifyRecords: ({ table, ...verifying } = {}) =>
-      outside('Verify failed.', () =>
-        withVerbAsync('Verify', async () => {
-          const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-          return verifyRecords({ ...shared, storage }, tables, verifying)
-        }),
-      ),
+    verifyRecords: (given = {}) =>
+      outsideAround('Verify failed.', (run) => {
+        const { table, signal, onProgress } = readInput(() => ({ ...given }))
+        const tables =
+          table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]
+        const reportProgress = (records: number) => run(async () => onProgress?.(records))
+        return verifyRecords({ ...shared, storage }, tables, {
+          ...(signal === undefined ? {} : { signal }),
+          onProgress: reportProgress,
+        })
+      }),
     verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
     exportAudit: (exporting) =>
       guardedLines(() => {
@@ -211,10 +215,10 @@ function createVault<S extends SchemaDefinition>(
         lifetime.assertOpen()
         return exportAudit(audit, exporting)
       }),
-    checkpointAudit: ({ signer, sink }) =>
-      guardAround('Checkpoint failed.', async (run) => {
-        assertOutsideTransaction(storage)
-        return lifetime.run(() => checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) }))
+    checkpointAudit: (given) =>
+      outsideAround('Checkpoint failed.', (run) => {
+        const { signer, sink } = readInput(() => ({ ...given }))
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
       }),
     close: () =>
       guard('Close failed.', async () => {

@@ -1,8 +1,9 @@
 /** AES-256-GCM, batched and plain: published vectors, and equality with the platform's own cipher. */
-import { createCipheriv } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { openPlain, sealPlain } from '../../../src/adapters/keys/gcm-plain.ts'
 import { createGcmKey } from '../../../src/adapters/keys/xaes-key.ts'
+import { batchedSealing, platformSeal } from '../../laws/batched-sealing.ts'
+import { itHolds } from '../../support/laws/it-holds.ts'
 import { type GcmCase, openCases, sealCases } from './gcm-cases.ts'
 import { hex, readVectors, toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
@@ -23,13 +24,6 @@ const SEED = 'gcm property 1'
 
 function toCase(vector: Omit<GcmVector, 'name'>): GcmCase {
   return { iv: hex(vector.iv), context: hex(vector.aad), message: hex(vector.message) }
-}
-
-/** Returns `ciphertext | tag` of a case, computed by the platform. */
-function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Buffer {
-  const cipher = createCipheriv('aes-256-gcm', secret, iv)
-  cipher.setAAD(context)
-  return Buffer.concat([cipher.update(message), cipher.final(), cipher.getAuthTag()])
 }
 
 for (const vector of published) {
@@ -66,24 +60,7 @@ it('both paths of opening reject every published forged tag and accept the valid
   }
 })
 
-it('the module equals the platform for lengths 0 to 1,000 in 20,000 cases', () => {
-  const random = seededBytes(SEED)
-  for (let round = 0; round < 20; round++) {
-    const secret = random.bytes(32)
-    const cases: GcmCase[] = []
-    for (let length = 0; length <= 1000; length++) {
-      cases.push({ iv: random.bytes(12), context: random.bytes(32), message: random.bytes(length) })
-    }
-    // Lengths in another order each round, so that every length has other neighbors.
-    cases.sort((left, right) => (left.iv[round % 12] ?? 0) - (right.iv[round % 12] ?? 0))
-    const sealed = sealCases(secret, cases)
-    const wrong = cases.findIndex((one, i) => !platformSeal(secret, one).equals(sealed[i] ?? new Uint8Array()))
-    expect(wrong, `seed ${SEED}, round ${round}: index of the first difference`).toBe(-1)
-    const opened = openCases(secret, cases, sealed)
-    const lost = cases.findIndex((one, i) => !Buffer.from(one.message).equals(opened[i] ?? new Uint8Array(2000)))
-    expect(lost, `seed ${SEED}, round ${round}: index of the first that did not open`).toBe(-1)
-  }
-})
+itHolds(batchedSealing)
 
 it('associated data of lengths 0 to 100 gives the tag of the platform', () => {
   const random = seededBytes(SEED)

@@ -144,3 +144,21 @@ it('a leased chain is not used by others until its events are stored', async () 
   sequences.set(1, 3)
   expect((await chains.lease(storage)).chain).toBe(1)
 })
+
+it('a chain whose transaction was lost is not used again until 64 newer ones were lost, and is then used last', async () => {
+  const { chains } = await open()
+  const lose = (code: 'unavailable' | 'outcome_unknown'): Promise<number> => {
+    let used = 0
+    const lost = chains.withChain(async (chain) => {
+      used = chain
+      throw new VaultError(code, 'lost')
+    })
+    return lost.catch(() => used)
+  }
+  expect([await lose('unavailable'), await lose('outcome_unknown'), ...(await useAtOnce(chains, 2))]).toEqual([1, 2, 3, 4])
+  const ever = new Set<number>()
+  for (let n = 0; n < 500; n++) ever.add(await lose('unavailable'))
+  // Those set aside, and those in use beside them.
+  expect(Math.max(...ever)).toBeLessThanOrEqual(64 + 4)
+  expect(new Set(await useAtOnce(chains, 3)).size).toBe(3)
+})

@@ -287,6 +287,8 @@ describe('an object of a caller that throws', () => {
       () => createVault({ ...given, policy: throwing }),
       () => createVault({ ...given, policy: { clerk: [throwing] } }),
       () => vault.verifyAudit({ checkpoints: [throwing] }),
+      () => vault.verifyRecords(throwing),
+      () => vault.checkpointAudit(throwing),
       () => eventsOf({ exportAudit: () => vault.exportAudit({ checkpoints: [throwing] }) }),
     ]
     for (const [index, call] of calls.entries()) {

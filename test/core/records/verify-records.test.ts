@@ -290,6 +290,15 @@ describe('verifyRecords', () => {
     })
   })
 
+  it('ends with the error of onProgress, unchanged', async () => {
+    const { vault } = await openTampered(engine.fresh().open(), 1)
+    const own = new Error('stop here')
+    const onProgress = async () => {
+      throw own
+    }
+    await expect(vault.verifyRecords({ onProgress })).rejects.toBe(own)
+  })
+
   it('lists the first 100 findings and counts all', async () => {
     const storage = engine.fresh().open()
     const { vault } = await openTampered(storage, 130)

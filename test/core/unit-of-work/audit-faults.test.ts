@@ -129,14 +129,17 @@ async function assertFailsClean(
 
 onEachStorage('storage faults', (engine) => {
   it('in one call or all later calls return nothing and change nothing, and work continues afterwards', async () => {
-    const opened = await open(engine.fresh().open())
+    let opened = await open(engine.fresh().open())
     for (const [name, call] of Object.entries(CALLS)) {
+      // Opened again for each verb: with many lost chains behind it, the same call can take one call of storage less.
+      const vault = await openClients(opened.faulty.storage)
+      opened = { ...opened, vault, given: { ...opened.given, session: vault.as(OWNER) } }
       for (let n = 1; ; n++) {
         const place = `${name}, call ${n}`
         const forGood = { fault: nth(n, isAnyCall, { forGood: true }), place: `${place} and all after it`, mostEvents: 0 }
         const hasFailed = await assertFailsClean(opened, call, forGood)
         if (!hasFailed) break
-        expect(await assertFailsClean(opened, call, { fault: nth(n, isAnyCall), place, mostEvents: 1 })).toBe(true)
+        expect(await assertFailsClean(opened, call, { fault: nth(n, isAnyCall), place, mostEvents: 1 }), place).toBe(true)
         expect(n, 'the call goes on for ever').toBeLessThan(50)
       }
       if (CONSUMING.has(name)) opened.given = await standing(opened.given.session)

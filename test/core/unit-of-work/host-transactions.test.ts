@@ -6,11 +6,12 @@ import Database from 'better-sqlite3'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/sqlite-storage.ts'
 import type { Vault } from '../../../src/index.ts'
+import { openClients } from '../../support/audit/audited-clients.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, openPeople, type People } from '../../support/vaults/test-vault.ts'
 
 interface HostTables {
@@ -134,7 +135,37 @@ describe('a host transaction on PostgreSQL', () => {
   it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))
 })
 
-it('joining rejects anything but a transaction by name, and memory supports none', async () => {
-  const vault = await openPeople(memoryStorage())
-  expect(() => vault.withTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+/** What applications have at hand that is no transaction of the database the vault is in. */
+const NO_TRANSACTIONS: Readonly<Record<string, unknown>> = {
+  null: null,
+  undefined: undefined,
+  'a text': 'begin',
+  'a plain object': {},
+  'a function, as the transaction of Knex': Object.assign(() => {}, { query: () => {}, on: () => {}, commit: () => {} }),
+  'an entity manager, as in TypeORM': {
+    connection: {},
+    queryRunner: { query: async () => [] },
+    query: async () => [],
+    save: () => {},
+  },
+  'a query runner, as in TypeORM': { query: async () => [], release: () => {}, isTransactionActive: true, manager: {} },
+  'a client of Prisma': new Proxy(
+    { $queryRaw: async () => [] },
+    { get: (target, name) => Reflect.get(target, name) ?? undefined },
+  ),
+  'a pool of pg': new pg.Pool({ connectionString: 'postgres://not-used' }),
+  'a client of pg that was never connected': new pg.Client('postgres://not-used'),
+  'Kysely without a transaction': new Kysely({ dialect: new SqliteDialect({ database: new Database(':memory:') }) }),
+  'a database of better-sqlite3 without a transaction': new Database(':memory:'),
+}
+
+onEachStorage('joining what is no transaction', (engine) => {
+  it.each(Object.entries(NO_TRANSACTIONS))('%s is refused at once', async (_, host) => {
+    const storage = engine.fresh().open()
+    for (const audit of ['on', 'off'] as const) {
+      const vault = await openClients(storage, { audit })
+      expect(() => vault.withTransaction(host)).toThrow(expect.objectContaining({ name: 'VaultError', code: 'invalid_request' }))
+    }
+    expect(() => storage.joinTransaction(host)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+  })
 })

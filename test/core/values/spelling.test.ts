@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 
-/** A type, the text of a value, other spellings of it, and texts that are none. */
+/** A type, the text of a value, other spellings of it, and other texts. */
 const CASES: readonly (readonly [ColumnTypeName, string, readonly string[], readonly string[]])[] = [
   [
     'STRING',

@@ -116,11 +116,13 @@ function asWritten(random: SeededRandom, policy: RandomPolicy): PolicyDefinition
 function knownValuesOf(state: State): KnownValues {
   const { tables, oracle, canaries, ownTokens } = state
   const rowsOf = (table: LeakTable) => state.model.rows.filter((row) => row.table === table)
+  const tokens = () => [...state.model.homes.keys(), ...ownTokens]
   return {
     tables,
     oracle,
     idsOf: (table) => rowsOf(table).map(({ id }) => id),
-    tokens: () => [...state.model.homes.keys(), ...ownTokens],
+    tokens,
+    suppliableTokens: tokens,
     guessesFor: (table, { name }) =>
       rowsOf(table)
         .flatMap(({ values }) => ((values[name] ?? null) === null ? [] : [[values[name]]]))

@@ -2,6 +2,7 @@
 import type { Action } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
+import { withDigits } from './model.ts'
 import type { Oracle } from './oracle.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { GRADES, REGIONS } from './schemas.ts'
@@ -15,7 +16,7 @@ export interface LeakRequest {
 
 /** A request as one line of text. */
 export function requestText({ method, args }: LeakRequest): string {
-  return `${method} ${JSON.stringify(args, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`
+  return `${method} ${JSON.stringify(args, withDigits)}`
 }
 
 /** Tables, values, ids and tokens that requests may use. */
@@ -25,6 +26,8 @@ export interface KnownValues {
   readonly oracle: Oracle
   idsOf(table: LeakTable): readonly string[]
   tokens(): readonly string[]
+  /** Tokens that the caller may supply for values of their own. */
+  suppliableTokens(): readonly string[]
   /** Stored values of the column, visible to the caller or not: a caller may guess any value. */
   guessesFor(table: LeakTable, column: LeakColumn): readonly unknown[]
   fresh(form: CanaryForm): unknown
@@ -62,5 +65,5 @@ export function valueFor(random: SeededRandom, known: KnownValues, table: LeakTa
 
 /** A value as text, as a query or a tokenize request writes it. */
 export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : String(JSON.stringify(value))
+  return typeof value === 'string' ? value : String(JSON.stringify(value, withDigits))
 }

@@ -113,7 +113,12 @@ function valuesUnder(part: unknown, name: string): unknown[] {
   return Object.entries(part).flatMap(([key, value]) => [...(key === name ? [value] : []), ...valuesUnder(value, name)])
 }
 
-/** A value as a result writes it, without JSON escapes. */
+/** A value as a result writes it, without JSON escapes. A BigInt, which an invalid request can hold, is its digits. */
 export function spelt(value: unknown): string {
-  return typeof value === 'string' ? value : String(JSON.stringify(value))
+  return typeof value === 'string' ? value : String(JSON.stringify(value, withDigits))
+}
+
+/** For `JSON.stringify`, which cannot write a BigInt: its digits as a text. */
+export function withDigits(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
 }

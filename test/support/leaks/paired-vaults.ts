@@ -16,7 +16,7 @@ import { createOracle } from './oracle.ts'
 import type { PairedRow } from './paired-rows.ts'
 import { randomPairedRows } from './paired-rows.ts'
 import type { LeakTable } from './schemas.ts'
-import { randomTables, schemaOf } from './schemas.ts'
+import { randomTables, schemaOf, tokenKindOf } from './schemas.ts'
 import type { Layer, Send } from './send.ts'
 import { senderOf } from './send.ts'
 
@@ -131,14 +131,19 @@ interface Known {
 
 /** The caller guesses values of either vault, and knows every id and token that both have at the same position. */
 function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): KnownValues {
-  const tokens = left.stored.flatMap((one, index) =>
-    Object.entries(one.tokens).flatMap(([name, token]) => (right.stored[index]?.tokens[name] === token ? [token] : [])),
+  const shared = left.stored.flatMap(({ row, tokens }, index) =>
+    Object.entries(tokens).flatMap(([name, token]) =>
+      right.stored[index]?.tokens[name] === token ? [{ row, name, token }] : [],
+    ),
   )
+  const tokens = shared.map(({ token }) => token)
+  const suppliable = shared.filter(({ row, name }) => !isMetBySupplying(row, name)).map(({ token }) => token)
   return {
     tables,
     oracle,
     idsOf: (table) => left.stored.flatMap(({ row, id }) => (row.table === table ? [id] : [])),
     tokens: () => [...tokens, ...taken],
+    suppliableTokens: () => [...suppliable, ...taken],
     guessesFor: (table, { name }) =>
       left.stored
         .filter(({ row }) => row.table === table && !row.unguessed.has(name))
@@ -147,6 +152,15 @@ function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): Kn
         .filter((value) => value !== null),
     fresh,
   }
+}
+
+/**
+ * A drawn token is stored, and unique in the vault: a caller who supplies it gets a conflict while its record exists, on one side only.
+ * Source: docs/security.md. Deterministic tokens of such records are supplied, because they reveal nothing.
+ */
+function isMetBySupplying({ table, absent }: PairedRow, name: string): boolean {
+  const column = table.columns.find((one) => one.name === name)
+  return absent !== undefined && column !== undefined && tokenKindOf(column) === 'formatPreserving'
 }
 
 /** The result as text, or the error with all its members. Tokens of the result are added to `taken`. */

@@ -81,7 +81,8 @@ function insert(random: SeededRandom, known: KnownValues): LeakRequest {
 
 function suppliedTokens(random: SeededRandom, known: KnownValues, columns: readonly LeakColumn[]): Record<string, unknown> {
   const tokenized = columns.filter((column) => tokenKindOf(column) !== undefined)
-  const token = () => (random.chance(0.3) && known.tokens().length > 0 ? random.pick(known.tokens()) : `tok ${random.below(1e9)}`)
+  const candidates = known.suppliableTokens()
+  const token = () => (random.chance(0.3) && candidates.length > 0 ? random.pick(candidates) : `tok ${random.below(1e9)}`)
   return Object.fromEntries(tokenized.map((column) => [column.name, token()]))
 }
 

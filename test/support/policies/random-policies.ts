@@ -20,13 +20,19 @@ export const CONDITIONS: Readonly<Record<string, (row: AskedRow, context: Caller
   "region = 'north'": ({ region }) => (region === null ? undefined : region === 'north'),
   "NOT region = 'south'": ({ region }) => (region === null ? undefined : region !== 'south'),
   'region = ctx.home': ({ region }, { home }) => (region === null || home === undefined ? undefined : region === home),
-  'grade > 4': ({ grade }) => (typeof grade === 'number' ? grade > 4 : undefined),
+  'grade > 4': ({ grade }) => compared(grade, (number) => number > 4),
   'grade IS NULL': ({ grade }) => grade === null,
   "region = 'east' OR grade < 3": ({ region, grade }) => {
-    const sides = [region === null ? undefined : region === 'east', typeof grade === 'number' ? grade < 3 : undefined]
+    const sides = [region === null ? undefined : region === 'east', compared(grade, (number) => number < 3)]
     return sides.includes(true) ? true : sides.includes(undefined) ? undefined : false
   },
   'grade = ctx.missing': () => undefined,
+}
+
+/** Compares an integer as an answer writes it: a number, or a text of digits outside the safe range. Undefined for NULL and for no integer. */
+function compared(grade: unknown, compare: (number: bigint) => boolean): boolean | undefined {
+  const isInteger = typeof grade === 'number' || (typeof grade === 'string' && /^-?[0-9]+$/.test(grade))
+  return isInteger ? compare(BigInt(grade)) : undefined
 }
 
 /** Roles by name, in typed form. */

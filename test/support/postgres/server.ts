@@ -29,7 +29,7 @@ export interface PostgresServer {
 }
 
 /** Unix account a process runs as. */
-interface Account {
+export interface Account {
   readonly uid: number
   readonly gid: number
 }
@@ -131,7 +131,7 @@ function settings(options: PostgresOptions): string[] {
 }
 
 /** PostgreSQL refuses to run as root: use an existing unprivileged account then. */
-function unprivilegedAccount(): Account | undefined {
+export function unprivilegedAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   const line = fs
     .readFileSync('/etc/passwd', 'utf8')

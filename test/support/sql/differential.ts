@@ -39,6 +39,8 @@ export interface Contest {
   readonly queries: number
   /** Differences after which the run ends. */
   readonly maxFaults: number
+  /** Fixtures after which the run ends, whatever it compared; default no limit. */
+  readonly maxFixtures?: number
 }
 
 /** The result of a run. */
@@ -71,8 +73,9 @@ export async function openFixture(fixture: Fixture, storage: StorageHandle): Pro
 /** Draws fixtures and queries until enough results are compared, or too many differ. */
 export async function compareEngines(contest: Contest): Promise<Outcome> {
   const tally: Tally = { byEngine: {}, comparisons: 0, faults: [] }
+  const { maxFixtures = Number.POSITIVE_INFINITY } = contest
   let fixtures = 0
-  while (tally.comparisons < contest.comparisons && tally.faults.length < contest.maxFaults) {
+  while (fixtures < maxFixtures && tally.comparisons < contest.comparisons && tally.faults.length < contest.maxFaults) {
     const fixture = drawFixture(contest.random)
     fixtures++
     const subject = await contest.open(fixture)

@@ -1,6 +1,8 @@
-/** Property: a condition is true, false or unknown for every record, so the three parts together equal the whole. */
+/** The law that the three parts of a condition equal the whole, and its negative controls. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import { CONDITIONS, sqlPartition } from '../laws/sql-partition.ts'
+import { itHolds } from '../support/laws/it-holds.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
 import type { OpenSubject } from '../support/sql/differential.ts'
 import { openFixture } from '../support/sql/differential.ts'
@@ -8,38 +10,8 @@ import { FAULTS } from '../support/sql/faulty-subjects.ts'
 import { listed } from '../support/sql/known-checks.ts'
 import type { Outcome } from '../support/sql/partition.ts'
 import { partition } from '../support/sql/partition.ts'
-import { onEachStorage } from '../support/storages/engines.ts'
 
-const isSoak = process.env.SOAK === '1'
-const SEED = process.env.SEED ?? (isSoak ? String(Date.now()) : 'ternary partition')
-const TIMEOUT_MS = isSoak ? 4 * 3_600_000 : 60_000
-/** Schemas for each storage. */
-const FIXTURES = { memory: 30, sqlite: 8, postgres: 8 }
-const CONDITIONS = 15
-
-onEachStorage('the parts of a query where a condition is true, false and unknown', ({ name, fresh }) => {
-  it(
-    'equal the whole',
-    async () => {
-      const begun = performance.now()
-      const open: OpenSubject = (fixture) => openFixture(fixture, fresh().open())
-      const fixtures = FIXTURES[name] * (isSoak ? 200 : 1)
-      const outcome = await partition({
-        random: seededRandom(SEED),
-        open,
-        fixtures,
-        conditions: CONDITIONS,
-        depth: 2,
-        maxFaults: 5,
-      })
-      const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-      console.log(`${outcome.conditions} conditions on ${name}, seed ${SEED}, ${seconds} s`)
-      expect(listed(outcome.faults)).toBe('none')
-      expect(outcome.conditions).toBe(fixtures * CONDITIONS)
-    },
-    TIMEOUT_MS,
-  )
-})
+itHolds(sqlPartition)
 
 describe('the check of partitions', () => {
   const inMemory: OpenSubject = (fixture) => openFixture(fixture, memoryStorage())

@@ -1,0 +1,42 @@
+/** Law: the batched AES-256-GCM seals and opens as the platform's own cipher does. */
+import { createCipheriv } from 'node:crypto'
+import type { GcmCase } from '../adapters/keys/gcm-cases.ts'
+import { openCases, sealCases } from '../adapters/keys/gcm-cases.ts'
+import type { Law } from './law.ts'
+
+/** Lengths of messages in a case: 0 to this number. */
+const MAX_LENGTH = 1000
+
+export const batchedSealing: Law = {
+  name: 'batched-sealing',
+  statement: 'Batched sealing equals the cipher of node:crypto, for every length to 1,000 bytes and random associated data',
+  unit: 'messages',
+  figures: { test: 20_000, soak: 10_000_000 },
+  weight: 1,
+  open: () => ({
+    check({ random }) {
+      const secret = random.bytes(32)
+      const contextBytes = random.below(101)
+      const lengths = random.shuffle(Array.from({ length: MAX_LENGTH + 1 }, (_, length) => length))
+      const cases = lengths.map((length) => ({
+        iv: random.bytes(12),
+        context: random.bytes(contextBytes),
+        message: random.bytes(length),
+      }))
+      const sealed = sealCases(secret, cases)
+      const wrong = cases.findIndex((one, i) => !platformSeal(secret, one).equals(sealed[i] ?? new Uint8Array()))
+      if (wrong >= 0) throw new Error(`message ${wrong} of ${lengths[wrong]} bytes is sealed otherwise`)
+      const opened = openCases(secret, cases, sealed)
+      const lost = cases.findIndex((one, i) => !Buffer.from(one.message).equals(opened[i] ?? new Uint8Array(MAX_LENGTH * 2)))
+      if (lost >= 0) throw new Error(`message ${lost} of ${lengths[lost]} bytes does not open`)
+      return cases.length
+    },
+  }),
+}
+
+/** Returns `ciphertext | tag` of a case, computed by the platform. */
+export function platformSeal(secret: Uint8Array, { iv, context, message }: GcmCase): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', secret, iv)
+  cipher.setAAD(context)
+  return Buffer.concat([cipher.update(message), cipher.final(), cipher.getAuthTag()])
+}

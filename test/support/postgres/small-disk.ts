@@ -1,0 +1,32 @@
+/** A disk of a few megabytes for a PostgreSQL server, on which writing fails for want of space. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { unprivilegedAccount } from './server.ts'
+
+export interface SmallDisk {
+  /** An empty folder that belongs to the account of the server. */
+  readonly directory: string
+  unmount(): void
+}
+
+/** Mounts a file system in memory. Undefined where this run may not mount, as on most machines of developers. */
+export function mountSmallDisk(megabytes: number): SmallDisk | undefined {
+  const account = unprivilegedAccount()
+  if (account === undefined || process.platform !== 'linux') return undefined
+  const directory = mkdtempSync(path.join(tmpdir(), 'strongroom-disk-'))
+  chmodSync(directory, 0o755)
+  const options = `size=${megabytes}m,mode=700,uid=${account.uid},gid=${account.gid}`
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]).status !== 0) {
+    rmdirSync(directory)
+    return undefined
+  }
+  return {
+    directory,
+    unmount() {
+      spawnSync('umount', ['--lazy', directory])
+      rmdirSync(directory)
+    },
+  }
+}
