@@ -95,7 +95,12 @@ async function run<Given extends object, Request, Result>(
   } catch (error) {
     await recordMismatches(event, ending)
     const thrown = withVerbOf(operation, error)
-    await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
+    try {
+      await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
+    } catch (unrecorded) {
+      // The change may be stored, and the error of its event would say that it is not.
+      throw isVaultError(thrown, 'outcome_unknown') ? thrown : unrecorded
+    }
     logFailure(thrown, ending)
     throw thrown
   }

@@ -226,4 +226,20 @@ onEachStorage('storage faults', (engine) => {
     expect(records.map(({ fields }) => fields.memo)).toEqual(['one', 'three'])
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 2 + 1 })
   })
+
+  it('after a commit of unknown outcome leave it unknown, though no event of the failure can be stored', async () => {
+    const { faulty, given } = await open(engine.fresh().open())
+    let isLost = false
+    faulty.fail(({ method }) => {
+      if (isLost) return down()
+      isLost = method === 'committed'
+      return isLost ? new VaultError('outcome_unknown', 'The connection was lost during COMMIT.') : undefined
+    })
+    await expect(given.session.insert('orders', [{ fields: { memo: 'perhaps' } }])).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    })
+    faulty.mend()
+    const { records } = await given.session.get('orders', { redaction: 'PLAIN_TEXT' })
+    expect(records.map(({ fields }) => fields.memo)).toEqual(['perhaps'])
+  })
 })

@@ -5,7 +5,7 @@ import { openStorage } from '../storages/open-storage.ts'
 import type { LedgerLine } from './ledger.ts'
 import { ledgerEntries } from './ledger.ts'
 import { MAX_FAILURES, type TrialReport } from './report.ts'
-import { checkWhole, nothingSettled, settleRound } from './store-check.ts'
+import { checkWhole, compareRound, nothingKnown } from './store-check.ts'
 import { openTrialVault } from './trial-vault.ts'
 import { write } from './writer.ts'
 
@@ -36,7 +36,7 @@ export async function runConnectionCutsTrial(trial: ConnectionCutsTrial): Promis
   const proxy = await startFaultyProxy(trial.url)
   const vault = await openTrialVault(openStorage({ engine: 'postgres', url: proxy.url }))
   const checker = await openTrialVault(openStorage({ engine: 'postgres', url: trial.url }))
-  const settled = nothingSettled()
+  const known = nothingKnown()
   const failures: string[] = []
   const cutter = createCutter(random)
   try {
@@ -55,18 +55,18 @@ export async function runConnectionCutsTrial(trial: ConnectionCutsTrial): Promis
       proxy.dropLost()
       await send(WRITERS, AFTERWARDS)
       const entries = ledgerEntries(lines)
-      const found = await settleRound(checker, entries, settled)
+      const found = await compareRound(checker, entries, known)
       const late = entries.filter(({ attempt, end }) => attempt.writer === `${round}.${WRITERS}` && end?.step === 'failed')
       found.push(...late.map(({ attempt }) => `${attempt.request} (${attempt.kind}): failed after the connection was mended`))
       failures.push(...found.map((finding) => `round ${round}: ${finding}`))
     }
-    failures.push(...(await checkWhole(checker, settled)))
+    failures.push(...(await checkWhole(checker, known)))
   } finally {
     await vault.close()
     await checker.close()
     await proxy.stop()
   }
-  return { figure: cutter.cuts(), failures, summary: `${settled.acknowledged} acknowledged, ${settled.inDoubt} in doubt` }
+  return { figure: cutter.cuts(), failures, summary: `${known.acknowledged} acknowledged, ${known.inDoubt} in doubt` }
 }
 
 function createCutter(random: SeededRandom): { readonly rule: Rule; cuts(): number } {

@@ -65,7 +65,7 @@ async function share(random: SeededRandom, request: string): Promise<void> {
   await vault.as(trialCaller(request)).insert('accounts', records, { upsert: 'login' })
 }
 
-class Undone extends Error {}
+class RolledBack extends Error {}
 
 /** Moves an amount between two accounts. Each is locked by an update before it is read. */
 async function transfer(random: SeededRandom, request: string): Promise<void> {
@@ -77,10 +77,10 @@ async function transfer(random: SeededRandom, request: string): Promise<void> {
       const session = transaction.as(trialCaller(request))
       for (const id of [from, to]) await session.update('accounts', id, { fields: { note: request } })
       await move(transaction, request, { [from]: -amount, [to]: amount })
-      if (amount % 10 === 3) throw new Undone()
+      if (amount % 10 === 3) throw new RolledBack()
     })
   } catch (error) {
-    if (!(error instanceof Undone)) throw error
+    if (!(error instanceof RolledBack)) throw error
   }
 }
 

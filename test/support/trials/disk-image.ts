@@ -124,9 +124,9 @@ function tear(content: Content, { offset, bytes, ...call }: DiskCall, random: Se
   }
 }
 
-/** The bytes of a file, with room to grow. */
+/** The bytes of a file, with space to grow. */
 class Content {
-  #room = Buffer.alloc(0)
+  #space = Buffer.alloc(0)
   #length = 0
 
   apply({ kind, offset, bytes }: DiskCall): void {
@@ -135,31 +135,31 @@ class Content {
       return
     }
     this.#reserve(offset + bytes.length)
-    bytes.copy(this.#room, offset)
+    bytes.copy(this.#space, offset)
     this.#length = Math.max(this.#length, offset + bytes.length)
   }
 
   truncate(length: number): void {
     this.#reserve(length)
-    if (length < this.#length) this.#room.fill(0, length, this.#length)
+    if (length < this.#length) this.#space.fill(0, length, this.#length)
     this.#length = length
   }
 
   copy(): Content {
     const copy = new Content()
-    copy.#room = Buffer.from(this.bytes())
+    copy.#space = Buffer.from(this.bytes())
     copy.#length = this.#length
     return copy
   }
 
   bytes(): Buffer {
-    return this.#room.subarray(0, this.#length)
+    return this.#space.subarray(0, this.#length)
   }
 
   #reserve(length: number): void {
-    if (length <= this.#room.length) return
+    if (length <= this.#space.length) return
     const grown = Buffer.alloc(length * 2)
-    this.#room.copy(grown, 0, 0, this.#length)
-    this.#room = grown
+    this.#space.copy(grown, 0, 0, this.#length)
+    this.#space = grown
   }
 }

@@ -6,7 +6,7 @@ import { type Call, faultyStorage } from '../storages/faulty-storage.ts'
 import type { LedgerLine } from './ledger.ts'
 import { ledgerEntries } from './ledger.ts'
 import { MAX_FAILURES, type TrialReport } from './report.ts'
-import { checkWhole, nothingSettled, settleRound } from './store-check.ts'
+import { checkWhole, compareRound, nothingKnown } from './store-check.ts'
 import { openTrialVault } from './trial-vault.ts'
 import { write } from './writer.ts'
 
@@ -37,7 +37,7 @@ export async function runFailingCallsTrial({ storage, seed, faults }: FailingCal
   const random = randomFor(seed)
   const faulty = faultyStorage(storage)
   const vault = await openTrialVault(faulty.storage)
-  const settled = nothingSettled()
+  const known = nothingKnown()
   const failures: string[] = []
   let failed = 0
   for (let round = 0; failed < faults && failures.length < MAX_FAILURES; round++) {
@@ -55,12 +55,12 @@ export async function runFailingCallsTrial({ storage, seed, faults }: FailingCal
     })
     await Promise.all(writers)
     faulty.mend()
-    const found = await settleRound(vault, ledgerEntries(lines), settled)
-    if (failed >= faults || round % WHOLE_EVERY === WHOLE_EVERY - 1) found.push(...(await checkWhole(vault, settled)))
+    const found = await compareRound(vault, ledgerEntries(lines), known)
+    if (failed >= faults || round % WHOLE_EVERY === WHOLE_EVERY - 1) found.push(...(await checkWhole(vault, known)))
     failures.push(...found.map((finding) => `round ${round}: ${finding}`))
   }
   await vault.close()
-  return { figure: failed, failures, summary: `${settled.acknowledged} acknowledged, ${settled.inDoubt} in doubt` }
+  return { figure: failed, failures, summary: `${known.acknowledged} acknowledged, ${known.inDoubt} in doubt` }
 }
 
 function errorOf({ method }: Call, random: SeededRandom): Error | undefined {

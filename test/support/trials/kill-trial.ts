@@ -8,7 +8,7 @@ import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { type LedgerEntry, readLedger } from './ledger.ts'
 import { MAX_FAILURES, type TrialReport } from './report.ts'
-import { checkWhole, nothingSettled, settleRound } from './store-check.ts'
+import { checkWhole, compareRound, nothingKnown } from './store-check.ts'
 import { openTrialVault } from './trial-vault.ts'
 import type { WriterProcess } from './writer-process.ts'
 
@@ -36,7 +36,7 @@ const WHOLE_EVERY = 10
 /** Runs the trial. */
 export async function runKillTrial(trial: KillTrial): Promise<TrialReport> {
   const random = randomFor(trial.seed)
-  const settled = nothingSettled()
+  const known = nothingKnown()
   const failures: string[] = []
   let kills = 0
   for (let round = 0; kills < trial.kills && failures.length < MAX_FAILURES; round++) {
@@ -46,14 +46,14 @@ export async function runKillTrial(trial: KillTrial): Promise<TrialReport> {
     const storage = openStorage(trial.address)
     try {
       const vault = await openTrialVault(storage)
-      const found = await settleRound(vault, entries, settled)
-      if (isLast || round % WHOLE_EVERY === WHOLE_EVERY - 1) found.push(...(await checkWhole(vault, settled)))
+      const found = await compareRound(vault, entries, known)
+      if (isLast || round % WHOLE_EVERY === WHOLE_EVERY - 1) found.push(...(await checkWhole(vault, known)))
       failures.push(...found.map((finding) => `round ${round}: ${finding}`))
     } finally {
       await storage.close()
     }
   }
-  const { acknowledged, inDoubt, accounts } = settled
+  const { acknowledged, inDoubt, accounts } = known
   const summary = `${acknowledged} acknowledged, ${inDoubt} in doubt, ${accounts.size} accounts at the end`
   return { figure: kills, failures, summary }
 }

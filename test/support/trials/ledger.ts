@@ -31,8 +31,8 @@ export interface Acknowledged {
   /** Ids of the accounts it made. */
   readonly ids: Readonly<Record<string, string>>
   readonly tokens: Readonly<Record<string, AccountTokens>>
-  /** True if the request was undone on purpose, so that its changes are not stored. */
-  readonly undone?: boolean
+  /** True if the request was rolled back on purpose, so that its changes are not stored. */
+  readonly rolledBack?: boolean
 }
 
 /** What a writer notes when a request failed. */
@@ -89,7 +89,7 @@ export function isInDoubt({ end }: LedgerEntry): boolean {
   return end === undefined || (end.step === 'failed' && end.code === 'outcome_unknown')
 }
 
-/** Whether a request was acknowledged, and not undone on purpose. */
+/** Whether a request was acknowledged, and not rolled back on purpose. */
 export function isStored({ end }: LedgerEntry): boolean {
-  return end?.step === 'acknowledged' && end.undone !== true
+  return end?.step === 'acknowledged' && end.rolledBack !== true
 }

@@ -13,7 +13,7 @@ import { openStorage } from '../storages/open-storage.ts'
 import { Disk, type DiskCall, readRecording } from './disk-image.ts'
 import { ledgerEntries, readLedger } from './ledger.ts'
 import { MAX_FAILURES, type TrialReport } from './report.ts'
-import { checkWhole, nothingSettled, settleRound } from './store-check.ts'
+import { checkWhole, compareRound, nothingKnown } from './store-check.ts'
 import { openTrialVault } from './trial-vault.ts'
 import type { WriterProcess } from './writer-process.ts'
 
@@ -108,9 +108,9 @@ async function checkImage(filename: string, lines: readonly string[], isWhole: b
     const storage = openStorage({ engine: 'sqlite', filename })
     try {
       const vault = await openTrialVault(storage)
-      const settled = nothingSettled()
-      const found = await settleRound(vault, entries, settled)
-      if (isWhole && found.length === 0) found.push(...(await checkWhole(vault, settled)))
+      const known = nothingKnown()
+      const found = await compareRound(vault, entries, known)
+      if (isWhole && found.length === 0) found.push(...(await checkWhole(vault, known)))
       return [...found, ...integrityOf(filename)]
     } finally {
       await storage.close()

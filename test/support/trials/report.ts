@@ -9,7 +9,7 @@ export interface TrialReport {
   readonly summary: string
 }
 
-/** A trial ends after so many failures: more of the same help nobody. */
+/** A trial ends after so many failures: more of the same add nothing. */
 export const MAX_FAILURES = 20
 
 /** The figure of a case. Throws if anything is wrong. */

@@ -4,14 +4,14 @@ import { isInDoubt, isStored } from './ledger.ts'
 import { type AccountState, fieldsOf, type TrialVault, trialCaller } from './trial-vault.ts'
 
 /** What is known to be stored of one account. */
-interface SettledAccount {
+interface KnownAccount {
   readonly state: AccountState
   readonly tokens: AccountTokens | undefined
 }
 
 /** What is known to be stored after all rounds so far. */
-export interface Settled {
-  readonly accounts: Map<string, SettledAccount>
+export interface KnownState {
+  readonly accounts: Map<string, KnownAccount>
   /** For each counter, the lowest and highest value that it can have. */
   readonly counters: Map<string, { low: number; high: number }>
   /** The request that each id was given to. */
@@ -23,7 +23,7 @@ export interface Settled {
   inDoubt: number
 }
 
-export function nothingSettled(): Settled {
+export function nothingKnown(): KnownState {
   return { accounts: new Map(), counters: new Map(), ids: new Map(), requests: new Map(), acknowledged: 0, inDoubt: 0 }
 }
 
@@ -33,18 +33,18 @@ type StoredAccount = Readonly<Record<string, unknown>>
 const PAGE = 1000
 
 /**
- * Settles the requests of a round and returns what is wrong, one sentence each; empty if nothing is. Names logins and requests, which
+ * Resolves the requests of a round and returns what is wrong, one sentence each; empty if nothing is. Names logins and requests, which
  * are made up.
  */
-export async function settleRound(vault: TrialVault, entries: readonly LedgerEntry[], settled: Settled): Promise<string[]> {
+export async function compareRound(vault: TrialVault, entries: readonly LedgerEntry[], known: KnownState): Promise<string[]> {
   const findings: string[] = []
   const stored = await storedAccounts(vault, findings)
-  for (const entry of entries) settleEntry(entry, { stored, settled, findings })
-  for (const [login, { state }] of settled.accounts) {
+  for (const entry of entries) compareEntry(entry, { stored, known, findings })
+  for (const [login, { state }] of known.accounts) {
     if (!isInState(stored.get(login), state)) findings.push(`${login}: acknowledged, but lost or changed`)
   }
-  for (const login of stored.keys()) if (!settled.accounts.has(login)) findings.push(`${login}: stored, but nobody wrote it`)
-  await settleCounters(vault, settled, findings)
+  for (const login of stored.keys()) if (!known.accounts.has(login)) findings.push(`${login}: stored, but no writer wrote it`)
+  await compareCounters(vault, known, findings)
   const trail = await vault.verifyAudit()
   if (!trail.ok) findings.push(`audit trail: ${JSON.stringify(trail.firstFailure)}`)
   return findings
@@ -71,59 +71,59 @@ function isInState(stored: StoredAccount | undefined, state: AccountState | null
   return Object.entries(expected).every(([column, value]) => String(stored[column]) === String(value))
 }
 
-/** The dependencies of settling one request. */
-interface Settling {
+/** The dependencies of comparing one request. */
+interface Comparison {
   readonly stored: ReadonlyMap<string, StoredAccount>
-  readonly settled: Settled
+  readonly known: KnownState
   readonly findings: string[]
 }
 
-function settleEntry(entry: LedgerEntry, { stored, settled, findings }: Settling): void {
+function compareEntry(entry: LedgerEntry, { stored, known, findings }: Comparison): void {
   const { attempt, end } = entry
   const { request, kind, changes, counter } = attempt
   if (end?.step === 'failed' && end.unexpected !== undefined) findings.push(`${request} (${kind}): ${end.unexpected}`)
   let applied = isStored(entry)
   if (isInDoubt(entry)) {
-    settled.inDoubt++
-    applied = settleDoubt(entry, { stored, settled, findings })
-  } else if (applied) settled.acknowledged++
+    known.inDoubt++
+    applied = compareInDoubt(entry, { stored, known, findings })
+  } else if (applied) known.acknowledged++
   if (counter !== undefined) {
-    const range = settled.counters.get(counter) ?? { low: 0, high: 0 }
-    settled.counters.set(counter, {
+    const range = known.counters.get(counter) ?? { low: 0, high: 0 }
+    known.counters.set(counter, {
       low: range.low + Number(applied && !isInDoubt(entry)),
       high: range.high + Number(applied || isInDoubt(entry)),
     })
   }
-  if (applied) applyChanges(entry, { stored, settled, findings })
+  if (applied) applyChanges(entry, { stored, known, findings })
   const isKnown = counter === undefined ? Object.keys(changes).length > 0 : !isInDoubt(entry)
-  if (isKnown) settled.requests.set(request, { kind, isStored: applied })
+  if (isKnown) known.requests.set(request, { kind, isStored: applied })
 }
 
 /** Returns whether a request in doubt is stored: whole or not at all. */
-function settleDoubt({ attempt }: LedgerEntry, { stored, settled, findings }: Settling): boolean {
+function compareInDoubt({ attempt }: LedgerEntry, { stored, known, findings }: Comparison): boolean {
   const changes = Object.entries(attempt.changes)
   if (changes.length === 0) return false
-  const isBefore = changes.every(([login]) => isInState(stored.get(login), settled.accounts.get(login)?.state ?? null))
+  const isBefore = changes.every(([login]) => isInState(stored.get(login), known.accounts.get(login)?.state ?? null))
   const isAfter = changes.every(([login, state]) => isInState(stored.get(login), state))
   if (isBefore === isAfter) findings.push(`${attempt.request} (${attempt.kind}): stored in part`)
   return isAfter
 }
 
-function applyChanges({ attempt, end }: LedgerEntry, { settled, findings }: Settling): void {
+function applyChanges({ attempt, end }: LedgerEntry, { known, findings }: Comparison): void {
   const answer = end?.step === 'acknowledged' ? end : undefined
   for (const [login, state] of Object.entries(attempt.changes)) {
-    if (state === null) settled.accounts.delete(login)
-    else settled.accounts.set(login, { state, tokens: answer?.tokens[login] })
+    if (state === null) known.accounts.delete(login)
+    else known.accounts.set(login, { state, tokens: answer?.tokens[login] })
   }
   const isNew = attempt.kind === 'insert'
   for (const [login, id] of Object.entries(answer?.ids ?? {})) {
-    const before = settled.ids.get(id)
+    const before = known.ids.get(id)
     if (before !== undefined && (isNew || before !== login)) findings.push(`${attempt.request}: an id was given twice`)
-    settled.ids.set(id, login)
+    known.ids.set(id, login)
   }
 }
 
-async function settleCounters(vault: TrialVault, { counters }: Settled, findings: string[]): Promise<void> {
+async function compareCounters(vault: TrialVault, { counters }: KnownState, findings: string[]): Promise<void> {
   const { records } = await vault.as(trialCaller('check')).get('counters', { limit: PAGE })
   for (const { fields } of records) {
     const name = String(fields.name)
@@ -136,14 +136,14 @@ async function settleCounters(vault: TrialVault, { counters }: Settled, findings
   }
 }
 
-/** Compares what `settleRound` does not read each round: look-ups by digest, tokens, and the events of every request. */
-export async function checkWhole(vault: TrialVault, settled: Settled): Promise<string[]> {
-  return [...(await checkLookups(vault, settled)), ...(await checkTokens(vault, settled)), ...(await checkEvents(vault, settled))]
+/** Compares what `compareRound` does not read each round: look-ups by digest, tokens, and the events of every request. */
+export async function checkWhole(vault: TrialVault, known: KnownState): Promise<string[]> {
+  return [...(await checkLookups(vault, known)), ...(await checkTokens(vault, known)), ...(await checkEvents(vault, known))]
 }
 
 const LOOKUPS = 200
 
-async function checkLookups(vault: TrialVault, { accounts }: Settled): Promise<string[]> {
+async function checkLookups(vault: TrialVault, { accounts }: KnownState): Promise<string[]> {
   const session = vault.as(trialCaller('check'))
   const findings: string[] = []
   const logins = [...accounts.keys()]
@@ -157,7 +157,7 @@ async function checkLookups(vault: TrialVault, { accounts }: Settled): Promise<s
   return findings
 }
 
-async function checkTokens(vault: TrialVault, { accounts }: Settled): Promise<string[]> {
+async function checkTokens(vault: TrialVault, { accounts }: KnownState): Promise<string[]> {
   const session = vault.as(trialCaller('check'))
   const findings: string[] = []
   for (const [login, { state, tokens }] of accounts) {
@@ -174,7 +174,7 @@ async function checkTokens(vault: TrialVault, { accounts }: Settled): Promise<st
 /** Kinds of requests that are one operation, and so have exactly one event. */
 const SINGLE = new Set(['insert', 'update', 'upsert', 'delete'])
 
-async function checkEvents(vault: TrialVault, { requests }: Settled): Promise<string[]> {
+async function checkEvents(vault: TrialVault, { requests }: KnownState): Promise<string[]> {
   const codes = new Map<string, number[]>()
   for await (const line of vault.exportAudit()) {
     const { event }: { readonly event?: { readonly code: number; readonly context: { readonly requestID: string } } } =

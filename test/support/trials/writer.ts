@@ -30,7 +30,7 @@ interface Account {
 interface Answer {
   readonly ids?: Readonly<Record<string, string>>
   readonly tokens?: Readonly<Record<string, AccountTokens>>
-  readonly undone?: boolean
+  readonly rolledBack?: boolean
 }
 
 /** A request before it is sent. */
@@ -44,7 +44,7 @@ interface Plan {
 /** Failures that a trial may cause. After all but `outcome_unknown` nothing is stored. */
 const EXPECTED = new Set(['unavailable', 'outcome_unknown', 'aborted', 'storage_full'])
 
-class Undone extends Error {}
+class RolledBack extends Error {}
 
 /** Sends requests until `isOver`. Accounts of a request in doubt are left alone from then on. */
 export async function write(vault: TrialVault, options: WriterOptions): Promise<void> {
@@ -78,7 +78,7 @@ function apply(accounts: Map<string, Account>, changes: Changes, end: Acknowledg
     if (end.code === 'outcome_unknown') for (const login of Object.keys(changes)) accounts.delete(login)
     return
   }
-  if (end.undone === true) return
+  if (end.rolledBack === true) return
   for (const [login, state] of Object.entries(changes)) {
     const id = end.ids[login] ?? accounts.get(login)?.id
     if (state === null || id === undefined) accounts.delete(login)
@@ -98,7 +98,7 @@ function planRequest(vault: TrialVault, accounts: ReadonlyMap<string, Account>, 
   const state = (): AccountState => ({ number: random.below(1_000_000_000) })
   const parts = { vault, random, known, fresh, state }
   if (known.length < 4) return planInsert(parts)
-  const planners = [planInsert, planUpdate, planUpsert, planDelete, planTransaction, planUndone, planCounter, planConflict]
+  const planners = [planInsert, planUpdate, planUpsert, planDelete, planTransaction, planRolledBack, planCounter, planConflict]
   return random.pick(known.length > 60 ? [planDelete, ...planners] : planners)(parts)
 }
 
@@ -200,19 +200,19 @@ function planTransaction(parts: Parts): Plan {
 }
 
 /** A transaction that its caller undoes. */
-function planUndone({ vault, random, known, state }: Parts): Plan {
+function planRolledBack({ vault, random, known, state }: Parts): Plan {
   const account = random.pick(known)
   return {
-    kind: 'undone transaction',
+    kind: 'rolled back transaction',
     changes: {},
     async send(requestID) {
       try {
         return await vault.transaction(async (transaction) => {
           await update(transaction.as(trialCaller(requestID)), account, state())
-          throw new Undone()
+          throw new RolledBack()
         })
       } catch (error) {
-        if (error instanceof Undone) return { undone: true }
+        if (error instanceof RolledBack) return { rolledBack: true }
         throw error
       }
     },
