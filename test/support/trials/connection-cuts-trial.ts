@@ -27,6 +27,8 @@ const REQUESTS = 20
 const CUT_CHANCE = 0.02
 /** Requests that must succeed after the cuts. */
 const AFTERWARDS = 3
+/** Time after which the server notices that a client is gone, in milliseconds. Until then it holds the locks of its transaction. */
+const SERVER_NOTICES_MS = 100
 
 const FATES: readonly Fate[] = ['pass, then cut', 'reset', { insteadThenCut: Buffer.alloc(0) }]
 
@@ -50,7 +52,9 @@ export async function runConnectionCutsTrial(trial: ConnectionCutsTrial): Promis
         return write(vault, { name, random: random.fork(name), ledger, acknowledgeEarly, isOver: () => sent++ >= requests })
       }
       proxy.intercept({ fromClient: cutter.rule, fromServer: cutter.rule })
+      const noticing = setInterval(() => proxy.dropLost(), SERVER_NOTICES_MS)
       await Promise.all(Array.from({ length: WRITERS }, (_, index) => send(index, REQUESTS)))
+      clearInterval(noticing)
       proxy.mend()
       proxy.dropLost()
       await send(WRITERS, AFTERWARDS)
