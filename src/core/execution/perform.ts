@@ -91,7 +91,10 @@ async function run<Given extends object, Request, Result>(
     const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
     const context = { ...session, barrier, unit, event }
     const request = readInput(() => operation.parse(given, context))
-    result = await retryAfterReload(context, (current) => operation.execute(current, request))
+    result = await retryAfterReload(context, (current) => {
+      unit.beginAttempt()
+      return operation.execute(current, request)
+    })
   } catch (error) {
     await recordMismatches(event, ending)
     const thrown = withVerbOf(operation, error)

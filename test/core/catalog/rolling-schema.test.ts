@@ -12,6 +12,7 @@ import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { onEachStorage, sqliteEngine } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { asLoose } from '../../support/vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -170,6 +171,33 @@ for (const audit of ['on', 'off'] as const) {
         code: 'failed_precondition',
       })
     })
+
+    it.each(['insert', 'update'] as const)(
+      'stops an %s that was sealed before another call of the process read the newer schema',
+      async (how) => {
+        const place = engine.fresh()
+        const { storage, interpose } = interposedStorage(place.open())
+        const session = (await open(storage, NARROW, audit)).as(OWNER)
+        const { records } = await session.insert('things', [{ fields: { name: 'a' } }, { fields: { name: 'b' } }])
+        const [first = '', second = ''] = records.map(({ id }) => id)
+        const refused = { code: 'failed_precondition', details: [{ table: 'things', column: 'name' }] }
+        const newer: Vault[] = []
+        const isDone = interpose({
+          isDue: ({ method }) => method === 'begin',
+          async work() {
+            newer.push(await open(place.open(), UNIQUE, audit))
+            await expect(session.update('things', second, { fields: { name: 'B' } })).rejects.toMatchObject(refused)
+          },
+        })
+        const writing =
+          how === 'insert'
+            ? session.insert('things', [{ fields: { name: 'A' } }])
+            : session.update('things', first, { fields: { name: 'A' } })
+        await expect(writing).rejects.toMatchObject(refused)
+        expect(isDone()).toBe(true)
+        expect(await newer[0]?.verifyRecords()).toMatchObject({ ok: true, recordCount: 2 })
+      },
+    )
 
     it('stores no record without its digest while another process makes a column unique', async () => {
       const place = engine.fresh()
