@@ -172,32 +172,33 @@ for (const audit of ['on', 'off'] as const) {
       })
     })
 
-    it.each(['insert', 'update'] as const)(
-      'stops an %s that was sealed before another call of the process read the newer schema',
-      async (how) => {
-        const place = engine.fresh()
-        const { storage, interpose } = interposedStorage(place.open())
-        const session = (await open(storage, NARROW, audit)).as(OWNER)
-        const { records } = await session.insert('things', [{ fields: { name: 'a' } }, { fields: { name: 'b' } }])
-        const [first = '', second = ''] = records.map(({ id }) => id)
-        const refused = { code: 'failed_precondition', details: [{ table: 'things', column: 'name' }] }
-        const newer: Vault[] = []
-        const isDone = interpose({
-          isDue: ({ method }) => method === 'begin',
-          async work() {
-            newer.push(await open(place.open(), UNIQUE, audit))
-            await expect(session.update('things', second, { fields: { name: 'B' } })).rejects.toMatchObject(refused)
-          },
-        })
-        const writing =
-          how === 'insert'
-            ? session.insert('things', [{ fields: { name: 'A' } }])
-            : session.update('things', first, { fields: { name: 'A' } })
-        await expect(writing).rejects.toMatchObject(refused)
-        expect(isDone()).toBe(true)
-        expect(await newer[0]?.verifyRecords()).toMatchObject({ ok: true, recordCount: 2 })
-      },
-    )
+    it.each([
+      ['an insert', UNIQUE],
+      ['an update', REQUIRED],
+    ] as const)('stops %s that was sealed before another call of the process read the newer schema', async (what, tables) => {
+      const place = engine.fresh()
+      const { storage, interpose } = interposedStorage(place.open())
+      const session = (await open(storage, NARROW, audit)).as(OWNER)
+      const { records } = await session.insert('things', [{ fields: { name: 'a' } }, { fields: { name: 'b' } }])
+      const [first = '', second = ''] = records.map(({ id }) => id)
+      const refused = { code: 'failed_precondition', details: [{ table: 'things', column: 'name' }] }
+      const newer: Vault[] = []
+      const isDone = interpose({
+        isDue: ({ method }) => method === 'begin',
+        async work() {
+          newer.push(await open<SchemaDefinition>(place.open(), tables, audit))
+          await expect(session.update('things', second, { fields: { name: 'B' } })).rejects.toMatchObject(refused)
+        },
+      })
+      const writing =
+        what === 'an insert'
+          ? session.insert('things', [{ fields: { name: 'A' } }])
+          : session.update('things', first, { fields: { name: null } })
+      await expect(writing).rejects.toMatchObject(refused)
+      expect(isDone()).toBe(true)
+      expect((await session.getOne('things', first)).fields.name).toBe('a')
+      expect(await newer[0]?.verifyRecords()).toMatchObject({ ok: true, recordCount: 2 })
+    })
 
     it('stores no record without its digest while another process makes a column unique', async () => {
       const place = engine.fresh()
