@@ -12,7 +12,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { toHex } from '../util/bytes.ts'
-import { retry } from '../util/retry.ts'
+import { type RetryPolicy, retry } from '../util/retry.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder, type NamesRead } from './event-builder.ts'
 import type { Operation } from './operation.ts'
@@ -30,10 +30,10 @@ export function perform<Given extends object, Request, Result>(
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  const { tracing, lifetime } = session
-  if (tracing === undefined) return lifetime.run(() => run(session, operation, { given, span: undefined }))
+  const { tracing } = session
+  if (tracing === undefined) return run(session, operation, { given, span: undefined })
   const name = `strongroom.${operation.action.toLowerCase()}`
-  return lifetime.run(() => runTraced(tracing, name, (span) => run(session, operation, { given, span })))
+  return runTraced(tracing, name, (span) => run(session, operation, { given, span }))
 }
 
 /** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
@@ -73,6 +73,7 @@ async function run<Given extends object, Request, Result>(
   operation: Operation<Given, Request, Result>,
   { given, span }: { readonly given: Given; readonly span: Span | undefined },
 ): Promise<Result> {
+  const { lifetime, units } = session
   const { action, resourceType } = operation
   const event = new EventBuilder()
   let requested: EventContext | undefined
@@ -80,62 +81,89 @@ async function run<Given extends object, Request, Result>(
     requested ??= requestContextOf(session, span)
     return requested
   }
-  const unit = session.units.begin(() => {
-    const context = requestContext()
-    const content = recordedInput(session, operation, given)
-    return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
-  })
-  const ending: Ending = { session, operation, requestContext }
-  let result: Result
+  lifetime.begin()
   try {
-    const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
-    const context = { ...session, barrier, unit, event }
-    const request = readInput(() => operation.parse(given, context))
-    result = await retryAfterReload(context, (current) => {
-      unit.beginAttempt()
-      return operation.execute(current, request)
+    const unit = units.begin(() => {
+      const context = requestContext()
+      const content = recordedInput(session, operation, given)
+      return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
     })
-  } catch (error) {
-    await recordMismatches(event, ending)
-    const thrown = withVerbOf(operation, error)
+    const ending: Ending = { session, operation, requestContext }
+    let result: Result
     try {
-      await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
-    } catch (unrecorded) {
-      // The change may be stored, and the error of its event would say that it is not.
-      throw isVaultError(thrown, 'outcome_unknown') ? thrown : unrecorded
+      const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
+      const context = { ...session, barrier, unit, event }
+      const request = readInput(() => operation.parse(given, context))
+      result = await executeUpToDate(context, (current) => {
+        unit.beginAttempt()
+        return operation.execute(current, request)
+      })
+    } catch (error) {
+      throw await recordFailure(error, { unit, event, ending })
     }
-    logFailure(thrown, ending)
-    throw thrown
+    if (event.hasMismatches) await recordMismatches(event, ending)
+    if (!unit.isRecorded) await record(unit, SUCCESS, ending)
+    return result
+  } finally {
+    lifetime.end()
   }
-  await recordMismatches(event, ending)
-  if (!unit.isRecorded) await record(unit, SUCCESS, ending)
-  return result
+}
+
+/** Records a failed operation, and returns the error that its caller gets. */
+async function recordFailure(
+  error: unknown,
+  { unit, event, ending }: { readonly unit: RecordedUnit; readonly event: EventBuilder; readonly ending: Ending },
+): Promise<unknown> {
+  const { session, operation } = ending
+  if (event.hasMismatches) await recordMismatches(event, ending)
+  const thrown = withVerbOf(operation, error)
+  try {
+    await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
+  } catch (unrecorded) {
+    // The change may be stored, and the error of its event would say that it is not.
+    return isVaultError(thrown, 'outcome_unknown') ? thrown : unrecorded
+  }
+  logFailure(thrown, ending)
+  return thrown
 }
 
 /** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
 const MAX_ATTEMPTS = 10
 
+/** Retries work that met a catalog or a key of which this process does not know yet. */
+const RELOADING: RetryPolicy = {
+  maxAttempts: MAX_ATTEMPTS,
+  shouldRetry: isOutdated,
+  exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+}
+
+function isOutdated(error: unknown): boolean {
+  return error === CATALOG_MOVED || error === UNKNOWN_KEY
+}
+
 /**
  * Runs work, and runs it again after the catalog was read again if another process changed it: nothing was stored then. A key that is
  * unknown after that, too, is not the catalog's: its bodies fail authentication.
  */
-async function retryAfterReload<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
+async function executeUpToDate<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
   let current = context
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY,
-    exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+  let failure: unknown
+  try {
+    return await work(context)
+  } catch (error) {
+    if (!isOutdated(error)) throw error
+    failure = error
   }
-  return retry(policy, async () => {
+  return retry(RELOADING, async () => {
+    await context.catalog.reload(context.unit.storage)
+    if (failure === UNKNOWN_KEY) {
+      const { entropy, vault, ring, reportMismatch } = context.barrier
+      current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
+    }
     try {
       return await work(current)
     } catch (error) {
-      if (!policy.shouldRetry(error)) throw error
-      await context.catalog.reload(context.unit.storage)
-      if (error === UNKNOWN_KEY) {
-        const { entropy, vault, ring, reportMismatch } = context.barrier
-        current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
-      }
+      failure = error
       throw error
     }
   })
