@@ -42,8 +42,8 @@ export interface EventStorePorts {
 /** The catalog as this process read it last. */
 export interface KnownCatalog {
   readonly keys: RootKeySet
-  /** True if no other process changed it since. One small read. */
-  isCurrent(storage: StorageReads): Promise<boolean>
+  /** True if the stored one is of this generation, and this process has read none after it. One small read. */
+  isCurrent(storage: StorageReads, generation: number): Promise<boolean>
   /** Reads it again. */
   reload(storage: StorageReads): Promise<void>
 }
@@ -51,8 +51,11 @@ export interface KnownCatalog {
 /** Events to append. */
 export interface EventsToAppend {
   readonly drafts: readonly EventDraft[]
-  /** True if records were changed before, in the same transaction. The generation of the catalog is then checked. */
-  readonly isChange: boolean
+  /**
+   * The generation of the catalog with which records were changed before, in the same transaction. It must still be the current one.
+   * Undefined if none were changed.
+   */
+  readonly generation: number | undefined
 }
 
 /** The last of some appended events. It serves to look up later whether they are stored. */
@@ -78,7 +81,7 @@ export interface OpenedEntry {
 export interface EventStore {
   /**
    * Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT if another chain must be used, and CATALOG_MOVED for a
-   * change by a process that read an older catalog.
+   * change that was made with an older catalog.
    */
   append(storage: Storage, chain: number, events: EventsToAppend): Promise<AppendedEvents>
   /** Returns true if these events are stored. Resolves a commit in doubt. */
@@ -123,14 +126,20 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     }
   }
 
-  /** Returns the root keys and generation for the new head. Throws CATALOG_MOVED for a change by a process that read an older catalog. */
-  async function keysOfHead(storage: StorageReads, head: ChainHead | undefined, isChange: boolean): Promise<RootKeySet> {
+  /** Returns the root keys and generation for the new head. Throws CATALOG_MOVED for a change that was made with an older catalog. */
+  async function keysOfHead(
+    storage: StorageReads,
+    head: ChainHead | undefined,
+    generation: number | undefined,
+  ): Promise<RootKeySet> {
     const { keys } = catalog
+    // Another call of this process has read the catalog again since this change was checked and sealed.
+    if (generation !== undefined && generation !== keys.generation) throw CATALOG_MOVED
     if (head?.keys.generation === keys.generation) return keys
-    if (!isChange) return head?.keys ?? { ...keys, generation: 0 }
-    if (head !== undefined && head.keys.generation > keys.generation) throw CATALOG_MOVED
+    if (generation === undefined) return head?.keys ?? { ...keys, generation: 0 }
+    if (head !== undefined && head.keys.generation > generation) throw CATALOG_MOVED
     // Read after the change was written: a process that changes the catalog waits for this transaction, or has committed.
-    if (!(await catalog.isCurrent(storage))) throw CATALOG_MOVED
+    if (!(await catalog.isCurrent(storage, generation))) throw CATALOG_MOVED
     // A process that changes the catalog does not see a chain that begins meanwhile, but it does see that the head of an old one moves.
     return head === undefined ? { ...keys, generation: 0 } : keys
   }
@@ -154,13 +163,13 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       const rows = await storage.get(AUDIT_CHAINS.name, chains)
       return Promise.all(rows.map((row) => (row === undefined ? undefined : headOf(storage, row))))
     },
-    async append(storage, chain, { drafts, isChange }) {
+    async append(storage, chain, { drafts, generation }) {
       const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
       const before = row === undefined ? undefined : await headToMove(storage, row)
       const input: ChainInput = {
         chain,
         head: before,
-        keys: await keysOfHead(storage, before, isChange),
+        keys: await keysOfHead(storage, before, generation),
         vaultID,
         accountID,
         now: clock.now(),

@@ -60,7 +60,10 @@ async function run<Given extends object, Request, Result>(
       const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
       const context = { ...session, barrier, unit, event }
       const request = readInput(() => operation.parse(given, context))
-      result = await executeUpToDate(context, (current) => operation.execute(current, request))
+      result = await executeUpToDate(context, (current) => {
+        unit.beginAttempt()
+        return operation.execute(current, request)
+      })
     } catch (error) {
       throw await recordFailure(error, { unit, event, ending })
     }

@@ -13,11 +13,19 @@ const MAX_LENGTH_TO_SHARE = 64 * 1024
 /** Maximum number of rows, or of events, in a shared transaction. */
 const MAX_ROWS_TOGETHER = 256
 
+/** An insert, and the generation of the catalog it was made with. */
+export interface GroupedInsert {
+  readonly batches: readonly Batch[]
+  readonly generation: number
+}
+
+/** Returns the generation that inserts have in common, or the oldest. The group then fails, and each insert is sent alone. */
+export function oldestGeneration(inserts: readonly GroupedInsert[]): number {
+  return inserts.reduce((oldest, { generation }) => Math.min(oldest, generation), Number.POSITIVE_INFINITY)
+}
+
 /** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */
-export function groupInserts<T extends { readonly batches: readonly Batch[] }>(
-  scheduler: Scheduler,
-  send: Send<T>,
-): (insert: T) => Promise<void> {
+export function groupInserts<T extends GroupedInsert>(scheduler: Scheduler, send: Send<T>): (insert: T) => Promise<void> {
   const grouped = createGroupCommit(send, { ...optionsFor(scheduler), weightOf: ({ batches }) => countRows(batches) })
   return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
 }

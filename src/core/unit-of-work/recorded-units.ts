@@ -10,9 +10,10 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
 import { resolveInDoubtCommit } from './in-doubt-commit.ts'
-import { groupEvents, groupInserts, mergeBatches } from './merge-inserts.ts'
+import type { GroupedInsert } from './merge-inserts.ts'
+import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { TransactionEvents } from './transaction-events.ts'
-import type { Batch, BuildEvent, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
+import type { CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
 /** The dependencies of recorded units. */
@@ -21,6 +22,7 @@ export interface RecordedPorts {
   readonly scheduler: Scheduler
   readonly chains: ChainPool
   readonly events: EventStore
+  readonly catalog: CatalogGeneration
   readonly log: Log | undefined
 }
 
@@ -28,7 +30,7 @@ export interface RecordedPorts {
 export function recordedUnits(ports: RecordedPorts): UnitFactories {
   const outer = recordingOutside(ports)
   return {
-    outer: unitFactoryOf(outer),
+    outer: unitFactoryOf(outer, ports.catalog),
     transact: (work) => transact(ports, outer, work),
     join: (hostTransaction) => joinHostTransaction(ports, hostTransaction),
   }
@@ -48,22 +50,22 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
       ),
     )
   }
-  const insert = groupInserts<{ readonly batches: readonly Batch[]; readonly event: EventDraft }>(scheduler, (inserts) =>
+  const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>(scheduler, (inserts) =>
     within(
       (inner) => insertInOrder(inner, mergeBatches(inserts)),
-      () => ({ drafts: inserts.map(({ event }) => event), isChange: true }),
+      () => ({ drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
     ),
   )
   const record = groupEvents<EventDraft>(scheduler, (drafts) =>
     within(
       async () => {},
-      () => ({ drafts, isChange: false }),
+      () => ({ drafts, generation: undefined }),
     ),
   )
   return {
     storage,
-    insert: (batches, build) => insert({ batches, event: build(SUCCESS) }),
-    change: (work, build) => within(work, () => ({ drafts: [build(SUCCESS)], isChange: true })),
+    insert: (batches, { build, generation }) => insert({ batches, generation, event: build(SUCCESS) }),
+    change: (work, { build, generation }) => within(work, () => ({ drafts: [build(SUCCESS)], generation })),
     record,
   }
 }
@@ -73,7 +75,7 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
  * again outside, and those of its changes as rolled back. So a rollback does not hide a read.
  */
 async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: (units: UnitFactory) => Promise<T>): Promise<T> {
-  const { storage, chains, events } = ports
+  const { storage, chains, events, catalog } = ports
   const attempts: TransactionEvents[] = []
   let isRolledBack = true
   try {
@@ -85,6 +87,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
           let chain = first
           const units = unitsInside({
             storage: inner,
+            catalog,
             recorded,
             async append(within, event) {
               progress.appended = await events.append(within, chain, event)
@@ -126,10 +129,11 @@ async function recordAfterFailure(
 }
 
 /** Inside a transaction of the application, events commit or roll back with it, because only the application knows its outcome. */
-function joinHostTransaction({ storage, chains, events }: RecordedPorts, hostTransaction: unknown): UnitFactory {
+function joinHostTransaction({ storage, chains, events, catalog }: RecordedPorts, hostTransaction: unknown): UnitFactory {
   let lease: ReturnType<ChainPool['lease']> | undefined
   return unitsInside({
     storage: storage.joinTransaction(hostTransaction),
+    catalog,
     recorded: undefined,
     async append(within, event) {
       lease ??= chains.lease(within)
@@ -145,6 +149,7 @@ function joinHostTransaction({ storage, chains, events }: RecordedPorts, hostTra
 /** An open transaction, and the chain of its events. */
 interface OpenTransaction {
   readonly storage: Storage
+  readonly catalog: CatalogGeneration
   /** The events to record again after a rollback; undefined in a transaction of the application. */
   readonly recorded: TransactionEvents | undefined
   /** Appends an event to the chain of the transaction. */
@@ -157,13 +162,13 @@ interface OpenTransaction {
  * Inside a transaction each call is a savepoint: a change that fails and is caught rolls back alone, and appends never interleave.
  * After a chain conflict only the call runs again, in another chain; the work of the transaction is not affected.
  */
-function unitsInside({ storage, recorded, append, changeChain }: OpenTransaction): UnitFactory {
-  async function change<T>(work: (storage: Storage) => Promise<T>, build: BuildEvent): Promise<T> {
+function unitsInside({ storage, catalog, recorded, append, changeChain }: OpenTransaction): UnitFactory {
+  async function change<T>(work: (storage: Storage) => Promise<T>, { build, generation }: RecordedChange): Promise<T> {
     const result = await retryOnConflict(
       () =>
         storage.transaction(async (inner) => {
           const value = await work(inner)
-          await append(inner, { drafts: [build(SUCCESS)], isChange: true })
+          await append(inner, { drafts: [build(SUCCESS)], generation })
           return value
         }),
       changeChain,
@@ -171,16 +176,17 @@ function unitsInside({ storage, recorded, append, changeChain }: OpenTransaction
     recorded?.addChange(build)
     return result
   }
-  return unitFactoryOf({
+  const recording: RecordingStorage = {
     storage,
     change,
-    insert: (batches, build) => change((inner) => insertInOrder(inner, batches), build),
+    insert: (batches, recordedChange) => change((inner) => insertInOrder(inner, batches), recordedChange),
     async record(event) {
       recorded?.addEvent(event)
       await retryOnConflict(
-        () => storage.transaction((inner) => append(inner, { drafts: [event], isChange: false })),
+        () => storage.transaction((inner) => append(inner, { drafts: [event], generation: undefined })),
         changeChain,
       )
     },
-  })
+  }
+  return unitFactoryOf(recording, catalog)
 }

@@ -1,6 +1,7 @@
 /** Units of work: the storage of one operation, whose change is stored all or nothing. */
 import type { EventDraft } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 
@@ -30,6 +31,8 @@ export type BuildEvent = (outcome: Outcome) => EventDraft
 export interface RecordedUnit extends UnitOfWork {
   /** True after the event was stored with a change. */
   readonly isRecorded: boolean
+  /** Notes the catalog of this moment. A change of this attempt is stored only if the catalog is still the same then. */
+  beginAttempt(): void
   /** Stores the event alone, for a read, a refusal or a failure. */
   record(outcome: Outcome): Promise<void>
 }
@@ -72,19 +75,29 @@ export async function insertInOrder(storage: Storage, batches: readonly Batch[])
   for (const { table, rows } of batches) if (rows.length > 0) await storage.insert(table, rows)
 }
 
+/** The event of a change, and the generation of the catalog that its values were checked and sealed with. */
+export interface RecordedChange {
+  readonly build: BuildEvent
+  readonly generation: number
+}
+
+/** The catalog as this process read it last. */
+export type CatalogGeneration = Pick<CatalogFence, 'keys'>
+
 /** A storage that stores changes with their events, and events alone. */
 export interface RecordingStorage {
   readonly storage: Storage
-  insert(batches: readonly Batch[], build: BuildEvent): Promise<void>
-  change<T>(work: (storage: Storage) => Promise<T>, build: BuildEvent): Promise<T>
+  insert(batches: readonly Batch[], change: RecordedChange): Promise<void>
+  change<T>(work: (storage: Storage) => Promise<T>, change: RecordedChange): Promise<T>
   record(event: EventDraft): Promise<void>
 }
 
 /** Returns a factory of units. A unit allows one change, because two would be two events; a second one throws `internal`. */
-export function unitFactoryOf({ storage, insert, change, record }: RecordingStorage): UnitFactory {
+export function unitFactoryOf({ storage, insert, change, record }: RecordingStorage, catalog: CatalogGeneration): UnitFactory {
   return {
     begin(open) {
       const build = open()
+      let { generation } = catalog.keys
       let isRecorded = false
       const assertFirst = (): void => {
         if (isRecorded)
@@ -95,14 +108,17 @@ export function unitFactoryOf({ storage, insert, change, record }: RecordingStor
         get isRecorded() {
           return isRecorded
         },
+        beginAttempt() {
+          generation = catalog.keys.generation
+        },
         async insert(batches) {
           assertFirst()
-          await insert(batches, build)
+          await insert(batches, { build, generation })
           isRecorded = true
         },
         async change(work) {
           assertFirst()
-          const result = await change((inner) => work(unitWithin(inner)), build)
+          const result = await change((inner) => work(unitWithin(inner)), { build, generation })
           isRecorded = true
           return result
         },

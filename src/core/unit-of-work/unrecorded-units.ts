@@ -3,45 +3,62 @@ import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
-import { groupInserts, mergeBatches } from './merge-inserts.ts'
-import type { Batch, UnitFactories, UnitFactory, UnitOfWork } from './unit-of-work.ts'
+import type { GroupedInsert } from './merge-inserts.ts'
+import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
+import type { UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
 
 /** The dependencies of unrecorded units. */
 export interface UnrecordedPorts {
   readonly storage: StorageHandle
   readonly scheduler: Scheduler
-  readonly catalog: Pick<CatalogFence, 'isCurrent'>
+  readonly catalog: Catalog
 }
+
+/** What units know of the catalog. */
+type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
 
 /** Returns the unit factories of a vault with the audit off. */
 export function unrecordedUnits({ storage, scheduler, catalog }: UnrecordedPorts): UnitFactories {
-  const unit = unitIn(storage, catalog)
-  const insert = groupInserts<{ readonly batches: readonly Batch[] }>(scheduler, (inserts) => unit.insert(mergeBatches(inserts)))
+  const insert = groupInserts<GroupedInsert>(scheduler, (inserts) =>
+    changeIn(storage, catalog, oldestGeneration(inserts), (inner) => insertInOrder(inner, mergeBatches(inserts))),
+  )
   return {
-    outer: unrecorded({ ...unit, insert: (batches) => insert({ batches }) }),
-    transact: (work) => storage.transaction((inner) => work(unrecorded(unitIn(inner, catalog)))),
-    join: (hostTransaction) => unrecorded(unitIn(storage.joinTransaction(hostTransaction), catalog)),
+    outer: factoryIn(storage, catalog, insert),
+    transact: (work) => storage.transaction((inner) => work(factoryIn(inner, catalog))),
+    join: (hostTransaction) => factoryIn(storage.joinTransaction(hostTransaction), catalog),
+  }
+}
+
+/** Returns a factory of units that count as recorded, because there is nothing to record. Without `insert`, inserts are changes like others. */
+function factoryIn(storage: Storage, catalog: Catalog, insert?: (insert: GroupedInsert) => Promise<void>): UnitFactory {
+  return {
+    begin() {
+      let { generation } = catalog.keys
+      return {
+        storage,
+        isRecorded: true,
+        beginAttempt() {
+          generation = catalog.keys.generation
+        },
+        insert: (batches) =>
+          insert?.({ batches, generation }) ?? changeIn(storage, catalog, generation, (inner) => insertInOrder(inner, batches)),
+        change: (work) => changeIn(storage, catalog, generation, (inner) => work(unitWithin(inner))),
+        record: async () => {},
+      }
+    },
   }
 }
 
 /**
- * Returns a unit whose changes end with a look at the catalog, because no chain head says that another process changed it. XX
- * changes it waits for writers, so a look after the change is enough. Inside a transaction each call is a savepoint: a change that
+ * Runs a change that ends with a look at the catalog, because no chain head says that another process changed it. A process that changes
+ * the catalog waits for writers, so a look after the change is enough. Inside a transaction each call is a savepoint: a change that
  * fails and is caught rolls back alone.
  */
-function unitIn(storage: Storage, catalog: Pick<CatalogFence, 'isCurrent'>): UnitOfWork {
-  const change: UnitOfWork['change'] = (work) =>
-    storage.transaction(async (inner) => {
-      const result = await work(unitWithin(inner))
-      if (!(await catalog.isCurrent(inner))) throw CATALOG_MOVED
-      return result
-    })
-  return { storage, change, insert: (batches) => change(({ storage }) => insertInOrder(storage, batches)) }
-}
-
-/** Returns units that count as recorded, because there is nothing to record. */
-function unrecorded(unit: UnitOfWork): UnitFactory {
-  const recorded = { ...unit, isRecorded: true, record: async () => {} }
-  return { begin: () => recorded }
+function changeIn<T>(storage: Storage, catalog: Catalog, generation: number, work: (storage: Storage) => Promise<T>): Promise<T> {
+  return storage.transaction(async (inner) => {
+    const result = await work(inner)
+    if (!(await catalog.isCurrent(inner, generation))) throw CATALOG_MOVED
+    return result
+  })
 }

@@ -261,5 +261,5 @@ function unitFactoriesOf(
 ): UnitFactories {
   if (audit === 'off') return unrecordedUnits({ storage, scheduler, catalog })
   const chains = createChainPool(storage, events, entropy)
-  return recordedUnits({ storage, scheduler, chains, events, log })
+  return recordedUnits({ storage, scheduler, chains, events, catalog, log })
 }

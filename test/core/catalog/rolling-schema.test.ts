@@ -12,6 +12,7 @@ import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { onEachStorage, sqliteEngine } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { asLoose } from '../../support/vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -169,6 +170,34 @@ for (const audit of ['on', 'off'] as const) {
       await expect(vault.as(OWNER).insert('things', [{ fields: { name: 'in flight' } }])).rejects.toMatchObject({
         code: 'failed_precondition',
       })
+    })
+
+    it.each([
+      ['an insert', UNIQUE],
+      ['an update', REQUIRED],
+    ] as const)('stops %s that was sealed before another call of the process read the newer schema', async (what, tables) => {
+      const place = engine.fresh()
+      const { storage, interpose } = interposedStorage(place.open())
+      const session = (await open(storage, NARROW, audit)).as(OWNER)
+      const { records } = await session.insert('things', [{ fields: { name: 'a' } }, { fields: { name: 'b' } }])
+      const [first = '', second = ''] = records.map(({ id }) => id)
+      const refused = { code: 'failed_precondition', details: [{ table: 'things', column: 'name' }] }
+      const newer: Vault[] = []
+      const isDone = interpose({
+        isDue: ({ method }) => method === 'begin',
+        async work() {
+          newer.push(await open<SchemaDefinition>(place.open(), tables, audit))
+          await expect(session.update('things', second, { fields: { name: 'B' } })).rejects.toMatchObject(refused)
+        },
+      })
+      const writing =
+        what === 'an insert'
+          ? session.insert('things', [{ fields: { name: 'A' } }])
+          : session.update('things', first, { fields: { name: null } })
+      await expect(writing).rejects.toMatchObject(refused)
+      expect(isDone()).toBe(true)
+      expect((await session.getOne('things', first)).fields.name).toBe('a')
+      expect(await newer[0]?.verifyRecords()).toMatchObject({ ok: true, recordCount: 2 })
     })
 
     it('stores no record without its digest while another process makes a column unique', async () => {

@@ -13,6 +13,7 @@ import type { SignedCheckpoint } from '../../../src/index.ts'
 import { column, defineSchema } from '../../../src/index.ts'
 import { SIGNING } from '../../support/audit/sample-trails.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -124,6 +125,26 @@ for (const audit of ['on', 'off'] as const) {
       })
       await Promise.all([4, 5, 6].map((n) => vault.as(OWNER).insert('things', [{ fields: { name: `${n}` } }])))
       expect(await sealedWith(other)).toEqual([1, 2, 2, 2, 2, 2])
+    })
+
+    it('are read again for a change that was sealed before another call read them', async () => {
+      const place = engine.fresh()
+      const { storage, interpose } = interposedStorage(place.open())
+      const session = (await open(storage, audit)).as(OWNER)
+      const { records } = await session.insert('things', [{ fields: { name: 'one' } }, { fields: { name: 'two' } }])
+      const [first = '', second = ''] = records.map(({ id }) => id)
+      const other = place.open()
+      await open(other, audit)
+      const isDone = interpose({
+        isDue: ({ method }) => method === 'begin',
+        async work() {
+          await changeRoots(other, ACTIVATED)
+          await session.update('things', second, { fields: { name: 'TWO' } })
+        },
+      })
+      await session.update('things', first, { fields: { name: 'ONE' } })
+      expect(isDone()).toBe(true)
+      expect(await sealedWith(other)).toEqual([2, 2])
     })
 
     it('do not seal while they are pending', async () => {

@@ -4,31 +4,36 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { SUCCESS } from '../../../src/core/audit/outcome.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
+import type { RecordedChange } from '../../../src/core/unit-of-work/unit-of-work.ts'
 import { unitFactoryOf } from '../../../src/core/unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../../../src/core/unit-of-work/unrecorded-units.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const TABLE = { name: 'things', columns: [{ name: 'n', type: 'integer' }], indexes: [] } as const
+const KEYS = { generation: 1, lookupVersion: 1, roots: [] } as const
 const draftOf = (code: number): EventDraft => ({ code }) as EventDraft // These tests look at the code alone.
 
 async function opened() {
   const storage = memoryStorage()
   await storage.prepare([TABLE])
   const stored: EventDraft[] = []
-  const units = unitFactoryOf({
-    storage,
-    async insert(batches, build) {
-      for (const { table, rows } of batches) await storage.insert(table, rows)
-      stored.push(build(SUCCESS))
-    },
-    change: <T>(work: (inner: Storage) => Promise<T>, build: (outcome: typeof SUCCESS) => EventDraft) =>
-      storage.transaction(async (inner) => {
-        const result = await work(inner)
+  const units = unitFactoryOf(
+    {
+      storage,
+      async insert(batches, { build }) {
+        for (const { table, rows } of batches) await storage.insert(table, rows)
         stored.push(build(SUCCESS))
-        return result
-      }),
-    record: async (event) => void stored.push(event),
-  })
+      },
+      change: <T>(work: (inner: Storage) => Promise<T>, { build }: RecordedChange) =>
+        storage.transaction(async (inner) => {
+          const result = await work(inner)
+          stored.push(build(SUCCESS))
+          return result
+        }),
+      record: async (event) => void stored.push(event),
+    },
+    { keys: KEYS },
+  )
   return { storage, stored, units }
 }
 
@@ -93,7 +98,11 @@ describe('a recorded unit', () => {
 it('an unrecorded unit never builds an event, and a nested change that is caught rolls back alone', async () => {
   const storage = memoryStorage()
   await storage.prepare([TABLE])
-  const { outer } = unrecordedUnits({ storage, scheduler: SYSTEM_PORTS.scheduler, catalog: { isCurrent: async () => true } })
+  const { outer } = unrecordedUnits({
+    storage,
+    scheduler: SYSTEM_PORTS.scheduler,
+    catalog: { keys: KEYS, isCurrent: async () => true },
+  })
   const unit = outer.begin(() => {
     throw new Error('no event is to be built')
   })
