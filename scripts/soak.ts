@@ -3,6 +3,7 @@
  * `npm run soak -- [--law NAME] [--minutes M] [--seed S] [--case N] [--jobs J] [--record]`
  */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { ALL_LAWS } from '../test/laws/all-laws.ts'
 import type { Law } from '../test/laws/law.ts'
@@ -23,6 +24,8 @@ Laws: ${ALL_LAWS.map(({ name }) => name).join(', ')}`
 const MINUTE_MS = 60_000
 /** Failed cases after which a law ends. */
 const MAX_FAILURES = 5
+/** Time after its share in which a law may end its last case before the next law begins beside it, in milliseconds. */
+const OVERTIME_MS = 5000
 
 interface SoakOptions {
   readonly laws: readonly Law[]
@@ -68,39 +71,48 @@ function numberOf(option: string, text: string, min: number): number {
 
 /**
  * Runs the laws, some at the same time. A law begins with its share of the time that is left, by weight. Time that a law does not need
- * goes to the laws after it.
+ * goes to the laws after it. A case that takes longer than the share ends beside the laws after it, and takes nothing of their time.
  */
 async function soak({ laws, minutes, seed, onlyCase, jobs }: SoakOptions, postgresUrl: string): Promise<SoakRow[]> {
   const end = Date.now() + minutes * MINUTE_MS
   const waiting = [...laws]
   const busyUntil: number[] = []
   const rows: SoakRow[] = []
+  const begun: Promise<void>[] = []
   const work = async (job: number): Promise<void> => {
     for (let law = waiting.shift(); law !== undefined; law = waiting.shift()) {
+      const now = Date.now()
       const weights = [law, ...waiting].reduce((sum, { weight }) => sum + weight, 0)
-      const left = busyUntil.reduce((sum, until, other) => sum + Math.max(0, end - (other === job ? Date.now() : until)), 0)
-      const deadline = Math.min(end, Date.now() + (left * law.weight) / weights)
+      const left = busyUntil.reduce(
+        (sum, until, other) => sum + Math.max(0, end - (other === job ? now : Math.max(now, until))),
+        0,
+      )
+      const deadline = Math.min(end, now + (left * law.weight) / weights)
       busyUntil[job] = deadline
-      const row = await runInProcess(law, {
+      const running = runInProcess(law, {
         ...{ seed: seed ?? randomBytes(6).toString('hex'), deadline, postgresUrl, maxFailures: MAX_FAILURES },
         ...(onlyCase === undefined ? {} : { onlyCase }),
+      }).then((row) => {
+        console.log(lineOf(row))
+        rows.push(row)
       })
-      console.log(lineOf(row))
-      rows.push(row)
+      begun.push(running)
+      await Promise.race([running, pause(deadline + OVERTIME_MS - now, undefined, { ref: false })])
     }
     busyUntil[job] = end
   }
   const count = Math.min(jobs, laws.length)
   for (let job = 0; job < count; job++) busyUntil.push(Date.now())
   await Promise.all(busyUntil.map((_, job) => work(job)))
+  await Promise.all(begun)
   return laws.flatMap((law) => rows.filter((row) => row.law === law))
 }
 
-function lineOf({ law, figure, seed, seconds, failures }: SoakRow): string {
+function lineOf({ law, figure, seed, seconds, share, failures }: SoakRow): string {
   const counted = `${figure.toLocaleString('en')} of ${law.figures.soak.toLocaleString('en')} ${law.unit}`
   const outcome = failures.length === 0 ? 'holds' : `FAILED ${failures.length} times`
   const details = failures.map(({ text, again }) => `\n${text}\n  Again: ${again}\n`)
-  return `${law.name}: ${outcome}, ${counted}, seed ${seed}, ${seconds} s${details.join('')}`
+  return `${law.name}: ${outcome}, ${counted}, seed ${seed}, ${seconds} s of ${share} s${details.join('')}`
 }
 
 async function main(): Promise<void> {
