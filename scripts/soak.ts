@@ -3,7 +3,6 @@
  * `npm run soak -- [--law NAME] [--minutes M] [--seed S] [--case N] [--jobs J] [--record]`
  */
 import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { ALL_LAWS } from '../test/laws/all-laws.ts'
 import type { Law } from '../test/laws/law.ts'
@@ -11,6 +10,7 @@ import { startPostgres } from '../test/support/postgres/server.ts'
 import { tableOf, writeTable } from './soak-report.ts'
 import type { SoakRow } from './soak-run.ts'
 import { runInProcess } from './soak-run.ts'
+import { takeTurns } from './soak-turns.ts'
 
 const USAGE = `npm run soak -- [options]
   --law NAME     one law, or several with commas; default all
@@ -69,42 +69,17 @@ function numberOf(option: string, text: string, min: number): number {
   return number
 }
 
-/**
- * Runs the laws, some at the same time. A law begins with its share of the time that is left, by weight. Time that a law does not need
- * goes to the laws after it. A case that takes longer than the share ends beside the laws after it, and takes nothing of their time.
- */
+/** Runs the laws, each with its share of the time. Returns their results in the order of the laws. */
 async function soak({ laws, minutes, seed, onlyCase, jobs }: SoakOptions, postgresUrl: string): Promise<SoakRow[]> {
-  const end = Date.now() + minutes * MINUTE_MS
-  const waiting = [...laws]
-  const busyUntil: number[] = []
   const rows: SoakRow[] = []
-  const begun: Promise<void>[] = []
-  const work = async (job: number): Promise<void> => {
-    for (let law = waiting.shift(); law !== undefined; law = waiting.shift()) {
-      const now = Date.now()
-      const weights = [law, ...waiting].reduce((sum, { weight }) => sum + weight, 0)
-      const left = busyUntil.reduce(
-        (sum, until, other) => sum + Math.max(0, end - (other === job ? now : Math.max(now, until))),
-        0,
-      )
-      const deadline = Math.min(end, now + (left * law.weight) / weights)
-      busyUntil[job] = deadline
-      const running = runInProcess(law, {
-        ...{ seed: seed ?? randomBytes(6).toString('hex'), deadline, postgresUrl, maxFailures: MAX_FAILURES },
-        ...(onlyCase === undefined ? {} : { onlyCase }),
-      }).then((row) => {
-        console.log(lineOf(row))
-        rows.push(row)
-      })
-      begun.push(running)
-      await Promise.race([running, pause(deadline + OVERTIME_MS - now, undefined, { ref: false })])
-    }
-    busyUntil[job] = end
-  }
-  const count = Math.min(jobs, laws.length)
-  for (let job = 0; job < count; job++) busyUntil.push(Date.now())
-  await Promise.all(busyUntil.map((_, job) => work(job)))
-  await Promise.all(begun)
+  await takeTurns(laws, { milliseconds: minutes * MINUTE_MS, jobs, overtimeMs: OVERTIME_MS }, async (law, deadline) => {
+    const row = await runInProcess(law, {
+      ...{ seed: seed ?? randomBytes(6).toString('hex'), deadline, postgresUrl, maxFailures: MAX_FAILURES },
+      ...(onlyCase === undefined ? {} : { onlyCase }),
+    })
+    console.log(lineOf(row))
+    rows.push(row)
+  })
   return laws.flatMap((law) => rows.filter((row) => row.law === law))
 }
 
