@@ -1,6 +1,7 @@
 /** The process of one law in a soak. Started by `soak-run.ts`, which gets its progress and its result as messages. */
-import { readLaw } from '../test/laws/read-law.ts'
+
 import { runLaw } from '../test/laws/run-law.ts'
+import { readLaw } from '../test/support/laws/read-law.ts'
 import type { ProcessInput, ProcessMessage } from './soak-run.ts'
 
 /** Time between two messages of progress, in milliseconds. */

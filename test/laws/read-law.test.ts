@@ -1,7 +1,7 @@
 /** Each law is in the file of its name: the processes of a soak read it from there. */
 import { expect, it } from 'vitest'
+import { readLaw } from '../support/laws/read-law.ts'
 import { ALL_LAWS } from './all-laws.ts'
-import { readLaw } from './read-law.ts'
 
 it('reads every law by its name', async () => {
   for (const law of ALL_LAWS) expect(await readLaw(law.name)).toBe(law)
