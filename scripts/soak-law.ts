@@ -1,14 +1,14 @@
 /** The process of one law in a soak. Started by `soak-run.ts`, which gets its progress and its result as messages. */
-import { ALL_LAWS } from '../test/laws/all-laws.ts'
+
 import { runLaw } from '../test/laws/run-law.ts'
+import { readLaw } from '../test/support/laws/read-law.ts'
 import type { ProcessInput, ProcessMessage } from './soak-run.ts'
 
 /** Time between two messages of progress, in milliseconds. */
 const PROGRESS_MS = 1000
 
 const input = JSON.parse(process.argv[2] ?? '') as ProcessInput // Written by `soak-run.ts`.
-const law = ALL_LAWS.find(({ name }) => name === input.law)
-if (law === undefined) throw new Error(`There is no law "${input.law}".`)
+const law = await readLaw(input.law)
 
 const send = (message: ProcessMessage): void => void process.send?.(message)
 let isBegun = false

@@ -21,14 +21,15 @@ const HEADER = ['law', 'what holds', '`npm test`', 'asked of the soak', 'last ru
 /** The table that a run prints. */
 export function tableOf(rows: readonly SoakRow[]): string {
   return table(
-    ['law', 'figure asked', 'figure run', 'seed', 'failures', 'seconds'],
-    rows.map(({ law, figure, seed, failures, seconds }) => [
+    ['law', 'figure asked', 'figure run', 'seed', 'failures', 'seconds', 'share'],
+    rows.map(({ law, figure, seed, failures, seconds, share }) => [
       law.name,
       figureOf(law, law.figures.soak),
       figureOf(law, figure),
       seed,
       String(failures.length),
       String(seconds),
+      String(share),
     ]),
   )
 }

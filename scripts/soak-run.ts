@@ -28,6 +28,8 @@ export interface SoakRow {
   readonly seed: string
   readonly figure: number
   readonly seconds: number
+  /** Its share of the soak's time, in seconds. */
+  readonly share: number
   readonly failures: readonly { readonly text: string; readonly again: string }[]
 }
 
@@ -67,7 +69,13 @@ export function runInProcess(law: Law, input: Omit<ProcessInput, 'law'>): Promis
     child.once('close', (code, signal) => {
       clearTimeout(late)
       const seconds = Math.round((Date.now() - begun) / 1000)
-      const row = { law, seed: input.seed, seconds, figure: result?.figure ?? figure }
+      const row = {
+        law,
+        seed: input.seed,
+        seconds,
+        share: Math.round(Math.max(0, input.deadline - begun) / 1000),
+        figure: result?.figure ?? figure,
+      }
       const ending = isLate ? 'did not end in time' : `ended with ${signal ?? `code ${code}`}`
       const crash = {
         text: `The process ${ending}.\n${complaint}`,

@@ -10,6 +10,7 @@ import { startPostgres } from '../test/support/postgres/server.ts'
 import { tableOf, writeTable } from './soak-report.ts'
 import type { SoakRow } from './soak-run.ts'
 import { runInProcess } from './soak-run.ts'
+import { takeTurns } from './soak-turns.ts'
 
 const USAGE = `npm run soak -- [options]
   --law NAME     one law, or several with commas; default all
@@ -23,6 +24,8 @@ Laws: ${ALL_LAWS.map(({ name }) => name).join(', ')}`
 const MINUTE_MS = 60_000
 /** Failed cases after which a law ends. */
 const MAX_FAILURES = 5
+/** Time after its share in which a law may end its last case before the next law begins beside it, in milliseconds. */
+const OVERTIME_MS = 5000
 
 interface SoakOptions {
   readonly laws: readonly Law[]
@@ -66,41 +69,25 @@ function numberOf(option: string, text: string, min: number): number {
   return number
 }
 
-/**
- * Runs the laws, some at the same time. A law begins with its share of the time that is left, by weight. Time that a law does not need
- * goes to the laws after it.
- */
+/** Runs the laws, each with its share of the time. Returns their results in the order of the laws. */
 async function soak({ laws, minutes, seed, onlyCase, jobs }: SoakOptions, postgresUrl: string): Promise<SoakRow[]> {
-  const end = Date.now() + minutes * MINUTE_MS
-  const waiting = [...laws]
-  const busyUntil: number[] = []
   const rows: SoakRow[] = []
-  const work = async (job: number): Promise<void> => {
-    for (let law = waiting.shift(); law !== undefined; law = waiting.shift()) {
-      const weights = [law, ...waiting].reduce((sum, { weight }) => sum + weight, 0)
-      const left = busyUntil.reduce((sum, until, other) => sum + Math.max(0, end - (other === job ? Date.now() : until)), 0)
-      const deadline = Math.min(end, Date.now() + (left * law.weight) / weights)
-      busyUntil[job] = deadline
-      const row = await runInProcess(law, {
-        ...{ seed: seed ?? randomBytes(6).toString('hex'), deadline, postgresUrl, maxFailures: MAX_FAILURES },
-        ...(onlyCase === undefined ? {} : { onlyCase }),
-      })
-      console.log(lineOf(row))
-      rows.push(row)
-    }
-    busyUntil[job] = end
-  }
-  const count = Math.min(jobs, laws.length)
-  for (let job = 0; job < count; job++) busyUntil.push(Date.now())
-  await Promise.all(busyUntil.map((_, job) => work(job)))
+  await takeTurns(laws, { milliseconds: minutes * MINUTE_MS, jobs, overtimeMs: OVERTIME_MS }, async (law, deadline) => {
+    const row = await runInProcess(law, {
+      ...{ seed: seed ?? randomBytes(6).toString('hex'), deadline, postgresUrl, maxFailures: MAX_FAILURES },
+      ...(onlyCase === undefined ? {} : { onlyCase }),
+    })
+    console.log(lineOf(row))
+    rows.push(row)
+  })
   return laws.flatMap((law) => rows.filter((row) => row.law === law))
 }
 
-function lineOf({ law, figure, seed, seconds, failures }: SoakRow): string {
+function lineOf({ law, figure, seed, seconds, share, failures }: SoakRow): string {
   const counted = `${figure.toLocaleString('en')} of ${law.figures.soak.toLocaleString('en')} ${law.unit}`
   const outcome = failures.length === 0 ? 'holds' : `FAILED ${failures.length} times`
   const details = failures.map(({ text, again }) => `\n${text}\n  Again: ${again}\n`)
-  return `${law.name}: ${outcome}, ${counted}, seed ${seed}, ${seconds} s${details.join('')}`
+  return `${law.name}: ${outcome}, ${counted}, seed ${seed}, ${seconds} s of ${share} s${details.join('')}`
 }
 
 async function main(): Promise<void> {

@@ -1,25 +1,41 @@
 /** Every law, in the order in which the soak begins them: those with the smallest share of the time first, so that time they leave is used. */
 import { auditTampering } from './audit-tampering.ts'
+import { auditWriters } from './audit-writers.ts'
 import { batchedSealing } from './batched-sealing.ts'
+import { columnTypesLaw } from './column-types.ts'
 import { concurrentUpdates } from './concurrent-updates.ts'
 import { concurrentUpserts } from './concurrent-upserts.ts'
 import { connectionCuts } from './connection-cuts.ts'
 import { contention } from './contention.ts'
 import { exportTampering } from './export-tampering.ts'
 import { failingCalls } from './failing-calls.ts'
+import { hostileInput } from './hostile-input.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
+import { publishedVectors } from './published-vectors.ts'
+import { recordTampering } from './record-tampering.ts'
 import { sqlDifferential } from './sql-differential.ts'
 import { sqlParser } from './sql-parser.ts'
 import { sqlPartition } from './sql-partition.ts'
 import { steadyMemory } from './steady-memory.ts'
 import { storagesAgree } from './storages-agree.ts'
 import { tamper } from './tamper.ts'
+import { tokenFormatsLaw } from './token-formats.ts'
+import { tokenKindsLaw } from './token-kinds.ts'
+import { writeBackLaw } from './write-back.ts'
 
 export const ALL_LAWS: readonly Law[] = [
+  publishedVectors,
+  columnTypesLaw,
+  tokenFormatsLaw,
+  tokenKindsLaw,
+  writeBackLaw,
+  hostileInput,
+  recordTampering,
+  auditWriters,
   failingCalls,
   exportTampering,
   auditTampering,

@@ -5,7 +5,7 @@ import { figureOf, type TrialReport } from '../support/trials/report.ts'
 import type { Law } from './law.ts'
 
 /** Cuts of one case. */
-const CUTS = 20
+const CUTS = 10
 
 export const connectionCuts: Law = {
   name: 'connection-cuts',

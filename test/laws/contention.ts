@@ -6,8 +6,8 @@ import { inFolder } from '../support/trials/folder.ts'
 import { figureOf, type TrialReport } from '../support/trials/report.ts'
 import type { Law } from './law.ts'
 
-/** Time of one case, in milliseconds. */
-const DURATION_MS = 3000
+/** Time in which callers begin operations, on each engine, in milliseconds. */
+const DURATION_MS = 1000
 
 export const contention: Law = {
   name: 'contention',

@@ -38,6 +38,14 @@ it('records a failed case and continues, up to the number of failures', async ()
   ])
 })
 
+it('shows the cause of a failure', async () => {
+  const law = lawOf(() => {
+    throw new Error('a property fails', { cause: new Error('1 is not 2') })
+  })
+  const { failures } = await runLaw(law, { servers, seed: 's', figure: 1, maxFailures: 1 })
+  expect(failures[0]?.text).toMatch(/a property fails[\s\S]*Cause: Error: 1 is not 2/)
+})
+
 it('ends when the time is over, and closes', async () => {
   let left = 4
   let closed = 0

@@ -72,5 +72,7 @@ export function reproduction(law: Law, seed: string, number: number): string {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : inspect(error)
+  if (!(error instanceof Error)) return inspect(error)
+  const text = error.stack ?? error.message
+  return error.cause === undefined ? text : `${text}\nCause: ${textOf(error.cause)}`
 }

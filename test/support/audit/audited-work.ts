@@ -1,5 +1,6 @@
 /** Concurrent callers that run every kind of operation and count them. */
 import type { Vault } from '../../../src/index.ts'
+import { randomFor } from '../random/seeded-random.ts'
 import { CLERK, OWNER } from '../vaults/test-vault.ts'
 import type { Clients } from './audited-clients.ts'
 
@@ -9,15 +10,20 @@ export interface Work {
   readonly name: string
   readonly callers: number
   readonly each: number
+  /** Chooses the operations; without it each caller runs them in turn. */
+  readonly seed?: string
 }
 
 /** Does the work, in which some operations fail. Returns the number of operations. */
-export async function doOperations(vault: Vault<Clients>, { name, callers, each }: Work): Promise<number> {
-  const counts = await Promise.all(Array.from({ length: callers }, (_, caller) => doSome(vault, `${name}/${caller}`, each)))
+export async function doOperations(vault: Vault<Clients>, { callers, ...work }: Work): Promise<number> {
+  const counts = await Promise.all(
+    Array.from({ length: callers }, (_, caller) => doSome(vault, { ...work, name: `${work.name}/${caller}` })),
+  )
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-async function doSome(vault: Vault<Clients>, name: string, each: number): Promise<number> {
+async function doSome(vault: Vault<Clients>, { name, each, seed }: Omit<Work, 'callers'>): Promise<number> {
+  const random = seed === undefined ? undefined : randomFor(`${seed}/${name}`)
   const session = vault.as(OWNER)
   const { records } = await session.insert('clients', [{ fields: { name, email: `${name}@acme.example` } }])
   const id = records[0]?.id ?? ''
@@ -31,7 +37,7 @@ async function doSome(vault: Vault<Clients>, name: string, each: number): Promis
     () => session.detokenize([{ token: 'nothing' }]),
   ]
   // It does not matter which operations fail: each records one event.
-  for (let n = 1; n < each; n++) await operations[n % operations.length]?.().catch(assertExpected)
+  for (let n = 1; n < each; n++) await (random?.pick(operations) ?? operations[n % operations.length])?.().catch(assertExpected)
   return each
 }
 

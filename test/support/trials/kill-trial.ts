@@ -20,7 +20,7 @@ export interface KillTrial {
   readonly seed: string
   /** Ends after this many kills. */
   readonly kills: number
-  /** Crashes the server; called in every fourth round, between two kills. */
+  /** Crashes the server; called in every second round from the first on, between two kills. */
   crashServer?(): Promise<void>
   /** Breaks the promise on purpose, for the negative control. */
   readonly acknowledgeEarly?: boolean
@@ -72,7 +72,7 @@ async function runRound(trial: KillTrial, round: number, random: SeededRandom): 
   for (const { child, ledger } of children) {
     while (child.exitCode === null && acknowledgedIn(ledger) < WARM) await pause(10)
   }
-  const crashed = round % 4 === 3 ? trial.crashServer?.() : undefined
+  const crashed = round % 2 === 0 ? trial.crashServer?.() : undefined
   for (const { child } of children) {
     await pause(random() * 100)
     child.kill('SIGKILL')
