@@ -21,7 +21,7 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 're
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
  * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no space for it,
- * and `failed_precondition` after the vault was closed.
+ * `aborted` if that lost to other writers, and `failed_precondition` after the vault was closed.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
@@ -146,7 +146,7 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
     session.log?.error(fields, 'audit event not stored')
     const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
-    const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
+    const code = isVaultError(error, 'storage_full') || isVaultError(error, 'aborted') ? error.code : 'unavailable'
     throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
   }
 }
