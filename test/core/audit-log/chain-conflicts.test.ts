@@ -122,6 +122,19 @@ onEachStorage('a chain with', (engine) => {
   }
 })
 
+onEachStorage('a chain head with the highest version', (engine) => {
+  it('is not moved: every operation records its event in another chain', async () => {
+    const storage = engine.fresh().open()
+    const vault = await openClients(storage)
+    await vault.as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
+    const { id, body = null } = await lastOf(storage, HEADS)
+    await storage.delete(HEADS, { ids: [id] })
+    await storage.insert(HEADS, [{ id, body, version: 2n ** 63n - 1n }])
+    expect(await goOn(vault)).toBe(await countOfLate(vault))
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+})
+
 onEachStorage('user tables with the names of audit tables', (engine) => {
   it.each([EVENTS, HEADS])('%s: a duplicate value in a transaction throws one conflict and records one event', async (table) => {
     const { vault, session } = await openLoose(engine.fresh().open(), { [table]: { email: column.string({ unique: true }) } })
