@@ -72,6 +72,11 @@ export class EventBuilder {
     else known.rows.add(row)
   }
 
+  /** True if a row with a wrong digest was seen. */
+  get hasMismatches(): boolean {
+    return this.#mismatches !== undefined
+  }
+
   /** Returns the rows with a wrong digest, by column. */
   get mismatches(): readonly MismatchedRows[] {
     return this.#mismatches === undefined ? [] : [...this.#mismatches.values()]

@@ -1,21 +1,19 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
-import { v4 as uuid } from 'uuid'
-import type { EventContext, EventDraft } from '../audit/event.ts'
+import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
-import { recordShape } from '../audit/record-shape.ts'
-import { toRuns } from '../audit/row-runs.ts'
-import { traceIdOf } from '../audit/trace-parent.ts'
-import { CATALOG_MOVED, reportingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
-import { Fault, fault, isVaultError, VaultError } from '../errors.ts'
-import type { Span, Tracing } from '../ports/tracing.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import { reportingBarrier } from '../barrier/barrier.ts'
+import { Fault, isVaultError, VaultError } from '../errors.ts'
+import type { Span } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
-import { toHex } from '../util/bytes.ts'
-import { retry } from '../util/retry.ts'
-import type { OperationContext, SessionContext } from './context.ts'
-import { EventBuilder, type NamesRead } from './event-builder.ts'
+import type { SessionContext } from './context.ts'
+import { EventBuilder } from './event-builder.ts'
+import { executeUpToDate } from './execute-up-to-date.ts'
 import type { Operation } from './operation.ts'
+import { recordMismatches } from './record-mismatches.ts'
+import { recordedInput, withNames } from './recorded-content.ts'
+import { requestContextOf } from './request-context.ts'
+import { runTraced } from './run-traced.ts'
 
 /** The members of an operation that do not depend on its types. */
 type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 'recorded' | 'notFoundStatus'>
@@ -30,42 +28,10 @@ export function perform<Given extends object, Request, Result>(
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  const { tracing, lifetime } = session
-  if (tracing === undefined) return lifetime.run(() => run(session, operation, { given, span: undefined }))
+  const { tracing } = session
+  if (tracing === undefined) return run(session, operation, { given, span: undefined })
   const name = `strongroom.${operation.action.toLowerCase()}`
-  return lifetime.run(() => runTraced(tracing, name, (span) => run(session, operation, { given, span })))
-}
-
-/** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
-async function runTraced<T>(tracing: Tracing, name: string, work: (span: Span | undefined) => Promise<T>): Promise<T> {
-  let result: Promise<T> | undefined
-  const begin = (span: Span | undefined): Promise<T> => {
-    result ??= work(span)
-    return result
-  }
-  try {
-    await tracing.startActiveSpan(name, {}, (span) => {
-      const ended = endAfter(span, begin(span))
-      ended.catch(() => {}) // The tracing may drop it. The error is thrown below.
-      return ended
-    })
-  } catch {
-    // The error of the operation, which is thrown below, or one of the tracing.
-  }
-  return begin(undefined)
-}
-
-/** Returns the result of an operation, after its span has ended. */
-async function endAfter<T>(span: Span, result: Promise<T>): Promise<T> {
-  let failure: string | undefined
-  try {
-    return await result
-  } catch (error) {
-    failure = outcomeOf(error).failure
-    throw error
-  } finally {
-    endQuietly(span, failure)
-  }
+  return runTraced(tracing, name, (span) => run(session, operation, { given, span }))
 }
 
 async function run<Given extends object, Request, Result>(
@@ -73,6 +39,7 @@ async function run<Given extends object, Request, Result>(
   operation: Operation<Given, Request, Result>,
   { given, span }: { readonly given: Given; readonly span: Span | undefined },
 ): Promise<Result> {
+  const { lifetime, units } = session
   const { action, resourceType } = operation
   const event = new EventBuilder()
   let requested: EventContext | undefined
@@ -80,62 +47,29 @@ async function run<Given extends object, Request, Result>(
     requested ??= requestContextOf(session, span)
     return requested
   }
-  const unit = session.units.begin(() => {
-    const context = requestContext()
-    const content = recordedInput(session, operation, given)
-    return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
-  })
-  const ending: Ending = { session, operation, requestContext }
-  let result: Result
+  lifetime.begin()
   try {
-    const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
-    const context = { ...session, barrier, unit, event }
-    const request = readInput(() => operation.parse(given, context))
-    result = await retryAfterReload(context, (current) => operation.execute(current, request))
-  } catch (error) {
-    await recordMismatches(event, ending)
-    const thrown = withVerbOf(operation, error)
+    const unit = units.begin(() => {
+      const context = requestContext()
+      const content = recordedInput(session, operation, given)
+      return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
+    })
+    const ending: Ending = { session, operation, requestContext }
+    let result: Result
     try {
-      await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
-    } catch (unrecorded) {
-      // The change may be stored, and the error of its event would say that it is not.
-      throw isVaultError(thrown, 'outcome_unknown') ? thrown : unrecorded
-    }
-    logFailure(thrown, ending)
-    throw thrown
-  }
-  await recordMismatches(event, ending)
-  if (!unit.isRecorded) await record(unit, SUCCESS, ending)
-  return result
-}
-
-/** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
-const MAX_ATTEMPTS = 10
-
-/**
- * Runs work, and runs it again after the catalog was read again if another process changed it: nothing was stored then. A key that is
- * unknown after that, too, is not the catalog's: its bodies fail authentication.
- */
-async function retryAfterReload<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
-  let current = context
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY,
-    exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
-  }
-  return retry(policy, async () => {
-    try {
-      return await work(current)
+      const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
+      const context = { ...session, barrier, unit, event }
+      const request = readInput(() => operation.parse(given, context))
+      result = await executeUpToDate(context, (current) => operation.execute(current, request))
     } catch (error) {
-      if (!policy.shouldRetry(error)) throw error
-      await context.catalog.reload(context.unit.storage)
-      if (error === UNKNOWN_KEY) {
-        const { entropy, vault, ring, reportMismatch } = context.barrier
-        current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
-      }
-      throw error
+      throw await recordFailure(error, { unit, event, ending })
     }
-  })
+    if (event.hasMismatches) await recordMismatches(event, ending)
+    if (!unit.isRecorded) await record(unit, SUCCESS, ending)
+    return result
+  } finally {
+    lifetime.end()
+  }
 }
 
 /** The dependencies of the end of an operation. */
@@ -145,30 +79,22 @@ interface Ending {
   requestContext(): EventContext
 }
 
-/** Returns the input as its event records it; empty text if a getter of the input throws. */
-function recordedInput({ layout }: Pick<SessionContext, 'layout'>, { recorded }: AnyOperation, given: object): string {
+/** Records a failed operation, and returns the error that its caller gets. */
+async function recordFailure(
+  error: unknown,
+  { unit, event, ending }: { readonly unit: RecordedUnit; readonly event: EventBuilder; readonly ending: Ending },
+): Promise<unknown> {
+  const { session, operation } = ending
+  if (event.hasMismatches) await recordMismatches(event, ending)
+  const thrown = withVerbOf(operation, error)
   try {
-    const { options, ...members }: { readonly options?: unknown } = given
-    const input = typeof options === 'object' && options !== null ? { ...members, ...options, ...members } : members
-    return recordShape(input, recorded, (text) => layout.names.has(text))
-  } catch {
-    return ''
+    await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
+  } catch (unrecorded) {
+    // The change may be stored, and the error of its event would say that it is not.
+    return isVaultError(thrown, 'outcome_unknown') ? thrown : unrecorded
   }
-}
-
-/** Maximum number of columns that an event lists. Of the others, only the count is recorded. */
-const MAX_NAMES = 100
-
-/** Returns the recorded input with the names that a query reads. */
-function withNames(content: string, names: NamesRead | undefined): string {
-  if (names === undefined) return content
-  const { tables, columns, filters } = names
-  const input: object = content === '' ? {} : JSON.parse(content)
-  return JSON.stringify({ ...input, tables, columns: atMost(columns), filters: atMost(filters) })
-}
-
-function atMost(names: readonly string[]): readonly unknown[] {
-  return names.length <= MAX_NAMES ? names : [...names.slice(0, MAX_NAMES), { more: names.length - MAX_NAMES }]
+  logFailure(thrown, ending)
+  return thrown
 }
 
 /** Returns the outcome of a failure for its event, with names masked that the schema does not have. `thrown` is the error as the caller gets it. */
@@ -219,82 +145,6 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
     const code = isVaultError(error, 'storage_full') ? 'storage_full' : 'unavailable'
     throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
-  }
-}
-
-/**
- * Logs each column with digests that do not agree with their values, and records an event of its own for it. The operation has its result
- * whether or not that event can be stored: the record was not returned for a value it does not have. Source: docs/decisions/0022.
- */
-async function recordMismatches({ mismatches }: EventBuilder, { session, operation, requestContext }: Ending): Promise<void> {
-  for (const { table, column, rows } of mismatches) {
-    const context = requestContext()
-    const { requestID, traceID } = context
-    const fields = { operation: operation.action, requestID, traceID, code: 'data_loss', table: table.name, column: column.name }
-    session.log?.error({ ...fields, records: rows.size }, 'a stored digest does not agree with its value')
-    const finding = mismatched(table, column)
-    const event: EventDraft = {
-      context,
-      action: operation.action,
-      resourceType: 'RECORD',
-      table: table.name,
-      rows: [{ table: table.name, runs: toRuns([...rows]) }],
-      code: finding.httpStatus,
-      message: finding.message,
-    }
-    try {
-      await session.units.begin(() => () => event).record(SUCCESS)
-    } catch (error) {
-      session.log?.error({ ...fields, code: outcomeOf(error).failure }, 'audit event not stored')
-    }
-  }
-}
-
-function mismatched(table: Table, column: Column): Fault {
-  return fault(
-    'data_loss',
-  )`Integrity check failed. The digest of column ${column.name} of table ${table.name} does not agree with its value. Run vault.verifyRecords().`
-}
-
-/** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */
-const MAX_EMAIL_LENGTH = 320
-
-/** Returns the caller and request of an event. Generates required ids that the caller did not give. */
-function requestContextOf({ caller, barrier }: SessionContext, span: Span | undefined): EventContext {
-  const { traceparent, traceID, requestID, ...given } = caller.request ?? {}
-  const email = caller.context?.email
-  return {
-    ipAddress: '',
-    authMode: 'STS',
-    jwtID: '',
-    accessType: 'API',
-    ...given,
-    actor: caller.actor,
-    actorType: caller.actorType,
-    requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
-    traceID: traceID ?? traceIdOf(traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
-    ...(typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH ? { userEmail: email } : {}),
-  }
-}
-
-/** Returns the trace id of a span; undefined for text of another form, or if the span throws. */
-function traceIdOfSpan(span: Span | undefined): string | undefined {
-  try {
-    const traceId: unknown = span?.traceId
-    return typeof traceId === 'string' && TRACE_ID.test(traceId) ? traceId : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const TRACE_ID = /^[0-9a-f]{32}$/
-
-/** Ends a span. Ignores its errors, because the operation has ended. */
-function endQuietly(span: Span, failure: string | undefined): void {
-  try {
-    span.end({}, failure)
-  } catch {
-    // The result of the operation matters more than its span.
   }
 }
 

@@ -222,7 +222,7 @@ function createVault<S extends SchemaDefinition>(
       }),
     close: () =>
       guard('Close failed.', async () => {
-        await lifetime.end()
+        await lifetime.close()
         try {
           await storage.close()
         } finally {

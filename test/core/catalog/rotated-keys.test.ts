@@ -100,6 +100,17 @@ for (const audit of ['on', 'off'] as const) {
       await expect(earlier.insert('things', [{ fields: { name: 'two' } }])).rejects.toMatchObject({ code: 'conflict' })
     })
 
+    it('are found by a verification of records', async () => {
+      const place = engine.fresh()
+      const earlier = await open(place.open(), audit)
+      const other = place.open()
+      await open(other, audit)
+      await changeRoots(other, ADDED)
+      await changeRoots(other, ACTIVATED)
+      await (await open(place.open(), audit)).as(OWNER).insert('things', [{ fields: { name: 'two', code: 'B', brief: 'y' } }])
+      expect(await earlier.verifyRecords()).toMatchObject({ ok: true, findings: [] })
+    })
+
     it('are read again before a change is committed, so that no body is sealed with a retired one', async () => {
       const place = engine.fresh()
       const vault = await open(place.open(), audit)

@@ -56,7 +56,8 @@ export async function write(vault: TrialVault, options: WriterOptions): Promise<
     options.ledger.write({ step: 'attempt', request, writer: options.name, kind, changes, ...(counter ? { counter } : {}) })
     if (options.acknowledgeEarly === true) options.ledger.write({ step: 'acknowledged', request, ids: {}, tokens: {} })
     const end = await endOf(plan, request)
-    options.ledger.write(end)
+    // What was acknowledged early stays acknowledged.
+    if (end.step === 'acknowledged' || options.acknowledgeEarly !== true) options.ledger.write(end)
     apply(accounts, changes, end)
   }
 }

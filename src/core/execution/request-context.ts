@@ -1,0 +1,43 @@
+/** The caller and the request, as events record them. */
+import { v4 as uuid } from 'uuid'
+import type { EventContext } from '../audit/event.ts'
+import { traceIdOf } from '../audit/trace-parent.ts'
+import type { Span } from '../ports/tracing.ts'
+import { toHex } from '../util/bytes.ts'
+import type { SessionContext } from './context.ts'
+
+/** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */
+const MAX_EMAIL_LENGTH = 320
+
+/** Returns the caller and request of an event. Generates required ids that the caller did not give. */
+export function requestContextOf(
+  { caller, barrier }: Pick<SessionContext, 'caller' | 'barrier'>,
+  span: Span | undefined,
+): EventContext {
+  const { traceparent, traceID, requestID, ...given } = caller.request ?? {}
+  const email = caller.context?.email
+  return {
+    ipAddress: '',
+    authMode: 'STS',
+    jwtID: '',
+    accessType: 'API',
+    ...given,
+    actor: caller.actor,
+    actorType: caller.actorType,
+    requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
+    traceID: traceID ?? traceIdOf(traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
+    ...(typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH ? { userEmail: email } : {}),
+  }
+}
+
+/** Returns the trace id of a span; undefined for text of another form, or if the span throws. */
+function traceIdOfSpan(span: Span | undefined): string | undefined {
+  try {
+    const traceId: unknown = span?.traceId
+    return typeof traceId === 'string' && TRACE_ID.test(traceId) ? traceId : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const TRACE_ID = /^[0-9a-f]{32}$/
