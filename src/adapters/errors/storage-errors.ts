@@ -54,6 +54,17 @@ export function damagedIntegerError(): VaultError {
   )
 }
 
+/** `data_loss`: reading cannot go on after an id that no row can have: it was changed in the database. */
+export function damagedIdError(table: string): VaultError {
+  return new VaultError(
+    'data_loss',
+    `A row of table ${quoted(table)} has an id that no row can have. Restore it from a backup.`,
+    {
+      table,
+    },
+  )
+}
+
 /** `internal`: a table that was never given to `prepare` on this handle. */
 export function unpreparedError(table: string): VaultError {
   return new VaultError('internal', `Table ${quoted(table)} was not prepared. Call prepare() with it first.`, { table })

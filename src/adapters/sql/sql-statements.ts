@@ -1,7 +1,7 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Aggregate, Filter, Page } from '../../core/ports/storage.ts'
-import { aggregateError } from '../errors/storage-errors.ts'
+import { aggregateError, damagedIdError } from '../errors/storage-errors.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { columnType, projectedShape, type TableShape } from './table-shapes.ts'
@@ -42,7 +42,7 @@ export function createSqlStatements(dialect: SqlDialect): SqlStatements {
       const shown = projectedShape(shape, page.columns)
       const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.offset ? ' skip' : ''} ${form.key}`
       const parameters = [...form.values]
-      if (page.after !== undefined) parameters.push(dialect.bindCell('integer', page.after))
+      if (page.after !== undefined) parameters.push(dialect.bindCell('integer', afterId(shape, page.after)))
       parameters.push(page.limit)
       if (page.offset) parameters.push(page.offset)
       return { statement: once(key, (slots) => buildFind(dialect, { shape, filter, page }, slots)), parameters }
@@ -110,6 +110,12 @@ function buildFind(
   }
   query = query.orderBy('id', page.order === 'asc' ? 'asc' : 'desc').limit(countSlot(slots))
   return page.offset ? query.offset(countSlot(slots)) : query
+}
+
+/** The id after which a page begins. A number that is not safe is rounded, so the rows after it cannot be found. */
+function afterId({ name }: TableShape, after: number): number {
+  if (Math.abs(after) > Number.MAX_SAFE_INTEGER) throw damagedIdError(name)
+  return after
 }
 
 /** Cast, because SQLite plans a statement again for every value bound to a bare limit, which costs as much as reading a row. */

@@ -41,13 +41,12 @@ export function packedStatement(shape: TableShape, statement: SqlStatement): Sql
   return made
 }
 
-/** The rows of a packed result; undefined if they must be read unpacked: too long, or in a file whose text is not UTF-8. */
+/** The rows of a packed result; undefined if they must be read unpacked: too long, in a file whose text is not UTF-8, or of other types. */
 export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row | undefined)[] | undefined {
   const [letter, numbers, joined] = packed ?? []
   if (letter !== 1) return undefined
-  if (typeof numbers !== 'string') return []
-  // A list of numbers and nulls, as the statement spells it.
-  const listed = JSON.parse(`[${numbers}]`) as readonly (number | null)[]
+  const listed = readNumbers(numbers)
+  if (listed === undefined) return undefined
   const bytes = joined instanceof Uint8Array ? joined : NO_BYTES
   const { columns } = shape.table
   const rows: (Row | undefined)[] = []
@@ -58,13 +57,23 @@ export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row 
     const row: { id: number; version: number; [column: string]: Cell } = { id: Number(id), version: Number(listed[at++]) }
     for (const { name } of columns) {
       const length = listed[at++] ?? -1
-      if (length > MAX_CELL_BYTES) return undefined
+      if (length > Math.min(MAX_CELL_BYTES, bytes.length - end)) return undefined
       row[name] = length < 0 ? null : new Uint8Array(bytes.buffer, bytes.byteOffset + end, length)
       if (length > 0) end += length
     }
     rows.push(id === null ? undefined : row)
   }
   return end === bytes.length ? rows : undefined
+}
+
+/** Numbers and nulls, as the statement spells them, none if there is no row; undefined if a table is no longer STRICT and has other text among its numbers. */
+function readNumbers(list: unknown): readonly (number | null)[] | undefined {
+  if (typeof list !== 'string') return []
+  try {
+    return JSON.parse(`[${list}]`)
+  } catch {
+    return undefined
+  }
 }
 
 const NO_BYTES = new Uint8Array(0)

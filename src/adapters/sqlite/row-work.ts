@@ -243,7 +243,7 @@ function toAggregate(kind: Aggregate['kind'], type: PhysicalType | undefined, pa
     return toCell(kind === 'count' ? 'integer' : (type ?? 'integer'), parts[0])
   if (parts[0] === null) return null
   const summed = kind === 'sum' ? parts : parts.slice(0, -1)
-  const [high, low] = summed.map((part) => BigInt(String(part)))
+  const [high, low] = summed.map((part) => BigInt(toIntegerCell(String(part))))
   const first = required(high, 'A sum')
   const total = low === undefined ? first : (first << 32n) + low
   return kind === 'sum' ? toIntegerCell(total) : Number(total) / Number(parts.at(-1))

@@ -1,5 +1,6 @@
 /** Long scans in slices of ids, so that a table of any size never blocks the event loop. */
 import type { Aggregate, Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
+import { damagedIdError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
@@ -181,6 +182,7 @@ async function eachSlice(
     if (next === undefined) return
     const low = order === 'asc' ? next.id : next.id - size + 1
     const high = low + size - 1
+    if (!Number.isSafeInteger(low - 1) || !Number.isSafeInteger(high + 1)) throw damagedIdError(shape.name)
     const began = performance.now()
     const { isEnough, upTo } = await visit(within(low, high), size)
     size = Math.max(least, nextSize(size, performance.now() - began))

@@ -2,7 +2,7 @@
 import { mayBeStored, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { readU32 } from '../util/bytes.ts'
 import { retry } from '../util/retry.ts'
@@ -41,7 +41,7 @@ export interface ChainLease {
 
 /** Returns the pool of a storage. Engines with serial transactions have one chain, because no other transaction moves its head meanwhile. */
 export function createChainPool(storage: StorageHandle, events: EventStore, entropy: Entropy): ChainPool {
-  if (storage.transactions === 'serial') return singleChain(storage)
+  if (storage.transactions === 'serial') return singleChain(storage, entropy)
   const free: number[] = []
   const leased = new Map<number, number>()
   const abandoned: number[] = []
@@ -54,7 +54,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
     const stored = await highestChain(within)
     highest = Math.max(highest, stored)
     if (highest < MAX_NEW_CHAINS) return ++highest
-    return 1 + (readU32(entropy.bytes(4), 0) % Math.min(highest, MAX_CHAINS))
+    return anyOf(entropy, highest)
   }
 
   /** Frees the leased chains whose last event is stored: their transaction has committed. */
@@ -116,11 +116,12 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
 }
 
 /** Returns a pool of one chain. No other transaction moves its head, so after a conflict, which means a change in the database, a new chain is used. */
-function singleChain(storage: StorageHandle): ChainPool {
+function singleChain(storage: StorageHandle, entropy: Entropy): ChainPool {
   let chain = 1
   async function takeAnother(within: Storage): Promise<number> {
     const stored = await highestChain(within)
-    chain = 1 + Math.max(chain, stored)
+    const highest = Math.max(chain, stored)
+    chain = highest < MAX_CHAINS ? highest + 1 : anyOf(entropy, MAX_CHAINS)
     return chain
   }
   return {
@@ -135,9 +136,18 @@ function singleChain(storage: StorageHandle): ChainPool {
   }
 }
 
+/** A chain from 1 to `highest`. */
+function anyOf(entropy: Entropy, highest: number): number {
+  return 1 + (readU32(entropy.bytes(4), 0) % highest)
+}
+
+/** The numbers that a chain can have. A writer of the database can move a head to any other, which must not stop the vault. */
+const CHAIN_NUMBERS: Filter = { kind: 'compare', column: 'id', operator: '<', value: MAX_CHAINS + 1 }
+
+/** Returns the number of the highest chain; 0 if there is none. */
 async function highestChain(within: Storage): Promise<number> {
-  const [last] = await within.find(AUDIT_CHAINS.name, { kind: 'all' }, { order: 'desc', limit: 1, columns: [] })
-  return last?.id ?? 0
+  const [last] = await within.find(AUDIT_CHAINS.name, CHAIN_NUMBERS, { order: 'desc', limit: 1, columns: [] })
+  return Math.max(0, last?.id ?? 0)
 }
 
 /** Runs work, and runs it again after each chain conflict. `changeChain` is awaited before. Throws `aborted` after 100 attempts. */

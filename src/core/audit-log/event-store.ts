@@ -115,8 +115,12 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     return decodeHead(entry.bytes)
   }
 
-  /** Returns the head to move. If it fails authentication, it is logged, and its chain is not changed. */
+  /** Returns the head to move. If it fails authentication, or has a version that no update can raise, it is logged, and its chain is not changed. */
   async function headToMove(storage: StorageReads, row: Row): Promise<ChainHead> {
+    if (!Number.isSafeInteger(row.version)) {
+      log?.error({ chain: row.id }, 'audit chain head has an impossible version; continuing in another chain')
+      throw CHAIN_CONFLICT
+    }
     try {
       return await headOf(storage, row)
     } catch (error) {

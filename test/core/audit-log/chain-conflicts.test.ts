@@ -1,5 +1,7 @@
 /** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
 import { expect, it } from 'vitest'
+import { MAX_CHAINS } from '../../../src/core/limits.ts'
+import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
@@ -22,7 +24,21 @@ async function lastOf(storage: StorageHandle, table: string): Promise<Row> {
 /** What is done to the only chain, and whether its head detects it at the next append. */
 interface Tampering {
   readonly isLogged: boolean
+  /** The chain that verification reports, if it is another. */
+  readonly reported?: number
   tamper(storage: StorageHandle): Promise<unknown>
+}
+
+function movedTo(reported: number): Tampering {
+  return {
+    isLogged: false,
+    reported,
+    async tamper(storage) {
+      const { id, body = null } = await lastOf(storage, HEADS)
+      await storage.delete(HEADS, { ids: [id] })
+      await storage.insert(HEADS, [{ id: reported, body }])
+    },
+  }
 }
 
 const TAMPERINGS: Readonly<Record<string, Tampering>> = {
@@ -39,6 +55,9 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     isLogged: false,
     tamper: async (storage) => storage.delete(HEADS, { ids: [(await lastOf(storage, HEADS)).id] }),
   },
+  'a head that is moved to the highest number of a chain': movedTo(MAX_CHAINS),
+  'a head that is moved to a number above those of chains': movedTo(MAX_CHAINS + 1),
+  'a head that is moved to the highest row id': movedTo(MAX_ROW_ID),
   'invalid bytes at the position of the next event': {
     isLogged: false,
     async tamper(storage) {
@@ -76,7 +95,7 @@ async function countOfLate(vault: Vault<Clients>): Promise<number> {
 }
 
 onEachStorage('a chain with', (engine) => {
-  for (const [what, { tamper, isLogged }] of Object.entries(TAMPERINGS)) {
+  for (const [what, { tamper, isLogged, reported }] of Object.entries(TAMPERINGS)) {
     it(`${what} is not used further: every operation records its one event in another chain`, async () => {
       const errors: (readonly [object, string])[] = []
       const log: Log = { info() {}, warn() {}, error: (fields, message) => void errors.push([fields, message]) }
@@ -89,7 +108,7 @@ onEachStorage('a chain with', (engine) => {
       const done = await goOn(vault)
       expect(errors).toEqual(isLogged ? [[{ chain }, 'audit chain head failed authentication; continuing in another chain']] : [])
       expect(await countOfLate(vault)).toBe(done)
-      expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })
+      expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain: reported ?? chain } })
     })
 
     it(`${what} is not used by a vault opened later`, async () => {
@@ -101,6 +120,19 @@ onEachStorage('a chain with', (engine) => {
       expect(await vault.verifyAudit()).toMatchObject({ ok: false })
     })
   }
+})
+
+onEachStorage('a chain head with the highest version', (engine) => {
+  it('is not moved: every operation records its event in another chain', async () => {
+    const storage = engine.fresh().open()
+    const vault = await openClients(storage)
+    await vault.as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
+    const { id, body = null } = await lastOf(storage, HEADS)
+    await storage.delete(HEADS, { ids: [id] })
+    await storage.insert(HEADS, [{ id, body, version: 2n ** 63n - 1n }])
+    expect(await goOn(vault)).toBe(await countOfLate(vault))
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
 })
 
 onEachStorage('user tables with the names of audit tables', (engine) => {
