@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, sign } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Signer } from '../../core/ports/signer.ts'
+import { readOptions } from '../../core/util/read-options.ts'
 
 /** Maximum length of a key name, in UTF-16 units. */
 const MAX_KEY_ID_LENGTH = 128
@@ -16,7 +17,8 @@ export interface Ed25519SignerOptions {
 }
 
 /** Returns a signer. Throws `invalid_request` if the key is not an Ed25519 key in PEM. Source: RFC 8032. */
-export function ed25519Signer({ keyId, privateKey }: Ed25519SignerOptions): Signer {
+export function ed25519Signer(options: Ed25519SignerOptions): Signer {
+  const { keyId, privateKey } = readOptions('ed25519Signer', options)
   if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
     throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
   }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { KeyProvider } from '../../core/ports/keys.ts'
+import { readOptions } from '../../core/util/read-options.ts'
 import { fillFresh } from '../system/kernel-random.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
 import { readKeyFile, readOrCreateKeyFile } from './key-file.ts'
@@ -17,7 +18,8 @@ export type LocalKeysOptions = { readonly file: string } | { readonly key: strin
  * Throws `invalid_request` if neither `file` nor a `key` of 32 random bytes in base64 is given. `unwrap` throws `failed_precondition`.
  */
 export function localKeys(options: LocalKeysOptions): KeyProvider {
-  const source = 'key' in options ? textSource(options.key) : fileSource(options.file)
+  const given = readOptions('localKeys', options)
+  const source = 'key' in given ? textSource(given.key) : fileSource(given.file)
   return {
     async wrap(rootKey, associatedData) {
       return useKey(await source.readOrCreate(), (key) => ({

@@ -1,7 +1,9 @@
 /** Tracing with the OpenTelemetry API. Spans go to the SDK that the application has registered. */
 import type { Span as ApiSpan, Attributes, Tracer } from '@opentelemetry/api'
 import { isValidTraceId, SpanStatusCode, trace } from '@opentelemetry/api'
+import { VaultError } from '../../core/errors.ts'
 import type { Span, SpanAttributes, Tracing } from '../../core/ports/tracing.ts'
+import { readOptions } from '../../core/util/read-options.ts'
 
 /** Name of the instrumentation scope, and prefix of attribute names. */
 const NAME = 'strongroom'
@@ -18,7 +20,11 @@ export interface OpenTelemetryOptions {
  * Returns tracing for a vault. Each operation is one span of kind INTERNAL, a child of the active span of its caller; this needs the
  * asynchronous context manager of the SDK. Without a registered SDK nothing is recorded.
  */
-export function openTelemetry({ tracer = trace.getTracer(NAME, VERSION) }: OpenTelemetryOptions = {}): Tracing {
+export function openTelemetry(options: OpenTelemetryOptions = {}): Tracing {
+  const { tracer = trace.getTracer(NAME, VERSION) } = readOptions('openTelemetry', options)
+  if (typeof tracer?.startActiveSpan !== 'function') {
+    throw new VaultError('invalid_request', 'openTelemetry: `tracer` must be a tracer of the OpenTelemetry API.')
+  }
   return {
     startActiveSpan: (name, attributes, work) =>
       tracer.startActiveSpan(name, { attributes: toAttributes(attributes) }, (span) => work(toSpan(span))),

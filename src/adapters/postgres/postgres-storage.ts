@@ -1,6 +1,7 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import type { Storage, StorageHandle } from '../../core/ports/storage.ts'
+import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
@@ -44,16 +45,17 @@ export interface PostgresOptions {
  * transaction on first use. A Kysely transaction must not be used after its end, which cannot be detected here.
  */
 export function postgresStorage(options: PostgresOptions): StorageHandle {
-  const schema = options.schema ?? 'strongroom'
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+  const given = readOptions('postgresStorage', options)
+  const { schema = 'strongroom' } = given
+  if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new VaultError(
       'invalid_request',
       'The schema name of a PostgreSQL storage must match [a-z_][a-z0-9_]* and have at most 63 characters.',
     )
   }
-  const timeouts = parseTimeouts(options.timeouts)
-  const { pool, end, ownsSessions } = choosePool(options, timeouts)
-  const state = createHandleState(schema, options.preparedStatements ?? true)
+  const timeouts = parseTimeouts(given.timeouts)
+  const { pool, end, ownsSessions } = choosePool(given, timeouts)
+  const state = createHandleState(schema, given.preparedStatements ?? true)
   let closing: Promise<void> | undefined
   const executor = createPoolExecutor({
     pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
@@ -77,7 +79,7 @@ export function postgresStorage(options: PostgresOptions): StorageHandle {
 function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & { readonly ownsSessions: boolean } {
   const { pool, connectionString, maxConnections, preparedStatements = true } = options
   if (pool !== undefined && connectionString === undefined) return { pool, end: async () => {}, ownsSessions: false }
-  if (pool !== undefined || connectionString === undefined) {
+  if (pool !== undefined || typeof connectionString !== 'string') {
     throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
   // Behind a transaction pooler a session serves other clients too.

@@ -35,7 +35,7 @@ export interface OpenDatabase {
 }
 
 export function openDatabase(filename: string, synchronous: Synchronous): OpenDatabase {
-  if (filename === ':memory:' || filename.trim() === '') {
+  if (typeof filename !== 'string' || filename === ':memory:' || filename.trim() === '') {
     throw new VaultError(
       'invalid_request',
       'sqliteStorage() needs the name of a file. For a vault in memory use strongroom/memory.',

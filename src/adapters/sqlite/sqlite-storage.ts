@@ -1,5 +1,6 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { StorageHandle } from '../../core/ports/storage.ts'
+import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { createLevel, isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createTableShapes } from '../sql/table-shapes.ts'
@@ -30,7 +31,8 @@ export interface SqliteOptions {
  * it cannot be opened. Source: docs/storage-port.md.
  */
 export function sqliteStorage(options: SqliteOptions): StorageHandle {
-  const database = openDatabase(options.filename, options.synchronous ?? 'full')
+  const { filename, synchronous = 'full' } = readOptions('sqliteStorage', options)
+  const database = openDatabase(filename, synchronous)
   const shapes = createTableShapes()
   const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'transaction')
