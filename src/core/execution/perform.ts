@@ -44,8 +44,13 @@ async function run<Given extends object, Request, Result>(
   const event = new EventBuilder()
   let requested: EventContext | undefined
   const requestContext = (): EventContext => {
-    requested ??= requestContextOf(session, span)
-    return requested
+    try {
+      requested ??= requestContextOf(session, span)
+      return requested
+    } catch (error) {
+      // The source of random bytes failed, so the event has no id. It is made outside the handlers of the operation's own errors.
+      throw toVaultError(error, `${operation.verb} failed.`)
+    }
   }
   lifetime.begin()
   try {

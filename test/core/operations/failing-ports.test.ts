@@ -1,7 +1,9 @@
-/** Errors thrown by a log, a span or a getter in the input do not change the outcome of an operation. */
+/** Errors thrown by a log, a span or a getter in the input do not change the outcome of an operation. No error of a port keeps its text. */
+import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import type { Log, StorageHandle, Tracing } from '../../../src/index.ts'
-import { VaultError } from '../../../src/index.ts'
+import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import type { Entropy, Log, StorageHandle, Tracing } from '../../../src/index.ts'
+import { isVaultError, VaultError } from '../../../src/index.ts'
 import { eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
@@ -40,6 +42,30 @@ async function open(storage: StorageHandle) {
 }
 
 onEachStorage('a port that throws', (engine) => {
+  it('in the source of random bytes gives an error without its text, and stores nothing', async () => {
+    const { line: bytes } = throwing()
+    let source: Entropy = systemEntropy
+    const entropy: Entropy = { bytes: (count) => source.bytes(count) }
+    const vault = await openClients(engine.fresh().open(), { entropy })
+    const owner = vault.as(OWNER)
+    const calls = [
+      () => owner.insert('clients', [{ fields: { name: 'Ann', country: 'SE' } }]),
+      () => owner.get('clients'),
+      () => owner.query('SELECT COUNT(*) FROM clients'),
+      () => vault.transaction((inside) => inside.as(OWNER).get('clients')),
+    ]
+    for (const failing of [{ bytes }, { bytes: () => new Uint8Array(0) }]) {
+      for (const call of calls) {
+        source = failing
+        const error: unknown = await call().catch((caught: unknown) => caught)
+        source = systemEntropy
+        expect(isVaultError(error)).toBe(true)
+        expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(CANARY)
+      }
+    }
+    expect((await owner.get('clients')).records).toEqual([])
+  })
+
   it('in the end of a span changes no result and no error', async () => {
     const { vault, id, spans } = await open(engine.fresh().open())
     const owner = vault.as(OWNER)
