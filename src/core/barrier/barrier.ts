@@ -31,12 +31,15 @@ export const UNKNOWN_KEY = new Error('a body is sealed with a key that this proc
 /** Thrown inside a transaction to roll it back if another process changed the catalog. It is read again, and then the work runs again. */
 export const CATALOG_MOVED = new Error('another process changed the catalog since this one read it')
 
-/** Returns the same barrier, which reports digests that do not agree with their values. Its key ring stays the newest one. */
-export function reportingBarrier(barrier: Barrier, reportMismatch: (mismatch: DigestMismatch) => void): Barrier {
+/**
+ * Returns the same barrier for work that runs again after UNKNOWN_KEY. It reports digests that do not agree with their values, if it is
+ * given a place to. Its key ring stays the newest one.
+ */
+export function retryingBarrier(barrier: Barrier, reportMismatch?: (mismatch: DigestMismatch) => void): Barrier {
   return {
     entropy: barrier.entropy,
     vault: barrier.vault,
-    signalsUnknownKeys: barrier.signalsUnknownKeys === true,
+    signalsUnknownKeys: true,
     reportMismatch,
     get ring() {
       return barrier.ring

@@ -1,7 +1,7 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
-import { reportingBarrier } from '../barrier/barrier.ts'
+import { retryingBarrier } from '../barrier/barrier.ts'
 import { Fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
@@ -62,7 +62,7 @@ async function run<Given extends object, Request, Result>(
     const ending: Ending = { session, operation, requestContext }
     let result: Result
     try {
-      const barrier = reportingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
+      const barrier = retryingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
       const context = { ...session, barrier, unit, event }
       const request = readInput(() => operation.parse(given, context))
       result = await executeUpToDate(context, (current) => {

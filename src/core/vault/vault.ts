@@ -11,7 +11,7 @@ import { exportAudit } from '../audit-log/export-audit.ts'
 import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, retryingBarrier } from '../barrier/barrier.ts'
 import { applySchema } from '../catalog/apply-schema.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
@@ -158,7 +158,7 @@ function createVault<S extends SchemaDefinition>(
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const factories = unitFactoriesOf(options, { events, catalog, log })
   const outer = outsideTransactions(storage, factories.outer)
-  const shared = { barrier: signalingBarrier(barrier), catalog, clock, layout, limits, scheduler, tracing, log, audit }
+  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const lifetime = createLifetime()
   const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
     guardAround(failed, async (run) => {
@@ -203,7 +203,7 @@ function createVault<S extends SchemaDefinition>(
         const tables =
           table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]
         const reportProgress = (records: number) => run(async () => onProgress?.(records))
-        return verifyRecords({ ...shared, storage }, tables, {
+        return verifyRecords({ ...shared, barrier: retryingBarrier(barrier), storage }, tables, {
           ...(signal === undefined ? {} : { signal }),
           onProgress: reportProgress,
         })
@@ -238,19 +238,6 @@ async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGener
     yield* exporting()
   } catch (error) {
     throw toVaultError(error, 'Export failed.')
-  }
-}
-
-/** Returns the barrier of operations, which run again after UNKNOWN_KEY. */
-function signalingBarrier(barrier: Barrier): Barrier {
-  const { entropy, vault } = barrier
-  return {
-    entropy,
-    vault,
-    signalsUnknownKeys: true,
-    get ring() {
-      return barrier.ring
-    },
   }
 }
 

@@ -1,5 +1,4 @@
-/** A process with several writers, which work until it is killed. Started by kill-trial.ts. */
-
+/** A process with several writers, which work until it is killed. Started by kill-trial.ts and power-loss-trial.ts. */
 import { randomFor } from '../random/seeded-random.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { ledgerWriter } from './ledger.ts'
