@@ -11,7 +11,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['expressions'],
   ['policy', 'barrier', 'sql', 'audit'],
   ['maintenance'],
-  ['audit-log', 'row-access', 'catalog'],
+  ['audit-log', 'row-access', 'catalog', 'file-store'],
   ['unit-of-work', 'queries'],
   ['execution', 'records'],
   ['operations'],
@@ -26,6 +26,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'audit-log',
   'row-access',
   'catalog',
+  'file-store',
   'unit-of-work',
   'queries',
   'execution',
@@ -51,7 +52,7 @@ export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> 
 
 /** The one file that connects the default keys and system ports to core, and what it may import. */
 export const COMPOSITION_ROOT = 'src/create-vault.ts'
-export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system)\//
+export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system|adapters\/content-type)\//
 
 /** What the offline audit verifier may import: it runs without a vault, storage or keys. */
 export const VERIFIER_SEES =
@@ -73,6 +74,9 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
+  'src/adapters/blobs': [...MACHINE, '@aws-sdk/client-s3'],
+  'src/adapters/scanner': ['node:net', 'node:timers/promises'],
+  'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
   'src/audit-verifier': ['node:crypto', 'zod'],
 }

@@ -1,0 +1,14 @@
+/** Timer of Node. */
+import type { Timer } from '../../core/ports/timer.ts'
+
+/** Maximum delay of a timer of Node, in milliseconds. A longer one would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+
+/** The default timer. */
+export const systemTimer: Timer = {
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, Math.min(milliseconds, MAX_DELAY_MS))
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}

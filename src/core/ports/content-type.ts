@@ -1,0 +1,10 @@
+/** Detects the type of a file from its content. */
+
+/** Detects the MIME type of a file. Neither its name nor a declared type has an effect. */
+export interface ContentTypeDetector {
+  /**
+   * Returns the MIME type, in lower case and without parameters, of a file that begins with these bytes; `application/octet-stream` if
+   * it is unknown. `isWhole` is true if there are no more bytes. Never throws for any content.
+   */
+  detect(beginning: Uint8Array, isWhole: boolean): Promise<string>
+}
