@@ -123,7 +123,7 @@ function recordedOutcome(
 }
 
 /** Returns a fault with the verb before its message and the HTTP status of its operation; any other error as it may leave the vault. */
-function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): VaultError {
+export function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): VaultError {
   if (!Fault.isFault(error)) return toVaultError(error, `${verb} failed.`)
   const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
   return new VaultError(error.code, prefixed(verb, error.message), error.details, { httpStatus })

@@ -3,15 +3,20 @@ import { type Fault, fault, printableName, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { GivenOf, Operation, RequestOf, ResultOf } from '../execution/operation.ts'
 import { perform } from '../execution/perform.ts'
+import { deleteFile } from './delete-file.ts'
 import { deleteAll, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
+import { fileStatus, uploadStatus } from './file-status.ts'
+import { downloadURL, uploadURL } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
 import { insert } from './insert-records.ts'
 import { listEvents } from './list-events.ts'
+import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update } from './update-record.ts'
+import { uploadFile } from './upload-file.ts'
 
 /** Every operation by its name. */
 export const OPERATIONS = {
@@ -26,6 +31,13 @@ export const OPERATIONS = {
   getByTokens,
   query,
   listEvents,
+  uploadFile,
+  openFile,
+  deleteFile,
+  fileStatus,
+  uploadStatus,
+  uploadURL,
+  downloadURL,
 } as const
 
 type Registry = typeof OPERATIONS

@@ -10,9 +10,10 @@ import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { loweredColumns } from '../row-access/lowered-columns.ts'
-import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
+import { nowMs } from '../util/timestamp.ts'
 
 /** A record as a read returns it. With the option `tokenization`, `fields` and `tokens` are both the tokens. */
 export interface UntypedRecord {

@@ -116,7 +116,10 @@ type ExactToken<Options> = Options extends { readonly token: infer Token extends
 type Built<Type extends ColumnTypeName | 'FILE', Options> = { readonly type: Type } & Options
 
 /** Returns the definition of a column type with its options. */
-function built<const Type extends ColumnTypeName | 'FILE', Options>(type: Type, options: Options | undefined): Built<Type, Options> {
+function built<const Type extends ColumnTypeName | 'FILE', Options>(
+  type: Type,
+  options: Options | undefined,
+): Built<Type, Options> {
   return { ...(options as Options), type }
 }
 

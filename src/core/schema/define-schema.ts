@@ -63,7 +63,11 @@ const fileShape = z.strictObject({
   type: z.literal('FILE'),
   redaction: common.redaction,
   allowedTypes: z
-    .array(z.string().regex(CONTENT_TYPE_PATTERN, 'must be a MIME type in lower case without parameters, such as image/png or image/*'))
+    .array(
+      z
+        .string()
+        .regex(CONTENT_TYPE_PATTERN, 'must be a MIME type in lower case without parameters, such as image/png or image/*'),
+    )
     .min(1)
     .max(1000)
     .readonly()
