@@ -39,21 +39,6 @@ function isFileColumn(column: Column): column is FileColumn {
   return column.file !== undefined
 }
 
-/** Metadata of a file as callers get it. Source: specification, "FileMetadata". */
-export interface FileMetadata {
-  /** Includes the extension, if the upload had one. */
-  readonly fileName: string
-  /** Size in KB of 1,024 bytes, rounded up. */
-  readonly fileSizeKB: number
-  /** MIME type, detected from the content. */
-  readonly fileType: string
-}
-
-/** Returns the metadata of a file. */
-export function metadataOf({ name, size, contentType }: StoredFile): FileMetadata {
-  return { fileName: name, fileSizeKB: Math.ceil(size / 1024), fileType: contentType }
-}
-
 /** Returns the record with this id, if the caller can read a column of it. Throws `not_found`. */
 export async function requireVisibleRecord(context: OperationContext, access: TableAccess, id: string): Promise<RowWithAccess> {
   const { table } = access

@@ -28,14 +28,18 @@ export function removalPass(context: FileContext): MaintenancePass {
   }
 }
 
-/** Number of files that an operation removes beside its own work. */
-const FEW = 4
+/** The session of an operation that removes files beside its own work. */
+interface RemovingSession {
+  readonly files: FileContext & { readonly isInTransaction: boolean }
+  readonly log: Log | undefined
+}
 
-/** Removes a few files that are due. An error only delays it: the purge removes all. */
-export async function removeDueQuietly(context: FileContext, log: Log | undefined): Promise<void> {
+/** Removes at most `limit` files that are due. In a transaction, which may roll back, and after an error, the purge removes them later. */
+export async function removeDueQuietly({ files: context, log }: RemovingSession, limit: number): Promise<void> {
+  if (context.isInTransaction) return
   try {
     const due = { kind: 'compare', column: 'remove_at', operator: '<', value: nowMs(context) + 1 } as const
-    await removeRows(context, await context.storage.find(FILES.name, due, { order: 'asc', limit: FEW }))
+    await removeRows(context, await context.storage.find(FILES.name, due, { order: 'asc', limit }))
   } catch (error) {
     log?.warn({ code: isVaultError(error) ? error.code : 'internal' }, 'files that are due were not removed')
   }

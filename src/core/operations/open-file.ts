@@ -2,20 +2,14 @@
 import { type ErrorCode, type Fault, fault } from '../errors.ts'
 import { assertOptions } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import {
-  assertOutsideTransaction,
-  type FileMetadata,
-  metadataOf,
-  type OpenableFile,
-  requireFileColumn,
-  requireOpenableFile,
-} from '../execution/file-columns.ts'
+import { assertOutsideTransaction, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { withVerbOf } from '../execution/perform.ts'
 import { readContent } from '../file-store/read-content.ts'
+import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 
 /** Options of opening a file. */

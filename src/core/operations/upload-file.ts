@@ -6,15 +6,7 @@ import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type ErrorCode, fault, mayBeStored } from '../errors.ts'
 import { assertOptions, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import {
-  assertOutsideTransaction,
-  type FileColumn,
-  type FileMetadata,
-  fileIn,
-  metadataOf,
-  recordRow,
-  requireFileColumn,
-} from '../execution/file-columns.ts'
+import { assertOutsideTransaction, type FileColumn, fileIn, recordRow, requireFileColumn } from '../execution/file-columns.ts'
 import { nameOfFile, toSource } from '../execution/file-source.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { assertGranted, assertRequiredWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
@@ -24,6 +16,7 @@ import { attachFile, beginFile, type NewFile, reserveFile } from '../file-store/
 import { removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
 import { storeContent } from '../file-store/store-content.ts'
 import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
+import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import { toFileName } from '../files/file-name.ts'
 import { TICKET_MINUTES } from '../limits.ts'
 import type { TableAccess } from '../policy/table-access.ts'
@@ -146,7 +139,7 @@ async function storeUpload(context: OperationContext, request: UploadFileRequest
   request.uploaded ??= await storeFile(context, request, column)
   const { uploaded } = request
   const row = await attachToRecord(context, access, { column, id, uploaded })
-  await removeDueQuietly(context.files, context.log)
+  await removeDueQuietly(context, FEW_FILES)
   context.files.wakeScans()
   return {
     id: at(encodeRecordIds(context.barrier.ring, table, [row]), 0),
@@ -266,6 +259,9 @@ async function replaceFile(
   if (before !== undefined) await discardFile(unit.storage, before.file, nowMs(context) + REPLACED_FOR_MS)
   return row.id
 }
+
+/** Number of files due for removal that an upload removes beside its own work, so that few are left to the purge. */
+const FEW_FILES = 4
 
 /** Milliseconds for which the content of a replaced file is kept, so that those who read it see it whole. */
 const REPLACED_FOR_MS = TICKET_MINUTES * 60_000

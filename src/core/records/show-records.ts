@@ -4,6 +4,7 @@ import { mintTokens } from '../barrier/mint-tokens.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
+import type { FileMetadata } from '../files/file-metadata.ts'
 import { bytesOfRow } from '../maintenance/row-bytes.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
@@ -22,6 +23,10 @@ export interface UntypedRecord {
   /** Names of the fields that are masked or redacted. Absent with the option `tokenization`. Shared by records, and frozen. */
   readonly lowered?: readonly string[]
   readonly tokens?: Tokens
+  /** Metadata of files by column, with the option `returnFileMetadata`. */
+  readonly fileMetadata?: Readonly<Record<string, FileMetadata>>
+  /** Tickets to download files by column, with the option `downloadURL`. */
+  readonly downloadTickets?: Readonly<Record<string, string>>
 }
 
 /** The columns to show, the requested redaction, and whether to show tokens instead of values. */
