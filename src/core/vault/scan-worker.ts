@@ -65,7 +65,12 @@ export function createScanWorker(ports: ScanPorts): ScanWorker {
   }
   return {
     wake,
-    scanDue: () => scanAll(ports, cancellation),
+    async scanDue() {
+      const scanned = await scanAll(ports, cancellation)
+      // Those that this process had begun before count as due, too.
+      await running
+      return scanned
+    },
     async stop() {
       cancellation.cancel()
       stopTimer()
@@ -118,6 +123,10 @@ async function scanAll(ports: ScanPorts, cancellation: Cancellation): Promise<nu
 async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<boolean> {
   const claimed = await claimDueFile(ports.files)
   if (claimed === undefined) return false
+  if (cancellation.isCancelled) {
+    await releaseScan(ports.files, claimed)
+    return false
+  }
   const { file } = claimed
   if (file.entry.state === 'deleted') {
     await removeInfected(ports.files, { ...file, version: claimed.version() })
