@@ -23,7 +23,7 @@ onEachStorage('scans of files', (engine) => {
     expect(downloadTickets).toEqual({})
   }
 
-  it('without a scanner are none: files are SCAN_UNSCANNABLE and open', async () => {
+  it('do not run without a scanner: files are SCAN_UNSCANNABLE and open', async () => {
     const vault = await openFileVault(engine.fresh().open())
     const id = await upload(vault)
     expect(await vault.vault.scanFiles()).toEqual({ scanned: 0 })
@@ -44,7 +44,7 @@ onEachStorage('scans of files', (engine) => {
       release = resolve
     })
     const seen: Buffer[] = []
-    const scanner = scriptedScanner(async (content, { size }) => {
+    const scanner = scriptedScanner(async (content, { size }): Promise<ScanVerdict> => {
       expect(size).toBe(content.length)
       await held
       seen.push(content)
