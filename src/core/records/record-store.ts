@@ -1,4 +1,5 @@
 /** Writes records together with their stored tokens and transient values, all in one transaction. */
+import { assertVersions } from '../barrier/assert-versions.ts'
 
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MintInput } from '../barrier/mint-tokens.ts'
@@ -95,6 +96,7 @@ export async function storeChanges(
   const { table, records } = request
   const ids = rows.map((row) => row.id)
   context.catalog.assertWritable(table)
+  assertVersions(context.barrier, table, rows)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(unit.storage, context, request)
     const resealed = resealRows(context.barrier, table, { rows, records, sources })

@@ -84,13 +84,18 @@ async function checkSlice(context: VerifyingContext, { table, rows, unindexed }:
     const suspicions = await suspect(context, { table, rows: pending, unindexed })
     const suspects = [...new Set(suspicions.map(({ row }) => row))]
     const again = await storedAgain(context, table.physical.name, suspects)
-    confirmed.push(...suspicions.filter(({ row }) => again.get(row.id)?.version === row.version))
-    pending = suspects.flatMap(({ id, version }) => {
-      const row = again.get(id)
-      return row === undefined || row.version === version ? [] : [row]
+    confirmed.push(...suspicions.filter(({ row }) => isUnchanged(row, again.get(row.id))))
+    pending = suspects.flatMap((suspect) => {
+      const row = again.get(suspect.id)
+      return row === undefined || isUnchanged(row, suspect) ? [] : [row]
     })
   }
   return confirmed
+}
+
+/** True if a row that was read again has the same version. One that was changed in the database to text is not a number, and is the same again. */
+function isUnchanged(row: Row, again: Row | undefined): boolean {
+  return again !== undefined && Object.is(again.version, row.version)
 }
 
 /** Returns what seems wrong. Reads the catalog again for a key that this process does not know: another process may have made it. */
@@ -154,7 +159,7 @@ async function verifyTokenRows(context: VerifyingContext, { tables, findings, si
       orphans.map(({ row }) => row),
     )
     for (const { row, table, column } of orphans) {
-      if (again.get(row.id)?.version !== row.version) continue
+      if (!isUnchanged(row, again.get(row.id))) continue
       const isOfRecord = column.token?.expires !== true && isRowId(row.row_id)
       findings.add(table, { kind: 'unexpected_token', column }, isOfRecord ? Number(row.row_id) : undefined)
     }
