@@ -1,6 +1,5 @@
 /** Writes records together with their stored tokens and transient values, all in one transaction. */
 import { assertVersions } from '../barrier/assert-versions.ts'
-
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MintInput } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
@@ -9,10 +8,11 @@ import { resealRows, sealRows } from '../barrier/seal-rows.ts'
 import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
+import { isRowId } from '../maintenance/possible-rows.ts'
 import type { Slicing } from '../maintenance/slice-size.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import { MAX_ROW_ID, type NewRow, type Row, type Storage, type StorageReads } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
@@ -197,10 +197,6 @@ export async function deleteEveryRow(
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
   await dropTokens(storage, recordObjectIds(context, table), rest.filter(isRowId))
-}
-
-function isRowId(id: number): boolean {
-  return id >= 1 && id <= MAX_ROW_ID
 }
 
 /** Yields the ids of all rows in slices, rising. */

@@ -2,9 +2,9 @@
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
-import { eachPage } from '../maintenance/each-page.ts'
+import { eachPossiblePage, findImpossibleRows, isRowId } from '../maintenance/possible-rows.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import { type Cell, MAX_ROW_ID, type Row, type StorageReads } from '../ports/storage.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Stop } from '../queries/budget-meter.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -51,7 +51,9 @@ export async function verifyRecords(
   let recordCount = 0
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
-    for await (const rows of eachPage(storage, table.physical.name, { size: SLICE, scheduler })) {
+    const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
+    if ((lowest ?? highest) !== undefined) findings.add(table, { kind: 'impossible_id' }, undefined)
+    for await (const rows of eachPossiblePage(storage, table.physical.name, { size: SLICE, scheduler })) {
       assertNotAborted(signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length
@@ -148,8 +150,13 @@ async function verifyTokenRows(context: VerifyingContext, { tables, findings, si
     tables.flatMap((table) => table.tokenized.map((column) => [column.objectId, { table, column }] as const)),
   )
   if (columns.size === 0) return
+  const { lowest, highest } = await findImpossibleRows(context.storage, TOKENS.name, ['object_id'])
+  for (const row of [lowest, highest]) {
+    const place = columns.get(Number(row?.object_id))
+    if (place !== undefined) findings.add(place.table, { kind: 'unexpected_token', column: place.column }, undefined)
+  }
   const filter = { kind: 'in', column: 'object_id', values: [...columns.keys()] } as const
-  for await (const rows of eachPage(context.storage, TOKENS.name, { filter, scheduler: context.scheduler })) {
+  for await (const rows of eachPossiblePage(context.storage, TOKENS.name, { filter, scheduler: context.scheduler })) {
     assertNotAborted(signal)
     const tokens = rows.map((row) => ({ row, ...required(columns.get(Number(row.object_id))) }))
     const orphans = await findOrphans(context, tokens)
@@ -183,9 +190,4 @@ async function findOrphans({ storage }: VerifyingContext, tokens: readonly Token
     orphans.push(...group.filter((_, index) => rows[index] === undefined))
   }
   return orphans
-}
-
-function isRowId(cell: Cell | undefined): boolean {
-  const id = Number(cell ?? 0)
-  return Number.isInteger(id) && id >= 1 && id <= MAX_ROW_ID
 }
