@@ -73,3 +73,21 @@ it.each(['1.5', '9e999'])('the sum of a column with %s is data_loss', async (cel
   await expect(vault.as(OWNER).query('SELECT SUM(age), AVG(age) FROM people')).rejects.toMatchObject({ code: 'data_loss' })
   await vault.close()
 })
+
+it.each(['1.5', "'text'", "x'01'", 'null'])(
+  'a counter of row ids that is %s: inserts are data_loss, and no id is given out',
+  async (next) => {
+    const vault = await openChanged(`update strongroom_ids set next = ${next} where name = 'records_1_people'`)
+    const owner = vault.as(OWNER)
+    await expect(owner.insert('people', [{ fields: { name: 'another' } }])).rejects.toMatchObject({
+      code: 'data_loss',
+      message: expect.stringContaining(
+        'The counter of row ids of table "records_1_people" in table "strongroom_ids" is no integer',
+      ),
+      details: [{ table: 'records_1_people' }],
+    })
+    await owner.insert('notes', [{ fields: { text: 'another' } }])
+    expect(await vault.verifyRecords()).toMatchObject({ ok: true, recordCount: 2 * COUNT + 1 })
+    await vault.close()
+  },
+)
