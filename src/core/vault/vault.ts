@@ -19,7 +19,7 @@ import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
-import { createLifetime, type Lifetime, WITHIN_CALL } from '../execution/lifetime.ts'
+import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/perform.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import { parseQueryText } from '../operations/query-records.ts'
@@ -178,7 +178,10 @@ function createVault<S extends SchemaDefinition>(
     as: (caller) => sessionIn({ units: outer, lifetime }, caller),
     transaction: (work) =>
       outsideAround('The transaction failed.', (run) =>
-        factories.transact((units) => run(() => work(within(units, WITHIN_CALL)))),
+        factories.transact((units) => {
+          const calls = createTransactionLifetime()
+          return calls.run(() => run(() => work(within(units, calls))))
+        }),
       ),
     withTransaction: (hostTransaction) =>
       within(
