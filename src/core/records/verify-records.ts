@@ -10,6 +10,7 @@ import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
 import { openPage } from './check-records.ts'
 import { checkStoredTokens } from './check-stored-tokens.ts'
@@ -49,6 +50,7 @@ export async function verifyRecords(
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
   let recordCount = 0
+  assertNotAborted(signal)
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
     const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
@@ -65,7 +67,8 @@ export async function verifyRecords(
 }
 
 function assertNotAborted(signal: Stop | undefined): void {
-  if (signal?.aborted === true) throw new VaultError('cancelled', 'Verify failed. It was cancelled by its AbortSignal.')
+  if (readInput(() => signal?.aborted === true))
+    throw new VaultError('cancelled', 'Verify failed. It was cancelled by its AbortSignal.')
 }
 
 /** Rows of one table to check. */

@@ -4,7 +4,7 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import type { CheckpointOptions } from '../audit-log/checkpoint-audit.ts'
-import { checkpointAudit } from '../audit-log/checkpoint-audit.ts'
+import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import type { ExportOptions } from '../audit-log/export-audit.ts'
 import { exportAudit } from '../audit-log/export-audit.ts'
@@ -177,12 +177,13 @@ function createVault<S extends SchemaDefinition>(
     id,
     as: (caller) => sessionIn({ units: outer, lifetime }, caller),
     transaction: (work) =>
-      outsideAround('The transaction failed.', (run) =>
-        factories.transact((units) => {
+      outsideAround('The transaction failed.', (run) => {
+        assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
+        return factories.transact((units) => {
           const calls = createTransactionLifetime()
           return calls.run(() => run(() => work(within(units, calls))))
-        }),
-      ),
+        })
+      }),
     withTransaction: (hostTransaction) =>
       within(
         withVerb('Join', () => factories.join(hostTransaction)),
@@ -203,6 +204,7 @@ function createVault<S extends SchemaDefinition>(
     verifyRecords: (given = {}) =>
       outsideAround('Verify failed.', (run) => {
         const { table, signal, onProgress } = readInput(() => ({ ...given }))
+        if (onProgress !== undefined) assertFunction(onProgress, 'Verify failed. onProgress must be a function.')
         const tables =
           table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]
         const reportProgress = (records: number) => run(async () => onProgress?.(records))
@@ -220,7 +222,7 @@ function createVault<S extends SchemaDefinition>(
       }),
     checkpointAudit: (given) =>
       outsideAround('Checkpoint failed.', (run) => {
-        const { signer, sink } = readInput(() => ({ ...given }))
+        const { signer, sink } = readInput(() => parseCheckpointOptions(given))
         return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
       }),
     close: () =>
@@ -233,6 +235,11 @@ function createVault<S extends SchemaDefinition>(
         }
       }),
   }
+}
+
+/** Throws `invalid_request` for anything but a function: calling it would throw an error of the engine, as if it were the callback's own. */
+function assertFunction(callback: unknown, sentence: string): void {
+  if (typeof callback !== 'function') throw new VaultError('invalid_request', sentence)
 }
 
 /** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
