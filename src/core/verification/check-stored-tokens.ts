@@ -6,14 +6,14 @@ import type { FoundTransient } from '../barrier/transients.ts'
 import { revealTransients } from '../barrier/transients.ts'
 import { eachPossiblePage } from '../maintenance/possible-rows.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
+import { digestTokenTexts } from '../records/token-store.ts'
+import { getTransients } from '../records/transient-store.ts'
 import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
 import type { Column } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
 import type { OpenedPage } from './check-records.ts'
 import type { RecordFindingKind, Suspicion } from './record-findings.ts'
-import { digestTokenTexts } from './token-store.ts'
-import { getTransients } from './transient-store.ts'
 
 /** A cell whose stored token and transient value are checked. */
 interface TokenCell {
