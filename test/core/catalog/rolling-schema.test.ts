@@ -311,6 +311,23 @@ describe('a transaction of the application on postgres that began before another
   }
 })
 
+it('a transaction of the application at read committed that has written does not keep another process from changing the schema of other tables', async () => {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const pool = new pg.Pool({ connectionString: database.url, max: 8 })
+  const vault = await open(postgresStorage({ pool }), NARROW, 'off')
+  const client = await pool.connect()
+  await client.query('begin isolation level read committed')
+  const within = vault.withTransaction(client).as(OWNER)
+  await within.insert('others', [{ fields: { text: 'before' } }])
+  await open(postgresStorage({ pool }), UNIQUE, 'off')
+  await within.insert('others', [{ fields: { text: 'after' } }])
+  await client.query('commit')
+  client.release()
+  expect((await vault.as(OWNER).get('others')).records).toHaveLength(2)
+  await pool.end()
+  await database.drop()
+})
+
 it('stops a process that begins an audit chain while another one changes the catalog, on postgres', async () => {
   const database = await freshDatabase(inject('postgresUrl'))
   const pool = new pg.Pool({ connectionString: database.url, max: 8 })
