@@ -95,7 +95,9 @@ export async function scan(): Promise<ScanVerdict> {
     yield new Uint8Array(1)
   })()
   holds<Same<ScanVerdict, 'clean' | 'infected' | 'unscannable'>>()
-  return (remote.scan === both.scan ? remote : both).scan({ content, size: 1, cancellation })
+  const scanners = [remote, both]
+  const verdicts = await Promise.all(scanners.map((one) => one.scan({ content, size: 1, cancellation })))
+  return verdicts[0] ?? 'unscannable'
 }
 
 /** Inferred types: an application that emits declarations must be able to name them. */
