@@ -65,13 +65,16 @@ export function assertBytes(actual: Uint8Array, expected: Uint8Array, what = 'th
   assert(sameBytes(actual, expected), `${what} should be equal to what was written and has other bytes`)
 }
 
+/** How a write ended. */
+export type WriteEnd = { readonly kind: 'written' } | { readonly kind: 'failed'; readonly error: unknown }
+
 /** A write that waits: its content gives `first`, and the rest when it is released. */
 export interface PausedWrite {
   /** Resolves once the store asks for more than `first`, or has given up. */
   readonly isPaused: Promise<void>
   release(): void
   /** The result of the write. */
-  readonly end: Promise<PromiseSettledResult<void>>
+  readonly end: Promise<WriteEnd>
 }
 
 /** Begins a write and pauses it after its first bytes. */
@@ -90,9 +93,12 @@ export function pausedWrite(store: BlobStore, key: string, first: Uint8Array, re
     await released
     yield* inChunks(rest, 64 * KIB)
   }
-  const end = Promise.allSettled([store.write(key, content())]).then(([result]) => {
-    paused()
-    return result
-  })
+  const end = store
+    .write(key, content())
+    .then(
+      (): WriteEnd => ({ kind: 'written' }),
+      (error: unknown): WriteEnd => ({ kind: 'failed', error }),
+    )
+    .finally(paused)
   return { isPaused, release, end }
 }

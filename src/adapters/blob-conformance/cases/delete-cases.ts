@@ -54,9 +54,9 @@ export const deleteCases: readonly BlobCase[] = [
     await other.delete([keyOf(1)])
     write.release()
     const result = await write.end
-    if (result.status === 'fulfilled') assertEqual((await read(other, keyOf(1))).length, 3 * LARGE, 'the length of the blob')
+    if (result.kind === 'written') assertEqual((await read(other, keyOf(1))).length, 3 * LARGE, 'the length of the blob')
     else {
-      assert(isVaultError(result.reason), 'a write whose blob was deleted should reject with a VaultError')
+      assert(isVaultError(result.error), 'a write whose blob was deleted should reject with a VaultError')
       await assertRejects(read(other, keyOf(1)), 'not_found', 'a read of the deleted blob')
     }
     await other.delete([keyOf(1)])

@@ -45,7 +45,7 @@ export const wholeCases: readonly BlobCase[] = [
     await assertRejects(read(other, keyOf(1)), 'not_found', 'a read during the write')
     await assertRejects(read(store, keyOf(1), { start: 0, end: 1 }), 'not_found', 'a read of one byte during the write')
     write.release()
-    assertEqual((await write.end).status, 'fulfilled', 'the write')
+    assertEqual((await write.end).kind, 'written', 'the write')
     assert((await read(other, keyOf(1))).length === LARGE + 100, 'the blob should be whole once its write has resolved')
   }),
   blobCase('W7 a blob is seen by every other handle, and after its own is closed', async ({ store, another }) => {
