@@ -76,7 +76,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
-  'src/adapters/blobs': [...MACHINE, '@aws-sdk/client-s3'],
+  'src/adapters/blobs': [...MACHINE, 'node:stream', '@aws-sdk/client-s3'],
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
