@@ -1,6 +1,7 @@
 /** An S3 server in this process, over HTTP. It lists unfinished uploads, which the server itself cannot, and fails requests on demand. */
-import { S3Client } from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
 import { buildApp } from 'fauxqs'
+import { clientOf } from './open-blobs.ts'
 
 /** What a request is answered with in place of its result: a status and a code, or the end of the connection. */
 export type RequestFailure = { readonly status: number; readonly code: string } | 'reset'
@@ -61,14 +62,7 @@ export async function startS3(...buckets: readonly string[]): Promise<S3Server> 
 
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const client = () => {
-    const made = new S3Client({
-      endpoint: url,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-      maxAttempts: 1,
-    })
+    const made = clientOf(url)
     clients.push(made)
     return made
   }
