@@ -3,7 +3,7 @@ import { VaultError } from '../errors.ts'
 import { MAX_ROW_ID, type Row } from '../ports/storage.ts'
 
 /** Bytes of every piece but the last. Not to be changed: stored blobs are read by it. */
-export const PIECE_BYTES = 64 * 1024
+export const BLOB_PIECE_BYTES = 64 * 1024
 /** Pieces of one blob at most: 18 of the 48 bits of a row id. A blob has at most 16 GiB. */
 const MAX_PIECES = 2 ** 18
 
@@ -17,7 +17,7 @@ export interface BlobRow {
   readonly size: number | undefined
 }
 
-/** Returns the row of a blob as stored. Throws `data_loss` if its numbers are none. */
+/** Returns the row of a blob as stored. Throws `data_loss` if its numbers cannot be right. */
 export function toBlobRow({ id, version, pieces, size }: Row): BlobRow {
   const isWhole = size !== null
   if (!isCount(pieces) || (isWhole && !isCount(size))) throw damagedBlobError()

@@ -7,7 +7,7 @@ import { required } from '../util/at.ts'
 import { causeOf } from '../util/bare-cause.ts'
 import { assertBlobKeys, assertByteRange } from '../util/blob-arguments.ts'
 import { watchContent } from '../util/to-blocks.ts'
-import { type BlobRow, damagedBlobError, noBlobError, PIECE_BYTES, pieceIds, toBlobRow } from './blob-rows.ts'
+import { BLOB_PIECE_BYTES, type BlobRow, damagedBlobError, noBlobError, pieceIds, toBlobRow } from './blob-rows.ts'
 import { deleteBlobRows } from './delete-blob-rows.ts'
 import { writeBlobRows } from './write-blob-rows.ts'
 
@@ -105,15 +105,15 @@ async function* readPieces(
   { id, size, pieces }: BlobRow & { readonly size: number },
   { start, end }: ByteRange,
 ): AsyncGenerator<Uint8Array, void, void> {
-  if (pieces !== Math.ceil(size / PIECE_BYTES)) throw damagedBlobError()
+  if (pieces !== Math.ceil(size / BLOB_PIECE_BYTES)) throw damagedBlobError()
   const upTo = Math.min(end, size)
-  const endPiece = Math.ceil(upTo / PIECE_BYTES)
-  for (let piece = Math.floor(start / PIECE_BYTES); start < upTo && piece < endPiece; piece += PIECES_AT_ONCE) {
+  const endPiece = Math.ceil(upTo / BLOB_PIECE_BYTES)
+  for (let piece = Math.floor(start / BLOB_PIECE_BYTES); start < upTo && piece < endPiece; piece += PIECES_AT_ONCE) {
     const ids = pieceIds(id, piece, Math.min(endPiece, piece + PIECES_AT_ONCE))
     for (const [index, row] of (await storage.get(BLOB_PIECES.name, ids)).entries()) {
-      const from = (piece + index) * PIECE_BYTES
+      const from = (piece + index) * BLOB_PIECE_BYTES
       const content = await contentOf(storage, id, row)
-      if (content.length !== Math.min(PIECE_BYTES, size - from)) throw damagedBlobError()
+      if (content.length !== Math.min(BLOB_PIECE_BYTES, size - from)) throw damagedBlobError()
       yield content.subarray(Math.max(0, start - from), upTo - from)
     }
   }

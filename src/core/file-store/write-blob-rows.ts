@@ -4,10 +4,10 @@ import type { Storage } from '../ports/storage.ts'
 import { BLOB_PIECES, BLOBS } from '../schema/system-tables.ts'
 import { at } from '../util/at.ts'
 import { toBlocks } from '../util/to-blocks.ts'
-import { assertPiecesFit, PIECE_BYTES, pieceIds } from './blob-rows.ts'
+import { assertPiecesFit, BLOB_PIECE_BYTES, pieceIds } from './blob-rows.ts'
 
 /** Bytes of one transaction: a short turn of the one writer of SQLite, and little memory. */
-const BLOCK_BYTES = 16 * PIECE_BYTES
+const BLOCK_BYTES = 16 * BLOB_PIECE_BYTES
 
 /** A blob of which some pieces are stored. */
 interface Progress {
@@ -31,13 +31,13 @@ export async function writeBlobRows(storage: Storage, blob: NewBlob, content: As
 /** Stores the pieces of the next block in one transaction. A block shorter than the others is the last one. */
 async function storeBlock(storage: Storage, progress: Progress, block: Uint8Array): Promise<Progress> {
   const { id, key, version } = progress
-  const pieces = progress.pieces + Math.ceil(block.length / PIECE_BYTES)
+  const pieces = progress.pieces + Math.ceil(block.length / BLOB_PIECE_BYTES)
   assertPiecesFit(id, pieces)
   const size = progress.size + block.length
   const counted = { pieces, size: block.length < BLOCK_BYTES ? size : null }
   const rows = pieceIds(id, progress.pieces, pieces).map((pieceId, index) => ({
     id: pieceId,
-    content: block.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES),
+    content: block.subarray(index * BLOB_PIECE_BYTES, (index + 1) * BLOB_PIECE_BYTES),
   }))
   await storage.transaction(async (storage) => {
     if (version === 0) await storage.insert(BLOBS.name, [{ id, key, ...counted }])
