@@ -139,6 +139,20 @@ describe('the leak check of tokens', () => {
     expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
   })
 
+  it('allows the shared token of a value in a cell that has a supplied one', async () => {
+    const records = [{ fields: { grade: 1, same: 'Ann' } }, { fields: { grade: 5, kin: 'Ann' }, tokens: { kin: 'tok 1' } }]
+    const tokensOf = ([one, two]: readonly LooseStored[]) => [one?.tokens.same, two?.tokens.kin]
+    expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
+  })
+
+  it('detects a supplied token that shows an equal value of another cell', async () => {
+    const records = [{ fields: { grade: 1, same: 'Ann' }, tokens: { same: 'tok 1' } }, { fields: { grade: 5, kin: 'Ann' } }]
+    const tokensOf = ([one, two]: readonly LooseStored[]) => [one?.tokens.same, two?.tokens.kin]
+    expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
+    const change = (item: object) => ('error' in item ? { token: 'tok 1', valueType: 'STRING', value: 'Ann' } : item)
+    expect(await faultsOfTokens({ records, tokensOf, change })).toEqual([expect.stringMatching(/^token 0 is shown as/)])
+  })
+
   const CHANGED: Readonly<Record<string, (item: object) => object>> = {
     'another value': (item) => ({ ...item, value: 'Ann' }),
     'another type': (item) => ({ ...item, valueType: 'ARRAY' }),
