@@ -242,8 +242,9 @@ function createVault<S extends SchemaDefinition>(
       }),
     close: () =>
       guard('Close failed.', async () => {
+        const callsEnd = lifetime.close()
         await files.stop()
-        await lifetime.close()
+        await callsEnd
         try {
           await files.outer.blobs.close()
           await storage.close()
