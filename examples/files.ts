@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout } from 'node:timers/promises'
 import { column, createVault, defineSchema, isVaultError, statusOf } from 'strongroom'
 import { folderBlobs } from 'strongroom/blobs'
 import { localKeys } from 'strongroom/keys'
@@ -156,13 +155,10 @@ async function includes(content: AsyncIterable<Uint8Array>, text: string): Promi
   return false
 }
 
-/** Waits for the scan of the file of a record. Returns its status. */
+/** Waits for the scans that are due. Returns the status of the file of a record. */
 async function scanned(id: string): Promise<string> {
-  for (;;) {
-    const { avScanStatus } = await session.fileStatus('applicants', id, 'contract')
-    if (avScanStatus !== 'SCAN_PENDING') return avScanStatus
-    await setTimeout(10)
-  }
+  await vault.scanFiles()
+  return (await session.fileStatus('applicants', id, 'contract')).avScanStatus
 }
 
 /** Sends the file of the ticket in the path, or the part of it that the request asks for. */
