@@ -25,7 +25,7 @@ const TEST_VIRUS = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-T
 const NO_CANCELLATION = { isCancelled: false, onCancel: () => () => {} }
 
 const CONTRACT = join(import.meta.dirname, '../LICENSE')
-const PICTURE = join(import.meta.dirname, '../docs/architecture.svg')
+const PICTURE = join(import.meta.dirname, '../docs/files.svg')
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-files-'))
 const blobFolder = join(folder, 'blobs')
 
