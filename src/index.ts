@@ -53,9 +53,7 @@ export type {
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryRecord } from './core/queries/run-query.ts'
-export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/records/record-findings.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
-export type { VerifyRecordsOptions } from './core/records/verify-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
@@ -106,4 +104,6 @@ export type {
   WrittenRecord,
 } from './core/vault/session.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
+export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'
+export type { VerifyRecordsOptions } from './core/verification/verify-records.ts'
 export { createVault } from './create-vault.ts'

@@ -8,6 +8,7 @@ import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
+import { clamdScanner, type FileScanner, type ScanVerdict } from 'strongroom/scanner'
 import { sqliteStorage } from 'strongroom/sqlite'
 import type { storageCases } from 'strongroom/storage-conformance'
 
@@ -73,6 +74,30 @@ export async function openVaults(): Promise<void> {
   // @ts-expect-error sqlite needs a file name
   sqliteStorage({})
   holds<Same<(typeof storageCases)[number]['id'], string>>()
+}
+
+/** A scanner, and one of the application in its place. */
+export async function scan(): Promise<ScanVerdict> {
+  const local = clamdScanner({ socket: '/run/clamav/clamd.ctl' }, { timeoutMs: 300_000, maxBytes: 100_000_000 })
+  const remote: FileScanner = clamdScanner({ host: 'localhost', port: 3310 })
+  // @ts-expect-error a host needs a port
+  clamdScanner({ host: 'localhost' })
+  // @ts-expect-error no such limit
+  clamdScanner({ socket: '/run/clamav/clamd.ctl' }, { timeout: 5 })
+  const both: FileScanner = {
+    async scan(file) {
+      const verdict = file.size > 0 ? await local.scan(file) : 'clean'
+      return verdict === 'clean' ? 'clean' : 'infected'
+    },
+  }
+  const cancellation = { isCancelled: false, onCancel: () => () => {} }
+  const content = (async function* () {
+    yield new Uint8Array(1)
+  })()
+  holds<Same<ScanVerdict, 'clean' | 'infected' | 'unscannable'>>()
+  const scanners = [remote, both]
+  const verdicts = await Promise.all(scanners.map((one) => one.scan({ content, size: 1, cancellation })))
+  return verdicts[0] ?? 'unscannable'
 }
 
 /** Inferred types: an application that emits declarations must be able to name them. */

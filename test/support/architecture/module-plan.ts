@@ -14,7 +14,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['audit-log', 'row-access', 'catalog', 'file-store'],
   ['unit-of-work', 'queries'],
   ['execution', 'records'],
-  ['operations'],
+  ['operations', 'verification'],
   ['vault'],
 ]
 
@@ -32,6 +32,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'execution',
   'records',
   'operations',
+  'verification',
   'vault',
 ])
 
