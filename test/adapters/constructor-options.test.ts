@@ -1,6 +1,7 @@
 /** Constructors that are given something else than options: the error has a code, and quotes nothing of what was given. */
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
+import { folderBlobs, s3Blobs } from '../../src/adapters/blobs/index.ts'
 import { ed25519Signer, localKeys } from '../../src/adapters/keys/index.ts'
 import { openTelemetry } from '../../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../../src/adapters/postgres/index.ts'
@@ -47,6 +48,9 @@ const CONSTRUCTORS: readonly (readonly [name: string, option: string, construct:
   ['clamdScanner', 'socket', clamdScanner],
   ['clamdScanner', 'timeoutMs', (options: never) => clamdScanner({ socket: '/run/clamd' }, options)],
   ['clamdScanner', 'maxBytes', (options: never) => clamdScanner({ socket: '/run/clamd' }, options)],
+  ['folderBlobs', 'directory', folderBlobs],
+  ['s3Blobs', 'client', s3Blobs],
+  ['s3Blobs', 'bucket', s3Blobs],
 ]
 
 /** Calls a constructor with a value of any type, and returns its error. */

@@ -2,8 +2,20 @@
  * The public types as an application compiles them: valid uses compile, invalid ones do not. Compiled against the sources by
  * `npm run types`, and against the built package, as ESM and as CommonJS, by scripts/check-package.ts. Never run.
  */
-import { type Caller, column, createVault, defineSchema, isVaultError, mask, type PolicyFor, type VaultError } from 'strongroom'
+import {
+  type BlobStore,
+  type Caller,
+  column,
+  createVault,
+  defineSchema,
+  isVaultError,
+  mask,
+  type PolicyFor,
+  type VaultError,
+} from 'strongroom'
 import { verifyExport } from 'strongroom/audit-verifier'
+import type { blobCases } from 'strongroom/blob-conformance'
+import { folderBlobs, s3Blobs } from 'strongroom/blobs'
 import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
@@ -98,6 +110,16 @@ export async function scan(): Promise<ScanVerdict> {
   const scanners = [remote, both]
   const verdicts = await Promise.all(scanners.map((one) => one.scan({ content, size: 1, cancellation })))
   return verdicts[0] ?? 'unscannable'
+}
+
+/** Every blob store is made of its options; the object store takes any client with a method to send requests. */
+export function openBlobs(client: { send(command: never): Promise<unknown> }): readonly BlobStore[] {
+  holds<Same<(typeof blobCases)[number]['id'], string>>()
+  // @ts-expect-error a folder needs a directory
+  folderBlobs({})
+  // @ts-expect-error an object store needs a bucket
+  s3Blobs({ client })
+  return [folderBlobs({ directory: 'blobs' }), s3Blobs({ client, bucket: 'vault', prefix: 'files/' })]
 }
 
 /** Inferred types: an application that emits declarations must be able to name them. */
