@@ -172,7 +172,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
       'content-type': file.metadata.fileType,
       'content-length': end - start,
       ...(first === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${file.size}` }),
-      'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(file.metadata.fileName)}`,
+      'content-disposition': `attachment; filename*=UTF-8''${encoded(file.metadata.fileName)}`,
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     })
@@ -182,6 +182,11 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     if (!response.headersSent) response.writeHead(statusOf(error).http, { 'content-type': 'text/plain' })
     if (!response.writableEnded) response.end(isVaultError(error) ? error.message : 'Download failed.')
   }
+}
+
+/** Returns a file name in the form of RFC 8187: no character of it ends the header. */
+function encoded(name: string): string {
+  return encodeURIComponent(name).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
 }
 
 /** Prints the response to a request for a ticket. */
