@@ -9,6 +9,7 @@ import { connectionCuts } from './connection-cuts.ts'
 import { contention } from './contention.ts'
 import { exportTampering } from './export-tampering.ts'
 import { failingCalls } from './failing-calls.ts'
+import { fileMemory } from './file-memory.ts'
 import { hostileInput } from './hostile-input.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
@@ -54,4 +55,5 @@ export const ALL_LAWS: readonly Law[] = [
   noLeak,
   nonInterference,
   steadyMemory,
+  fileMemory,
 ]

@@ -1,0 +1,30 @@
+/** Trial: long files are uploaded and opened in a process of their own. Its resident memory rises by less than a bound, whatever their length. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { FileMemoryProcess } from './file-memory-process.ts'
+import type { TrialReport } from './report.ts'
+
+const run = promisify(execFile)
+
+/** Bounds of the rise in MiB: of one file at a time, and of eight at once. */
+const ONE_MEBIBYTES = 96
+const MANY_MEBIBYTES = 256
+
+/** Runs the process. Its figure is the number of MiB that were uploaded and opened. */
+export async function runFileMemoryTrial(trial: Omit<FileMemoryProcess, 'folder'>): Promise<TrialReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-files-'))
+  try {
+    const script = join(import.meta.dirname, 'file-memory-process.ts')
+    const { stdout } = await run(process.execPath, ['--expose-gc', script, JSON.stringify({ ...trial, folder })])
+    const { risenMebibytes }: { readonly risenMebibytes: number } = JSON.parse(stdout)
+    const bound = trial.files === 1 ? ONE_MEBIBYTES : MANY_MEBIBYTES
+    const summary = `${trial.files} of ${trial.mebibytes} MiB in the ${trial.store}: ${risenMebibytes.toFixed(0)} MiB`
+    const failures = risenMebibytes < bound ? [] : [`Resident memory rose by ${bound} MiB or more: ${summary}.`]
+    return { figure: trial.mebibytes, failures, summary }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
