@@ -8,13 +8,15 @@ export type { ExportOptions } from './core/audit-log/export-audit.ts'
 export type { VerifyAuditOptions } from './core/audit-log/verify-audit.ts'
 export type { StoredRecord } from './core/barrier/mint-tokens.ts'
 export type { ByotMode } from './core/barrier/supplied-tokens.ts'
+export type { BatchItem } from './core/batch/batch-item.ts'
+export type { OperationInput, OperationName, OperationResult } from './core/batch/perform-named.ts'
+export type { BatchOptions, ItemResponse } from './core/batch/run-batch.ts'
 export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { EventList } from './core/operations/list-events.ts'
-export type { OperationInput, OperationName, OperationResult } from './core/operations/operations.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
 export type { Action } from './core/policy/actions.ts'
@@ -80,14 +82,14 @@ export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type {
   FoundRecord,
-  ReadRecord,
   Session,
   SessionGetOptions,
   SessionInsertOptions,
   SessionReadOptions,
   TokenizeValue,
-  WrittenRecord,
 } from './core/vault/session.ts'
+export type { BatchResponses, SessionBatchItem } from './core/vault/session-batch.ts'
+export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'
 export type { VerifyRecordsOptions } from './core/verification/verify-records.ts'

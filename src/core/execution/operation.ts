@@ -2,6 +2,7 @@
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { RecordedShape } from '../audit/record-shape.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
+import type { EventBuilder } from './event-builder.ts'
 
 /** Unchecked input: the members by name, each of unknown type. */
 export type Untrusted<Given> = { readonly [Member in keyof Given]?: unknown }
@@ -23,6 +24,19 @@ export interface Operation<Given, Request, Result> {
   parse(given: Untrusted<Given>, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
+  /** How neighboring items of a batch run as one. Absent: each runs by itself. */
+  readonly together?: Together<Request, Result>
+}
+
+/** Runs several requests as one. Source: docs/decisions/0027. */
+export interface Together<Request, Result> {
+  /** True if a request can run together with the one before it. */
+  joins(before: Request, request: Request): boolean
+  /**
+   * Returns the result of each request, as `execute` would return it. Throws if one of them fails, or could have another result by
+   * itself: then each runs by itself. `events` has the event of each.
+   */
+  execute(context: OperationContext, requests: readonly Request[], events: readonly EventBuilder[]): Promise<readonly Result[]>
 }
 
 /** The input of an operation. */

@@ -1,0 +1,22 @@
+/** The types of written and read records, from the schema and the options of the call. */
+import type { TableDefinition } from '../schema/column.ts'
+import type { LoweredColumn, OutputFields, PlainFields, TokensOf } from '../schema/infer.ts'
+
+type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
+
+/** A written record. It has tokens only with `tokenization`. */
+export type WrittenRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
+  ? { readonly tokens: TokensOf<T> }
+  : O extends { readonly tokenization: boolean }
+    ? { readonly tokens?: TokensOf<T> }
+    : unknown)
+
+/**
+ * A record as it is read: its fields or, with `tokenization`, its tokens. `lowered` names the fields that are masked or redacted: do
+ * not write them back. With `onLowered: 'throw'` there are none.
+ */
+export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
+  ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
+  : O extends { readonly onLowered: 'throw' }
+    ? { readonly fields: PlainFields<T, AskedFields<O>>; readonly lowered: readonly never[] }
+    : { readonly fields: OutputFields<T, AskedFields<O>>; readonly lowered: readonly LoweredColumn<T, AskedFields<O>>[] })
