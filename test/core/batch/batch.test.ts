@@ -128,7 +128,7 @@ onEachStorage('a batch', (engine) => {
   test('refuses every item to a caller without grants', async () => {
     const { vault, id } = await open()
     const { answer, events } = await eventsBy(vault, () =>
-      vault.as(callerOf('stranger')).batch([read(id), remove(id)], { continueOnError: true }),
+      vault.as(callerOf('clerk')).batch([read(id), remove(id)], { continueOnError: true }),
     )
     expect(answer).toMatchObject({ responses: [{ error: { httpStatus: 401 } }, { error: { httpStatus: 401 } }] })
     expect(events).toMatchObject([{ code: 200, nested: [{ code: 401 }, { code: 401 }] }])
