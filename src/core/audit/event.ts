@@ -57,6 +57,7 @@ export interface NestedOutcome {
   readonly message: string
   readonly resourceType: ResourceType
   readonly rows?: EventRows
+  /** Its input as JSON text, with every value replaced. Absent if it is the same as that of the item before. */
   readonly content?: string
 }
 

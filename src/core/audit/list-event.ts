@@ -27,7 +27,7 @@ export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
       message,
       timestamp,
       ...(content === undefined ? {} : { data: { content } }),
-      ...(nested === undefined ? {} : { nestedResponse: nested.map((item) => toNested(item, ids)) }),
+      ...(nested === undefined ? {} : { nestedResponse: toNested(nested, ids) }),
     },
   }
 }
@@ -41,13 +41,18 @@ function resourcesOf({ table, tables, rows, resourceType, vaultID }: ChainedEven
   return resources.length === 0 ? [`VAULT/${vaultID}`] : resources
 }
 
-function toNested({ code, message, rows, resourceType, content }: NestedOutcome, ids: IdsByRows) {
-  const [id, ...others] = rows === undefined ? [] : (ids.get(rows) ?? [])
-  return {
-    code,
-    message,
-    // Empty if there is no record or more than one, as the specification allows.
-    identifier: id === undefined || others.length > 0 ? '' : `${resourceType}/${id}`,
-    ...(content === undefined ? {} : { data: { content } }),
-  }
+/** Returns the results of the items of a batch. An item without content has that of the item before. */
+function toNested(nested: readonly NestedOutcome[], ids: IdsByRows) {
+  let known: string | undefined
+  return nested.map(({ code, message, rows, resourceType, content = known }) => {
+    known = content
+    const [id, ...others] = rows === undefined ? [] : (ids.get(rows) ?? [])
+    return {
+      code,
+      message,
+      // Empty if there is no record or more than one, as the specification allows.
+      identifier: id === undefined || others.length > 0 ? '' : `${resourceType}/${id}`,
+      ...(content === undefined ? {} : { data: { content } }),
+    }
+  })
 }

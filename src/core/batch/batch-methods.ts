@@ -24,6 +24,7 @@ const METHODS = {
     verb: insert.verb,
     members: ['fields', 'tokens', 'tokenization', 'upsert'],
     ...createMethod({
+      name: 'POST',
       operation: insert,
       inputOf: ({ tableName, fields, tokens, tokenization, upsert, byot }) => ({
         table: tableName,
@@ -37,6 +38,7 @@ const METHODS = {
     verb: update.verb,
     members: ['ID', 'fields', 'tokens', 'tokenization'],
     ...createMethod({
+      name: 'PUT',
       operation: update,
       inputOf: ({ tableName, ID, fields, tokens, tokenization, byot }) => ({
         table: tableName,
@@ -52,6 +54,7 @@ const METHODS = {
     verb: getOne.verb,
     members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata'],
     ...createMethod({
+      name: 'GET',
       operation: getOne,
       inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata }) {
         parseFlag(downloadURL, 'downloadURL')
@@ -65,6 +68,7 @@ const METHODS = {
     verb: deleteRecords.verb,
     members: ['ID'],
     ...createMethod({
+      name: 'DELETE',
       operation: deleteRecords,
       inputOf: ({ tableName, ID }) => ({ table: tableName, ids: [ID] }),
       toValue: ({ ids: [id] }) => ({ id: required(id, 'The id of a deleted record'), deleted: true as const }),

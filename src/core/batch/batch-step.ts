@@ -1,6 +1,7 @@
 /** One item of a running batch: parsed, or refused already, which running it throws. */
 import type { ResourceType } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
+import { areAlike } from '../audit/record-shape.ts'
 import type { VaultError } from '../errors.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { EventBuilder } from '../execution/event-builder.ts'
@@ -9,7 +10,7 @@ import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/o
 import { recordedInput } from '../execution/recorded-content.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import type { ItemMembers } from './batch-item.ts'
+import { type ItemMembers, type MethodName, RECORDED_ITEM } from './batch-item.ts'
 
 /** The error of an item, as its operation throws it, and the outcome that the event records. */
 export interface ItemFailure {
@@ -24,13 +25,16 @@ export interface Step<Value> {
   readonly resourceType: ResourceType
   /** What its operation adds to its part of the event. */
   readonly event: EventBuilder
-  /** Returns its recorded input. */
-  content(): string
+  /** Returns its recorded input; undefined if it is the same as that of the step before. */
+  content(before: Step<unknown> | undefined): string | undefined
   /** Runs its operation, and returns its result. */
   run(context: OperationContext): Promise<Value>
-  /** True if it can run together with the step before it. */
-  joins(before: Step<unknown>): boolean
-  /** Runs steps together, of which each joins the one before, and returns their results in order. */
+  readonly method: MethodName | undefined
+  /** Steps of one method with the same text can run as one; undefined for a step that runs by itself. */
+  readonly group: string | undefined
+  /** The record that its item names: text that is the same for the same record. */
+  readonly record: string | undefined
+  /** Runs steps of one group as one, and returns their results in order. */
   runAll(context: OperationContext, steps: readonly Step<unknown>[]): Promise<readonly Value[]>
   /** Returns an error as its operation throws it. */
   failureOf(error: unknown): ItemFailure
@@ -44,6 +48,7 @@ export interface Method<Value> {
 
 /** An operation as a method: how the members of an item are its input, and its result the value of the item. */
 export interface MethodDefinition<Given extends object, Request, Result, Value> {
+  readonly name: MethodName
   readonly operation: Operation<Given, Request, Result>
   inputOf(members: ItemMembers): Untrusted<Given>
   toValue(result: Result): Value
@@ -51,17 +56,14 @@ export interface MethodDefinition<Given extends object, Request, Result, Value> 
 
 /** Returns the method of an operation. Only this function knows the type of its requests. */
 export function createMethod<Given extends object, Request, Result, Value>({
+  name,
   operation,
   inputOf,
   toValue,
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
   const requests = new WeakMap<Step<unknown>, Request>()
+  const begun = new WeakMap<Step<unknown>, ItemMembers>()
   const { together } = operation
-
-  const joins = (before: Step<unknown>, step: Step<unknown>): boolean => {
-    const [first, second] = [requests.get(before), requests.get(step)]
-    return first !== undefined && second !== undefined && together?.joins(first, second) === true
-  }
 
   async function runAll(context: OperationContext, steps: readonly Step<unknown>[]): Promise<readonly Value[]> {
     const list = steps.map((step) => required(requests.get(step), 'A parsed request'))
@@ -76,15 +78,22 @@ export function createMethod<Given extends object, Request, Result, Value>({
       const given = inputOf(members)
       const request = parsed(() => operation.parse(given, { ...context, event }))
       const step: Step<Value> = {
-        ...{ verb: operation.verb, resourceType: operation.resourceType, event, runAll },
-        content: () => recordedInput(context, operation, given),
-        joins: (before) => joins(before, step),
+        ...{ method: name, verb: operation.verb, resourceType: operation.resourceType, event, runAll },
+        group: 'value' in request ? together?.groupOf(request.value) : undefined,
+        // Ids are compared in one case, so that two spellings of one id are never taken for two records.
+        record: typeof members.ID === 'string' ? `${members.tableName} ${members.ID.toLowerCase()}` : undefined,
+        content(before) {
+          const membersBefore = before === undefined ? undefined : begun.get(before)
+          if (membersBefore !== undefined && areAlike(membersBefore, members, RECORDED_ITEM)) return undefined
+          return recordedInput(context, operation, given)
+        },
         failureOf: (error) => failureOf(context, operation, error),
         async run(inside) {
           if ('refused' in request) throw request.refused
           return toValue(await operation.execute({ ...inside, event }, request.value))
         },
       }
+      begun.set(step, members)
       if ('value' in request) requests.set(step, request.value)
       return step
     },
@@ -100,8 +109,8 @@ export function refusedStep(
   const content = typeof item === 'object' && item !== null ? recordedInput(context, operation, item) : ''
   return {
     ...{ verb: operation.verb, resourceType: 'RECORD', event: new EventBuilder() },
+    ...{ method: undefined, group: undefined, record: undefined },
     content: () => content,
-    joins: () => false,
     failureOf: (error) => failureOf(context, operation, error),
     run: () => Promise.reject(refused),
     runAll: () => Promise.reject(refused),

@@ -24,17 +24,17 @@ export interface Operation<Given, Request, Result> {
   parse(given: Untrusted<Given>, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
-  /** How neighboring items of a batch run as one. Absent: each runs by itself. */
+  /** How items of a batch run as one. Absent: each runs by itself. */
   readonly together?: Together<Request, Result>
 }
 
 /** Runs several requests as one. Source: docs/decisions/0027. */
 export interface Together<Request, Result> {
-  /** True if a request can run together with the one before it. */
-  joins(before: Request, request: Request): boolean
+  /** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */
+  groupOf(request: Request): string | undefined
   /**
-   * Returns the result of each request, as `execute` would return it. Throws if one of them fails, or could have another result by
-   * itself: then each runs by itself. `events` has the event of each.
+   * Returns the result of each request of a group, as `execute` would return it; they name different records. Throws if one of them fails, or
+   * could have another result by itself: then smaller groups run. `events` has the event of each.
    */
   execute(context: OperationContext, requests: readonly Request[], events: readonly EventBuilder[]): Promise<readonly Result[]>
 }

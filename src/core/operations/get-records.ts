@@ -136,7 +136,8 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   },
   execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
   together: {
-    joins: (before, request) => isShownAlike(before, request),
+    groupOf: ({ table, redaction, asTokens, refusesLowered, fields }) =>
+      fields === undefined ? `${table.name} ${redaction} ${asTokens} ${refusesLowered}` : undefined,
     async execute(context, requests, events) {
       const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
       return readRecords(context, { ...at(requests, 0), which: { ids } }, (table, rows) => {
@@ -144,18 +145,6 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
       })
     },
   },
-}
-
-/** True if two requests show records of one table in the same way. */
-function isShownAlike(left: GetRequest, right: GetRequest): boolean {
-  return (
-    left.table === right.table &&
-    left.redaction === right.redaction &&
-    left.asTokens === right.asTokens &&
-    left.refusesLowered === right.refusesLowered &&
-    left.fields === undefined &&
-    right.fields === undefined
-  )
 }
 
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {

@@ -21,6 +21,7 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { dividedRows } from '../execution/written-rows.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row } from '../ports/storage.ts'
@@ -112,28 +113,18 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
     return { records: key === undefined ? await insertAll(context, parsed) : await upsertAll(context, key, parsed) }
   },
   together: {
-    joins: (before, request) =>
-      isSimple(before) &&
-      isSimple(request) &&
-      before.table === request.table &&
-      before.mode === request.mode &&
-      before.tokenization === request.tokenization,
+    groupOf: ({ table, records, upsert, homogeneous, mode, tokenization }) =>
+      records.length === 1 && !homogeneous && (upsert === undefined || upsert === '')
+        ? `${table.name} ${mode} ${tokenization}`
+        : undefined,
     async execute(context, requests, events) {
       const request = { ...at(requests, 0), records: requests.flatMap(({ records }) => records) }
       const access = requireAccess(context, request.table, 'CREATE')
       const parsed = readInput(() => parseRecords(context, access, request))
-      const setWrittenRows = (table: Table, rows: readonly number[]): void => {
-        for (const [index, row] of rows.entries()) at(events, index).setWrittenRows(table, [row])
-      }
-      const stored = await insertAll({ ...context, event: { setWrittenRows } }, parsed)
+      const stored = await insertAll({ ...context, event: dividedRows(events) }, parsed)
       return stored.map((record) => ({ records: [record] }))
     },
   },
-}
-
-/** True for an insert of one record without upsert. */
-function isSimple({ records, upsert, homogeneous }: InsertRequest): boolean {
-  return records.length === 1 && !homogeneous && (upsert === undefined || upsert === '')
 }
 
 /** Returns the column to upsert by; undefined for an insert without upsert. */

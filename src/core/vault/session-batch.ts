@@ -1,6 +1,7 @@
 /** The types of the items of a batch and of its responses, from the schema. */
 import type { BatchItem } from '../batch/batch-item.ts'
-import type { BatchOptions, ItemResponse } from '../batch/run-batch.ts'
+import type { BatchOptions } from '../batch/run-batch.ts'
+import type { ItemResponse } from '../batch/run-steps.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type { InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
