@@ -3,29 +3,20 @@ import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { parseFlag } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { OPERATIONS } from '../operations/operations.ts'
-import { required } from '../util/at.ts'
+import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import type { MethodMember, MethodName } from './batch-item.ts'
-import { parseMethod, RECORDED_ITEM, readMembers } from './batch-item.ts'
+import type { MethodName } from './batch-item.ts'
+import { parseMethod, readMembers } from './batch-item.ts'
 import type { Method, Step } from './batch-step.ts'
-import { createMethod, refusedStep } from './batch-step.ts'
+import { openMethod, refusedStep } from './batch-step.ts'
 
-/** A method, its members, and the verb of its errors. */
-interface BatchMethod<Value> extends Method<Value> {
-  readonly verb: string
-  readonly members: readonly MethodMember[]
-}
-
-const { insert, update, getOne, delete: deleteRecords } = OPERATIONS
-
-/** An operation becomes batchable by an entry here. */
+/** Opens each method for one batch. An operation becomes batchable by an entry here. */
 const METHODS = {
-  POST: {
-    verb: insert.verb,
-    members: ['fields', 'tokens', 'tokenization', 'upsert'],
-    ...createMethod({
+  POST: () =>
+    openMethod({
       name: 'POST',
-      operation: insert,
+      operation: OPERATIONS.insert,
+      members: ['fields', 'tokens', 'tokenization', 'upsert'],
       inputOf: ({ tableName, fields, tokens, tokenization, upsert, byot }) => ({
         table: tableName,
         records: [{ fields, tokens }],
@@ -33,29 +24,22 @@ const METHODS = {
       }),
       toValue: (result) => result,
     }),
-  },
-  PUT: {
-    verb: update.verb,
-    members: ['ID', 'fields', 'tokens', 'tokenization'],
-    ...createMethod({
+  PUT: () =>
+    openMethod({
       name: 'PUT',
-      operation: update,
+      operation: OPERATIONS.update,
+      members: ['ID', 'fields', 'tokens', 'tokenization'],
       inputOf: ({ tableName, ID, fields, tokens, tokenization, byot }) => ({
-        table: tableName,
-        id: ID,
-        fields,
-        tokens,
+        ...{ table: tableName, id: ID, fields, tokens },
         options: { tokenization, byot },
       }),
       toValue: (result) => result,
     }),
-  },
-  GET: {
-    verb: getOne.verb,
-    members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata'],
-    ...createMethod({
+  GET: () =>
+    openMethod({
       name: 'GET',
-      operation: getOne,
+      operation: OPERATIONS.getOne,
+      members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata'],
       inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata }) {
         parseFlag(downloadURL, 'downloadURL')
         parseFlag(returnFileMetadata, 'returnFileMetadata')
@@ -63,33 +47,34 @@ const METHODS = {
       },
       toValue: (result) => result,
     }),
-  },
-  DELETE: {
-    verb: deleteRecords.verb,
-    members: ['ID'],
-    ...createMethod({
+  DELETE: () =>
+    openMethod({
       name: 'DELETE',
-      operation: deleteRecords,
+      operation: OPERATIONS.delete,
+      members: ['ID'],
       inputOf: ({ tableName, ID }) => ({ table: tableName, ids: [ID] }),
-      toValue: ({ ids: [id] }) => ({ id: required(id, 'The id of a deleted record'), deleted: true as const }),
+      toValue: ({ ids }) => ({ id: at(ids, 0), deleted: true as const }),
     }),
-  },
-} as const satisfies Readonly<Record<MethodName, BatchMethod<unknown>>>
+} as const satisfies Readonly<Record<MethodName, () => Method<unknown>>>
 
 /** The value of an item of this method: what its operation returns. */
-export type MethodValue<M extends MethodName> = (typeof METHODS)[M] extends Method<infer Value> ? Value : never
+export type MethodValue<M extends MethodName> = ReturnType<(typeof METHODS)[M]> extends Method<infer Value> ? Value : never
 
-/** Returns the step of an item. An item that is malformed is a step too: it fails when its turn comes. */
-export function beginStep(context: ParsingContext, item: unknown, byot: ByotMode): Step<MethodValue<MethodName>> {
-  let verb = 'Batch'
-  try {
-    return readInput(() => {
-      const name = parseMethod(item)
-      const method: BatchMethod<MethodValue<MethodName>> = METHODS[name]
-      verb = method.verb
-      return method.begin(context, readMembers(item, { method: name, members: method.members, byot }))
-    })
-  } catch (refused) {
-    return refusedStep(context, { verb, recorded: RECORDED_ITEM }, { item, refused })
-  }
+/** Returns the step of each item. A malformed item is a step too: it fails when its turn comes. */
+export function beginSteps(context: ParsingContext, items: readonly unknown[], byot: ByotMode): Step<MethodValue<MethodName>>[] {
+  const opened: Partial<Record<MethodName, Method<MethodValue<MethodName>>>> = {}
+  return items.map((item) => {
+    let verb = 'Batch'
+    try {
+      return readInput(() => {
+        const name = parseMethod(item)
+        opened[name] ??= METHODS[name]()
+        const method = opened[name]
+        verb = method.verb
+        return method.begin(context, readMembers(item, { method: name, members: method.members, byot }))
+      })
+    } catch (refused) {
+      return refusedStep(context, { item, verb, refused })
+    }
+  })
 }

@@ -1,4 +1,4 @@
-/** One item of a running batch: parsed, or refused already, which running it throws. */
+/** The items of a running batch as steps: parsed, or refused already, which running them throws. */
 import type { ResourceType } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
 import { areAlike } from '../audit/record-shape.ts'
@@ -10,123 +10,148 @@ import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/o
 import { recordedInput } from '../execution/recorded-content.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { type ItemMembers, type MethodName, RECORDED_ITEM } from './batch-item.ts'
-
-/** The error of an item, as its operation throws it, and the outcome that the event records. */
-export interface ItemFailure {
-  readonly error: VaultError
-  readonly outcome: Outcome
-}
+import { type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM } from './batch-item.ts'
 
 /** One item. */
 export interface Step<Value> {
-  /** First word of its errors. */
-  readonly verb: string
-  readonly resourceType: ResourceType
+  readonly runner: Runner<Value>
+  /** The position of its request in the list of the runner. */
+  readonly slot: number
   /** What its operation adds to its part of the event. */
   readonly event: EventBuilder
-  /** Returns its recorded input; undefined if it is the same as that of the step before. */
-  content(before: Step<unknown> | undefined): string | undefined
-  /** Runs its operation, and returns its result. */
-  run(context: OperationContext): Promise<Value>
-  readonly method: MethodName | undefined
-  /** Steps of one method with the same text can run as one; undefined for a step that runs by itself. */
+  /** Steps of one runner with the same text can run as one; undefined for a step that runs by itself. */
   readonly group: string | undefined
   /** The record that its item names: text that is the same for the same record. */
   readonly record: string | undefined
-  /** Runs steps of one group as one, and returns their results in order. */
-  runAll(context: OperationContext, steps: readonly Step<unknown>[]): Promise<readonly Value[]>
-  /** Returns an error as its operation throws it. */
-  failureOf(error: unknown): ItemFailure
+  /** The members of its item; undefined for an item that cannot be read as one of its method. */
+  readonly members: ItemMembers | undefined
 }
 
-/** Begins steps of one method. */
-export interface Method<Value> {
-  /** Returns the step of an item. Throws if the members are not those of the method. */
-  begin(context: ParsingContext, members: ItemMembers): Step<Value>
+/** Runs the steps of one method in one batch. */
+export interface Runner<Value> {
+  readonly method: MethodName | undefined
+  readonly resourceType: ResourceType
+  /** First word of the errors. */
+  readonly verb: string
+  /** Runs a step, and returns its result. */
+  run(context: OperationContext, step: Step<Value>): Promise<Value>
+  /** Runs steps of one group as one, and returns their results in order. */
+  runAll(context: OperationContext, steps: readonly Step<Value>[]): Promise<readonly Value[]>
+  /** Returns an error as the operation throws it, and the outcome that the event records. */
+  failureOf(context: ParsingContext, error: unknown): { readonly error: VaultError; readonly outcome: Outcome }
+  /** Returns the recorded input of a step. */
+  content(context: ParsingContext, step: Step<Value>): string
 }
 
 /** An operation as a method: how the members of an item are its input, and its result the value of the item. */
 export interface MethodDefinition<Given extends object, Request, Result, Value> {
   readonly name: MethodName
   readonly operation: Operation<Given, Request, Result>
+  /** The members that belong to the method, beside those of every item. */
+  readonly members: readonly MethodMember[]
   inputOf(members: ItemMembers): Untrusted<Given>
   toValue(result: Result): Value
 }
 
-/** Returns the method of an operation. Only this function knows the type of its requests. */
-export function createMethod<Given extends object, Request, Result, Value>({
+/** The method of one batch. */
+export interface Method<Value> {
+  readonly name: MethodName
+  readonly verb: string
+  readonly members: readonly MethodMember[]
+  /** Returns the step of an item. Throws if an option of the item is invalid that the operation does not have. */
+  begin(context: ParsingContext, members: ItemMembers): Step<Value>
+}
+
+/** A request, or the error of its item. */
+type Parsed<Request> = { readonly request: Request } | { readonly refused: unknown }
+
+/** Returns the method of an operation, for the items of one batch. Only this function knows the type of its requests. */
+export function openMethod<Given extends object, Request, Result, Value>({
   name,
   operation,
+  members: ownMembers,
   inputOf,
   toValue,
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
-  const requests = new WeakMap<Step<unknown>, Request>()
-  const begun = new WeakMap<Step<unknown>, ItemMembers>()
-  const { together } = operation
+  const { verb, resourceType, together } = operation
+  const parsed: Parsed<Request>[] = []
 
-  async function runAll(context: OperationContext, steps: readonly Step<unknown>[]): Promise<readonly Value[]> {
-    const list = steps.map((step) => required(requests.get(step), 'A parsed request'))
-    const events = steps.map(({ event }) => event)
-    const results = (await together?.execute(context, list, events)) ?? []
-    return steps.map((_, index) => toValue(at(results, index)))
+  function requestOf({ slot }: Step<Value>): Request {
+    const found = at(parsed, slot)
+    if ('refused' in found) throw found.refused
+    return found.request
+  }
+
+  const runner: Runner<Value> = {
+    ...{ method: name, resourceType, verb },
+    run: async (context, step) => toValue(await operation.execute({ ...context, event: step.event }, requestOf(step))),
+    async runAll(context, steps) {
+      const events = steps.map(({ event }) => event)
+      const results = await required(together, 'How requests run as one').execute(context, steps.map(requestOf), events)
+      return steps.map((_, index) => toValue(at(results, index)))
+    },
+    failureOf: (context, error) => failureOf(context, operation, error),
+    content: (context, { members }) => recordedInput(context, operation, inputOf(required(members, 'The members of an item'))),
   }
 
   return {
+    ...{ name, verb, members: ownMembers },
     begin(context, members) {
       const event = new EventBuilder()
       const given = inputOf(members)
-      const request = parsed(() => operation.parse(given, { ...context, event }))
-      const step: Step<Value> = {
-        ...{ method: name, verb: operation.verb, resourceType: operation.resourceType, event, runAll },
-        group: 'value' in request ? together?.groupOf(request.value) : undefined,
+      const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
+      const { tableName, ID } = members
+      return {
+        ...{ runner, event, members, slot: parsed.push(found) - 1 },
+        group: 'request' in found ? together?.groupOf(found.request) : undefined,
         // Ids are compared in one case, so that two spellings of one id are never taken for two records.
-        record: typeof members.ID === 'string' ? `${members.tableName} ${members.ID.toLowerCase()}` : undefined,
-        content(before) {
-          const membersBefore = before === undefined ? undefined : begun.get(before)
-          if (membersBefore !== undefined && areAlike(membersBefore, members, RECORDED_ITEM)) return undefined
-          return recordedInput(context, operation, given)
-        },
-        failureOf: (error) => failureOf(context, operation, error),
-        async run(inside) {
-          if ('refused' in request) throw request.refused
-          return toValue(await operation.execute({ ...inside, event }, request.value))
-        },
+        record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,
       }
-      begun.set(step, members)
-      if ('value' in request) requests.set(step, request.value)
-      return step
     },
   }
 }
 
-/** Returns the step of an item that cannot be read as one of its method. Running it throws. */
-export function refusedStep(
-  context: ParsingContext,
-  operation: NamedOperation & Pick<Operation<never, never, never>, 'recorded'>,
-  { item, refused }: { readonly item: unknown; readonly refused: unknown },
-): Step<never> {
-  const content = typeof item === 'object' && item !== null ? recordedInput(context, operation, item) : ''
-  return {
-    ...{ verb: operation.verb, resourceType: 'RECORD', event: new EventBuilder() },
-    ...{ method: undefined, group: undefined, record: undefined },
-    content: () => content,
-    failureOf: (error) => failureOf(context, operation, error),
+/** Returns what `parse` returns, or what it throws: that is the item's own failure. */
+function parsedBy<Request>(parse: () => Request): Parsed<Request> {
+  try {
+    return { request: readInput(parse) }
+  } catch (refused) {
+    return { refused }
+  }
+}
+
+/** An item that cannot be read as one of its method, and its error. */
+export interface RefusedItem {
+  readonly item: unknown
+  readonly verb: string
+  readonly refused: unknown
+}
+
+/** Returns the step of such an item. Running it throws its error. */
+export function refusedStep(context: ParsingContext, { item, verb, refused }: RefusedItem): Step<never> {
+  const recorded = typeof item === 'object' && item !== null ? recordedInput(context, { recorded: RECORDED_ITEM }, item) : ''
+  const runner: Runner<never> = {
+    ...{ method: undefined, resourceType: 'RECORD', verb },
     run: () => Promise.reject(refused),
     runAll: () => Promise.reject(refused),
+    failureOf: (within, error) => failureOf(within, { verb }, error),
+    content: () => recorded,
   }
+  return { runner, slot: 0, event: new EventBuilder(), group: undefined, record: undefined, members: undefined }
 }
 
-function failureOf(context: ParsingContext, operation: NamedOperation, error: unknown): ItemFailure {
+/** Returns the recorded input of a step; undefined if it is the same as that of the step before. */
+export function contentAfter<Value>(
+  context: ParsingContext,
+  before: Step<Value> | undefined,
+  step: Step<Value>,
+): string | undefined {
+  const isSame =
+    before?.members !== undefined && step.members !== undefined && areAlike(before.members, step.members, RECORDED_ITEM)
+  return isSame ? undefined : step.runner.content(context, step)
+}
+
+function failureOf(context: ParsingContext, operation: NamedOperation, error: unknown): ReturnType<Runner<never>['failureOf']> {
   const thrown = withVerbOf(operation, error)
   return { error: thrown, outcome: recordedOutcome(context, operation, { error, thrown }) }
-}
-
-/** Returns what `parse` returns, or what it throws: that is the item's own failure. */
-function parsed<T>(parse: () => T): { readonly value: T } | { readonly refused: unknown } {
-  try {
-    return { value: readInput(parse) }
-  } catch (error) {
-    return { refused: error }
-  }
 }

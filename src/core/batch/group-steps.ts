@@ -1,9 +1,11 @@
 /** Divides the steps of a batch into parts that can run out of order, and each part into groups that run as one. Source: docs/decisions/0027. */
 import { METHOD_NAMES } from './batch-item.ts'
-import type { Step } from './batch-step.ts'
+import type { Runner, Step } from './batch-step.ts'
 
 /** What grouping needs to know of a step. */
-type GroupedStep = Pick<Step<unknown>, 'method' | 'group' | 'record'>
+interface GroupedStep extends Pick<Step<never>, 'group' | 'record'> {
+  readonly runner: Pick<Runner<never>, 'method'>
+}
 
 /**
  * Yields the steps in parts, in order. No two steps of a part name one record, unless both only read it. So no step of a part can depend on
@@ -14,8 +16,8 @@ export function* partsOf<S extends GroupedStep>(steps: readonly S[]): Generator<
   const written = new Set<string>()
   const read = new Set<string>()
   for (const step of steps) {
-    const { method, group, record } = step
-    const isReading = method === 'GET'
+    const { runner, group, record } = step
+    const isReading = runner.method === 'GET'
     const isDependent = record !== undefined && (written.has(record) || (!isReading && read.has(record)))
     if (part.length > 0 && (isDependent || group === undefined || part[0]?.group === undefined)) {
       yield part
@@ -39,7 +41,7 @@ export function groupsOf<S extends GroupedStep>(part: readonly S[]): readonly (r
   for (const method of METHOD_NAMES) {
     const first = groups.length
     for (const step of part) {
-      if (step.method !== method) continue
+      if (step.runner.method !== method) continue
       const key = `${method} ${step.group}`
       const known = method === 'PUT' ? groups.slice(first).at(-1) : groups.find((group) => group.key === key)
       if (known?.key === key) known.steps.push(step)

@@ -2,13 +2,13 @@
 import { NOT_RUN } from '../audit/outcome.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOptions, parseByot, parseFlag, parseList } from '../execution/check-input.ts'
-import type { OperationContext } from '../execution/context.ts'
+import type { ParsingContext } from '../execution/context.ts'
+import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { Storage } from '../ports/storage.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
-import { beginStep, type MethodValue } from './batch-methods.ts'
-import type { Step } from './batch-step.ts'
+import { beginSteps, type MethodValue } from './batch-methods.ts'
+import { contentAfter, type Step } from './batch-step.ts'
 import { type Ended, type ItemResponse, runSteps } from './run-steps.ts'
 
 /** Options of a batch. */
@@ -31,6 +31,8 @@ type Value = MethodValue<MethodName>
 export interface BatchRequest {
   readonly steps: readonly Step<Value>[]
   readonly continueOnError: boolean
+  /** How each step ended, in order: of the newest attempt. */
+  readonly ended: Ended<Value>[]
 }
 
 /** Returns the response to each item in order. Without `continueOnError`, throws the first failure, which names the item, and nothing is stored. */
@@ -43,32 +45,28 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     assertOptions<BatchOptions>(options, ['continueOnError', 'byot'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
     const byot = parseByot(options.byot)
-    const steps = parseList(context, items, 'items').map((item) => beginStep(context, item, byot))
+    const steps = beginSteps(context, parseList(context, items, 'items'), byot)
+    const ended: Ended<Value>[] = []
     context.event.setTables([...new Set(steps.flatMap(({ event }) => event.table ?? []))])
-    context.event.setParts(partsOf(steps, []))
-    return { steps, continueOnError }
+    context.event.setParts(() => partsOf(context, steps, ended))
+    return { steps, continueOnError, ended }
   },
-  execute: async (context, request) => ({
-    responses: await context.unit.change(({ storage }) => runInTransaction(context, storage, request)),
-  }),
-}
-
-async function runInTransaction(context: OperationContext, storage: Storage, { steps, continueOnError }: BatchRequest) {
-  const ended: Ended<Value>[] = []
-  try {
-    await runSteps({ context, continueOnError, ended }, storage, steps)
-    return ended.map(({ response }) => response)
-  } finally {
-    context.event.setParts(partsOf(steps, ended))
-  }
+  execute: (context, { steps, continueOnError, ended }) =>
+    context.unit.change(async ({ storage }) => {
+      ended.length = 0
+      await runSteps({ context, continueOnError, ended }, storage, steps)
+      return { responses: ended.map(({ response }) => response) }
+    }),
 }
 
 /** Returns the parts of the event. A step that did not end was not run. */
-function partsOf(steps: readonly Step<Value>[], ended: readonly Ended<Value>[]) {
+function partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: readonly Ended<Value>[]): EventPart[] {
   return steps.map((step, index) => {
-    const { event, resourceType } = step
     const { response, outcome = NOT_RUN } = ended[index] ?? {}
-    const error = response?.ok === false ? response.error : undefined
-    return { event, resourceType, outcome, error, content: () => step.content(steps[index - 1]) }
+    return {
+      ...{ event: step.event, resourceType: step.runner.resourceType, outcome },
+      error: response?.ok === false ? response.error : undefined,
+      content: contentAfter(context, steps[index - 1], step),
+    }
   })
 }

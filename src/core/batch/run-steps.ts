@@ -55,7 +55,7 @@ async function tryGroups<Value>(
     return await storage.transaction(async (inner) => {
       const values = new Map<Step<Value>, Value>()
       for (const group of groupsOf(part)) {
-        const results = await at(group, 0).runAll({ ...context, unit: savepointUnit(inner) }, group)
+        const results = await at(group, 0).runner.runAll({ ...context, unit: savepointUnit(inner) }, group)
         for (const [index, step] of group.entries()) values.set(step, at(results, index))
       }
       return part.map((step) => required(values.get(step), 'The value of a step'))
@@ -74,15 +74,15 @@ async function runAlone<Value>(
 ): Promise<void> {
   const unit = savepointUnit(storage)
   try {
-    const value = await step.run({ ...context, unit })
+    const value = await step.runner.run({ ...context, unit }, step)
     ended.push({ response: { ok: true, value }, outcome: SUCCESS })
   } catch (thrown) {
     const index = ended.length
-    const { error, outcome } = step.failureOf(thrown)
+    const { error, outcome } = step.runner.failureOf(context, thrown)
     ended.push({ response: { ok: false, error }, outcome })
     if (!isRefusal(thrown)) throw thrown
     if (continueOnError && !unit.hasChanged) return
-    throw Fault.within(say`Item ${index}: ${words(step.verb)} failed.`, thrown, atItem(thrown, index))
+    throw Fault.within(say`Item ${index}: ${words(step.runner.verb)} failed.`, thrown, atItem(thrown, index))
   }
 }
 

@@ -30,7 +30,7 @@ export class EventBuilder {
   #tables: readonly string[] = []
   #names: NamesRead | undefined
   #hasWritten = false
-  #parts: readonly EventPart[] | undefined
+  #parts: (() => readonly EventPart[]) | undefined
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {
@@ -78,14 +78,14 @@ export class EventBuilder {
     return this.#hasWritten
   }
 
-  /** Sets the parts of an operation that consists of others, in place of any set before. */
-  setParts(parts: readonly EventPart[]): void {
+  /** Sets what returns the parts of an operation that consists of others. */
+  setParts(parts: () => readonly EventPart[]): void {
     this.#parts = parts
   }
 
   /** The parts of an operation that consists of others. */
   get parts(): readonly EventPart[] {
-    return this.#parts ?? []
+    return this.#parts?.() ?? []
   }
 
   /** Adds a row whose digest does not agree with its value. A row that is seen several times counts once. */
@@ -116,7 +116,7 @@ export class EventBuilder {
       ...(this.#table === undefined ? {} : { table: this.#table }),
       ...(this.#tables.length === 0 ? {} : { tables: this.#tables }),
       ...(rows.length === 0 ? {} : { rows }),
-      ...(this.#parts === undefined ? {} : { nested: nestedOutcomes(this.#parts, outcome) }),
+      ...(this.#parts === undefined ? {} : { nested: nestedOutcomes(this.#parts(), outcome) }),
     }
   }
 }

@@ -17,8 +17,8 @@ export interface EventPart {
   readonly outcome: Outcome
   /** Its error, as the caller gets it. */
   readonly error?: VaultError | undefined
-  /** Returns its recorded input; undefined if it is the same as that of the part before. */
-  content(): string | undefined
+  /** Its recorded input; undefined if it is the same as that of the part before. */
+  readonly content: string | undefined
 }
 
 /** Returns the outcome of each part, if the whole ended like this. A change is rolled back with the whole; what was read stays read. */
@@ -27,11 +27,10 @@ export function nestedOutcomes(parts: readonly EventPart[], whole: Outcome): Nes
     const outcome = outcomeWithin(part, whole)
     const { code, message, rows } = part.event.build(outcome)
     const [first] = outcome === NOT_RUN ? [] : (rows ?? [])
-    const content = part.content()
     return {
       ...{ code, message, resourceType: part.resourceType },
       ...(first === undefined ? {} : { rows: first }),
-      ...(content === undefined ? {} : { content }),
+      ...(part.content === undefined ? {} : { content: part.content }),
     }
   })
 }
