@@ -41,18 +41,17 @@ function resourcesOf({ table, tables, rows, resourceType, vaultID }: ChainedEven
   return resources.length === 0 ? [`VAULT/${vaultID}`] : resources
 }
 
-/** Returns the results of the items of a batch. An item without content has that of the item before. */
+/** Returns the result of each item of a batch. */
 function toNested(nested: readonly NestedOutcome[], ids: IdsByRows) {
-  let known: string | undefined
-  return nested.map(({ code, message, rows, resourceType, content = known }) => {
-    known = content
-    const [id, ...others] = rows === undefined ? [] : (ids.get(rows) ?? [])
-    return {
+  return nested.flatMap(({ items = 1, code, message, rows, resourceType, content, contentOf }) => {
+    const named = rows === undefined ? [] : (ids.get(rows) ?? [])
+    const body = content ?? (contentOf === undefined ? undefined : nested[contentOf]?.content)
+    return Array.from({ length: items }, (_, index) => ({
       code,
       message,
       // Empty if there is no record or more than one, as the specification allows.
-      identifier: id === undefined || others.length > 0 ? '' : `${resourceType}/${id}`,
-      ...(content === undefined ? {} : { data: { content } }),
-    }
+      identifier: named.length === items ? `${resourceType}/${named[index]}` : '',
+      ...(body === undefined ? {} : { data: { content: body } }),
+    }))
   })
 }

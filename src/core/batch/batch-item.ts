@@ -39,6 +39,17 @@ export interface BatchItem {
 /** A member that belongs to some methods only. */
 export type MethodMember = Exclude<keyof BatchItem, 'method' | 'tableName' | 'batchID'>
 
+const METHOD_MEMBERS: readonly MethodMember[] = [
+  'fields',
+  'tokens',
+  'ID',
+  'redaction',
+  'tokenization',
+  'upsert',
+  'downloadURL',
+  'returnFileMetadata',
+]
+
 /** The members of an item, read once, and how the batch treats supplied tokens. */
 export interface ItemMembers extends Untrusted<BatchItem> {
   readonly byot: ByotMode
@@ -81,15 +92,19 @@ export function readMembers(
     if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
   }
   const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata } = given
-  const own = { fields, tokens, ID, redaction, tokenization, upsert, downloadURL, returnFileMetadata }
-  for (const [name, value] of Object.entries(own)) {
-    if (value !== undefined && !members.some((member) => member === name))
+  const read: ItemMembers = {
+    ...{ method, tableName, byot, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata },
+    fields: copyColumns(fields),
+    tokens: copyColumns(tokens),
+  }
+  for (const name of METHOD_MEMBERS) {
+    if (read[name] !== undefined && !members.includes(name))
       throw fault('invalid_request')`${words(name)} cannot be combined with method ${words(method)}.`
   }
   if (members.includes('ID') && (typeof ID !== 'string' || ID === ''))
     throw fault('invalid_request')`ID must be the id of a record.`
   if (batchID !== undefined && typeof batchID !== 'string') throw fault('invalid_request')`batchID must be a string.`
-  return { ...own, method, tableName, byot, fields: copyColumns(fields), tokens: copyColumns(tokens) }
+  return read
 }
 
 /** Returns a copy of values by column. Anything else is returned unchanged, and refused later. */

@@ -1,7 +1,6 @@
 /** The items of a running batch as steps: parsed, or refused already, which running them throws. */
 import type { ResourceType } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
-import { areAlike } from '../audit/record-shape.ts'
 import type { VaultError } from '../errors.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { EventBuilder } from '../execution/event-builder.ts'
@@ -138,17 +137,6 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
     content: () => recorded,
   }
   return { runner, slot: 0, event: new EventBuilder(), group: undefined, record: undefined, members: undefined }
-}
-
-/** Returns the recorded input of a step; undefined if it is the same as that of the step before. */
-export function contentAfter<Value>(
-  context: ParsingContext,
-  before: Step<Value> | undefined,
-  step: Step<Value>,
-): string | undefined {
-  const isSame =
-    before?.members !== undefined && step.members !== undefined && areAlike(before.members, step.members, RECORDED_ITEM)
-  return isSame ? undefined : step.runner.content(context, step)
 }
 
 function failureOf(context: ParsingContext, operation: NamedOperation, error: unknown): ReturnType<Runner<never>['failureOf']> {

@@ -8,7 +8,8 @@ import type { Operation } from '../execution/operation.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
 import { beginSteps, type MethodValue } from './batch-methods.ts'
-import { contentAfter, type Step } from './batch-step.ts'
+import type { Step } from './batch-step.ts'
+import { RecordedContents } from './recorded-contents.ts'
 import { type Ended, type ItemResponse, runSteps } from './run-steps.ts'
 
 /** Options of a batch. */
@@ -61,12 +62,13 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
 
 /** Returns the parts of the event. A step that did not end was not run. */
 function partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: readonly Ended<Value>[]): EventPart[] {
+  const contents = new RecordedContents(context)
   return steps.map((step, index) => {
     const { response, outcome = NOT_RUN } = ended[index] ?? {}
     return {
       ...{ event: step.event, resourceType: step.runner.resourceType, outcome },
       error: response?.ok === false ? response.error : undefined,
-      content: contentAfter(context, steps[index - 1], step),
+      content: contents.add(step),
     }
   })
 }

@@ -106,10 +106,17 @@ export class EventBuilder {
     return this.#mismatches === undefined ? [] : [...this.#mismatches.values()]
   }
 
-  /** Returns outcome, tables, rows and nested outcomes of the event. Written rows are left out if the change was refused. */
-  build(outcome: Outcome): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> {
-    const rows: EventRows[] = [...(this.#read ?? [])].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
+  /** Returns the rows of the event. Written rows are left out if the change was refused. */
+  rowsOf(outcome: Outcome): readonly EventRows[] {
+    const rows: EventRows[] = []
+    for (const [table, ids] of this.#read ?? []) rows.push({ table, runs: toRuns([...ids]) })
     if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
+    return rows
+  }
+
+  /** Returns outcome, tables, rows and nested outcomes of the event. */
+  build(outcome: Outcome): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> {
+    const rows = this.rowsOf(outcome)
     return {
       code: outcome.code,
       message: outcome.message,

@@ -75,7 +75,7 @@ async function run<Given extends object, Request, Result>(
     }
     if (event.hasMismatches) await recordMismatches(event, ending)
     if (!unit.isRecorded) await record(unit, SUCCESS, ending)
-    for (const { error } of event.parts) if (error !== undefined) logFailure(error, ending)
+    if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, ending)
     return result
   } finally {
     lifetime.end()
