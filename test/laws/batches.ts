@@ -81,7 +81,8 @@ export async function checkBatches(place: Place, random: SeededRandom, run: RunB
   }
   const removed: string[] = []
   for (let number = 0; number < BATCHES; number++) {
-    const items = itemsFor(random, [...records.keys(), ...removed.slice(-3), UNKNOWN_ID])
+    const known = [...records.keys(), ...removed.slice(-3), UNKNOWN_ID]
+    const items = random.chance(0.3) ? crossingItems(random, records) : itemsFor(random, known)
     const continueOnError = random.chance(0.5)
     const expected = runModel(records, items, continueOnError)
     const before = new Set((await eventsOf(vault)).map(({ changeID }) => changeID))
@@ -124,6 +125,32 @@ function itemsFor(random: SeededRandom, ids: readonly string[]): ModelItem[] {
     const isBad = !isClean && random.chance(0.15)
     return isBad ? withoutUndefined({ ...item, ...random.pick(UNWANTED) }) : item
   })
+}
+
+/** A few items in random order that want the value of one record: it is deleted, or gets another value, before or after. */
+function crossingItems(random: SeededRandom, records: Records): ModelItem[] {
+  const tableName = random.pick(['people', 'friends'])
+  const own = [...records].filter(([, { table, region }]) => table === tableName && region === 'north')
+  const [wanted, second, third] = random.sample(own, 3)
+  const ID = wanted?.[0] ?? UNKNOWN_ID
+  const email = wanted?.[1].email ?? 'none@acme.example'
+  const asked = () => (random.chance(0.5) ? { tokenization: true } : {})
+  const fresh = `${random.below(1e9)}@new.example`
+  const giving = random.pick([
+    { method: 'DELETE', tableName, ID },
+    { method: 'PUT', tableName, ID, fields: { email: fresh }, ...asked() },
+  ])
+  const taking = random.pick([
+    { method: 'POST', tableName, fields: { region: 'north', email } },
+    { method: 'POST', tableName, fields: { region: 'north', email }, upsert: 'email' },
+    { method: 'PUT', tableName, ID: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
+  ])
+  const beside = [
+    { method: 'POST', tableName, fields: { region: 'north', email: `${fresh}.example` } },
+    { method: 'PUT', tableName, ID: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
+    { method: 'POST', tableName, fields: { region: 'north', email: fresh } },
+  ]
+  return random.shuffle([giving, taking, ...random.sample(beside, random.below(3))])
 }
 
 function withoutUndefined(item: ModelItem): ModelItem {
