@@ -255,8 +255,8 @@ async function assertEvent(vault: Vault, { before, expected, ids }: EventExpecta
       expect([STATUS[end.code], end.code === 'not_found' ? 400 : 0]).toContain(code)
       continue
     }
-    const isUndone = expected.stopped !== undefined && end.fields === undefined
-    expect(code).toBe(isUndone ? 500 : 200)
+    const isRolledBack = expected.stopped !== undefined && end.fields === undefined
+    expect(code).toBe(isRolledBack ? 500 : 200)
     const id = ids.get(end.id) ?? end.id
     if (id.startsWith('#')) expect(identifier).toMatch(/^RECORD\//)
     else expect(identifier).toBe(`RECORD/${id}`)
