@@ -4,7 +4,7 @@ import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ItemResponse } from '../batch/run-steps.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
-import type { InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
+import type { ColumnName, InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
 
 /** The members of every item. */
@@ -51,6 +51,28 @@ interface DeleteItem<T> extends AnyItem<T> {
 export type SessionBatchItem<S extends SchemaDefinition> = {
   [T in TableName<S>]: PostItem<T, S[T]> | PutItem<T, S[T]> | GetItem<T> | DeleteItem<T>
 }[TableName<S>]
+
+/** Refuses columns that the table does not have, and members that do not belong to the method: the compiler does not, once it has inferred the items. */
+type OnlyKnown<S extends SchemaDefinition, Item> = Item extends {
+  readonly method: infer M
+  readonly tableName: infer T extends TableName<S>
+}
+  ? { readonly [Member in Exclude<keyof Item, keyof Extract<SessionBatchItem<S>, ItemOf<M, T>>>]: never } & (Item extends {
+      readonly fields: infer Fields
+    }
+      ? { readonly fields: { readonly [Name in Exclude<keyof Fields, ColumnName<S[T]>>]: never } }
+      : unknown)
+  : unknown
+
+interface ItemOf<M, T> {
+  readonly method: M
+  readonly tableName: T
+}
+
+/** The items of a batch, without anything that the schema or their methods do not have. */
+export type OnlyKnownItems<S extends SchemaDefinition, Items extends readonly unknown[]> = {
+  readonly [Position in keyof Items]: Items[Position] & OnlyKnown<S, Items[Position]>
+}
 
 /** What the method of an item returns for one record of a table. */
 type ItemValue<D extends TableDefinition, Item> = Item extends { readonly method: infer Method }

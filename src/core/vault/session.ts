@@ -30,7 +30,7 @@ import type {
   UniqueColumn,
   UpdateFields,
 } from '../schema/infer.ts'
-import type { BatchResponses, SessionBatchItem } from './session-batch.ts'
+import type { BatchResponses, OnlyKnownItems, SessionBatchItem } from './session-batch.ts'
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
 
 /** Options of an insert, with column names checked by the compiler. */
@@ -142,7 +142,7 @@ export interface Session<S extends SchemaDefinition> {
    * other errors after which the transaction cannot go on. Source: specification, "Batch".
    */
   batch<const Items extends readonly SessionBatchItem<S>[], const O extends BatchOptions = Record<never, never>>(
-    items: Items,
+    items: OnlyKnownItems<S, Items>,
     options?: O,
   ): Promise<{ responses: BatchResponses<S, Items, O> }>
   /**
