@@ -192,7 +192,7 @@ export async function batch(id: string): Promise<string> {
   // @ts-expect-error a member of another method
   await session.batch([{ method: 'DELETE', tableName: 'orders', ID: id, fields: {} }])
   // @ts-expect-error a misspelt member
-  await session.batch([{ method: 'GET', tableName: 'orders', ID: id, tokenisation: true }])
+  await session.batch([{ method: 'GET', tableName: 'orders', ID: id, tokenize: true }])
   // @ts-expect-error upsert needs a unique column
   await session.batch([{ method: 'POST', tableName: 'customers', fields: { name: 'Ann' }, upsert: 'country' }])
   return first.ok ? first.value.id : first.error.code

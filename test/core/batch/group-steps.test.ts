@@ -28,7 +28,7 @@ describe('the parts of a batch', () => {
     expect(names(partsOf(steps))).toEqual(['one', 'upsert', 'two'])
   })
 
-  it('are none of no steps', () => {
+  it('of an empty batch are an empty list', () => {
     expect([...partsOf([])]).toEqual([])
   })
 })
