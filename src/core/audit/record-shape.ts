@@ -91,7 +91,7 @@ function counted(entry: unknown, times: number): unknown {
 }
 
 /** True if two items are recorded in the same way: the same members in the same order, the same columns, and equal options. */
-export function areAlike(left: unknown, right: unknown, shape: Members): boolean {
+function areAlike(left: unknown, right: unknown, shape: Members): boolean {
   if (!isPlain(left) || !isPlain(right) || !areSameNames(left, right)) return false
   for (const name of Object.keys(left)) {
     const [one, other] = [left[name], right[name]]

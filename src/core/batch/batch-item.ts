@@ -50,9 +50,9 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'returnFileMetadata',
 ]
 
-/** The members of an item, read once, and how the batch treats supplied tokens. */
+/** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
 export interface ItemMembers extends Untrusted<BatchItem> {
-  readonly byot: ByotMode
+  readonly byot: ByotMode | undefined
 }
 
 /** What events record of an item. */
@@ -79,14 +79,17 @@ export function parseMethod(item: unknown): MethodName {
   throw fault('invalid_request')`method must be POST, PUT, GET or DELETE.`
 }
 
+/** The method of an item, its members, and the option of the batch. */
+interface OfMethod extends Pick<ItemMembers, 'byot'> {
+  readonly method: MethodName
+  readonly members: readonly MethodMember[]
+}
+
 /**
  * Returns the members of an item. Reads each once, and copies the columns of a record, so that the event names the columns that are stored.
  * Throws `invalid_request` for a member that does not belong to the method.
  */
-export function readMembers(
-  item: unknown,
-  { method, members, byot }: { readonly method: MethodName; readonly members: readonly MethodMember[]; readonly byot: ByotMode },
-): ItemMembers {
+export function readMembers(item: unknown, { method, members, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`

@@ -61,7 +61,11 @@ const METHODS = {
 export type MethodValue<M extends MethodName> = ReturnType<(typeof METHODS)[M]> extends Method<infer Value> ? Value : never
 
 /** Returns the step of each item. A malformed item is a step too: it fails when its turn comes. */
-export function beginSteps(context: ParsingContext, items: readonly unknown[], byot: ByotMode): Step<MethodValue<MethodName>>[] {
+export function beginSteps(
+  context: ParsingContext,
+  items: readonly unknown[],
+  byot: ByotMode | undefined,
+): Step<MethodValue<MethodName>>[] {
   const opened: Partial<Record<MethodName, Method<MethodValue<MethodName>>>> = {}
   return items.map((item) => {
     let verb = 'Batch'

@@ -1,7 +1,5 @@
 /** The recorded inputs of the steps of a batch. Each different one is made once, because many items are usually alike. */
-import { areAlike } from '../audit/record-shape.ts'
 import type { ParsingContext } from '../execution/context.ts'
-import { RECORDED_ITEM } from './batch-item.ts'
 import type { Runner, Step } from './batch-step.ts'
 
 /** A step with a recorded input, and its position in the batch. */
@@ -35,6 +33,27 @@ export class RecordedContents {
   }
 }
 
-function isAlike(left: Step<unknown>, right: Step<unknown>): boolean {
-  return left.members !== undefined && right.members !== undefined && areAlike(left.members, right.members, RECORDED_ITEM)
+/** True if two items of one method are recorded in the same way: with the same options, and the same columns in the same order. */
+function isAlike({ members: left }: Step<unknown>, { members: right }: Step<unknown>): boolean {
+  if (left === undefined || right === undefined) return false
+  return (
+    left.tableName === right.tableName &&
+    OPTIONS.every((name) => left[name] === right[name]) &&
+    (left.batchID === undefined) === (right.batchID === undefined) &&
+    haveSameNames(left.fields, right.fields) &&
+    haveSameNames(left.tokens, right.tokens)
+  )
+}
+
+/** The members whose value is recorded. The id of a record is not, and every item of a method has one, or none has. */
+const OPTIONS = ['tokenization', 'upsert', 'redaction', 'downloadURL', 'returnFileMetadata'] as const
+
+function haveSameNames(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (Array.isArray(left) || Array.isArray(right)) return false
+  const names = Object.keys(right)
+  let next = 0
+  for (const name of Object.keys(left)) if (name !== names[next++]) return false
+  return next === names.length
 }

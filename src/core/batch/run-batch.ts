@@ -45,7 +45,8 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   parse({ items, options = {} }, context) {
     assertOptions<BatchOptions>(options, ['continueOnError', 'byot'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
-    const byot = parseByot(options.byot)
+    const given = options.byot
+    const byot = given === undefined ? undefined : parseByot(given)
     const steps = beginSteps(context, parseList(context, items, 'items'), byot)
     const ended: Ended<Value>[] = []
     context.event.setTables([...new Set(steps.flatMap(({ event }) => event.table ?? []))])

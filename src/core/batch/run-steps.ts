@@ -56,7 +56,7 @@ async function tryGroups<Value>(
       const values = new Map<Step<Value>, Value>()
       for (const group of groupsOf(part)) {
         const results = await at(group, 0).runner.runAll({ ...context, unit: savepointUnit(inner) }, group)
-        for (const [index, step] of group.entries()) values.set(step, at(results, index))
+        for (let index = 0; index < group.length; index++) values.set(at(group, index), at(results, index))
       }
       return part.map((step) => required(values.get(step), 'The value of a step'))
     })

@@ -43,7 +43,6 @@ onEachStorage('a batch', (engine) => {
       table: 'clients',
       records: [{ fields: { name: '*REDACTED*', email: '*REDACTED*' } }],
       tokenization: true,
-      byot: 'DISABLE',
     })
     expect(await session.get('clients')).toMatchObject({ records: [{ fields: { email: 'a@acme.example' } }] })
     expect((await vault.verifyAudit()).ok).toBe(true)
@@ -61,6 +60,32 @@ onEachStorage('a batch', (engine) => {
     const resourceIDs = [`RECORD/${second.value.records[0].id}`]
     const found = await session.listEvents({ filterOps: { accountID: 'v1', resourceIDs } })
     expect(found.events).toMatchObject([{ request: { actionType: 'BATCH' } }])
+  })
+
+  test('records the input of each item as its operation does', async () => {
+    const { vault, session, id } = await open()
+    const swapped = { method: 'POST', tableName: 'clients', fields: { email: 'c@acme.example', name: 'Cy' } } as const
+    const order = { method: 'POST', tableName: 'orders', fields: { memo: 'a' } } as const
+    const items = [
+      ...[post('a@acme.example'), order, swapped, post('b@acme.example'), order, read(id)],
+      ...[{ ...read(id), redaction: 'MASKED' } as const, read(id), rename(id, 'Eva'), order, remove(id)],
+    ]
+    await session.batch(items)
+    const nested = (await listedBy(session)).flatMap(({ response }) => response.nestedResponse ?? [])
+    const other = await openClients(engine.fresh().open())
+    const single = other.as(OWNER)
+    const [eve = { id: '' }] = (await single.insert('clients', [{ fields: { name: 'Eve', email: 'eve@acme.example' } }])).records
+    for (const item of items) {
+      if (item.method === 'POST') await single.perform('insert', { table: item.tableName, records: [{ fields: item.fields }] })
+      if (item.method === 'GET') await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
+      if (item.method === 'PUT') await single.update('clients', eve.id, { fields: item.fields })
+      if (item.method === 'DELETE') await single.delete('clients', [eve.id])
+    }
+    const [, ...events] = await eventsOf(other)
+    expect(nested.map(({ data }) => JSON.parse(data?.content ?? ''))).toEqual(
+      events.map(({ content }) => JSON.parse(content ?? '')),
+    )
+    expect((await vault.verifyAudit()).ok).toBe(true)
   })
 
   test('rolls back with its first failure, and names the item', async () => {
