@@ -13,6 +13,7 @@ import { type Benchmark, type RunConfig, scaleOf } from './runner/run-config.ts'
 import { alternativesBenchmark } from './suites/alternatives-benchmark.ts'
 import { auditBenchmark } from './suites/audit-benchmark.ts'
 import { batchBenchmark } from './suites/batch-benchmark.ts'
+import { blobsBenchmark } from './suites/blobs-benchmark.ts'
 import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
 import { diskBenchmark } from './suites/disk-benchmark.ts'
 import { getBenchmark } from './suites/get-benchmark.ts'
@@ -37,6 +38,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   diskBenchmark,
   memoryBenchmark,
   alternativesBenchmark,
+  blobsBenchmark,
   openingBenchmark,
 ]
 

@@ -1,9 +1,11 @@
 /** Connects the default adapters to core. Only this file imports both. */
+import { contentTypeDetector } from './adapters/content-type/detect-content-type.ts'
 import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
 import { systemClock } from './adapters/system/system-clock.ts'
 import { systemEntropy } from './adapters/system/system-entropy.ts'
 import { systemHash } from './adapters/system/system-hash.ts'
 import { systemScheduler } from './adapters/system/system-scheduler.ts'
+import { systemTimer } from './adapters/system/system-timer.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
 import { readInput } from './core/util/boundary.ts'
 import type { VaultOptions } from './core/vault/options.ts'
@@ -18,5 +20,9 @@ import { openVault } from './core/vault/vault.ts'
 export async function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
   const given = readInput(() => ({ ...options }))
   const { clock = systemClock, entropy = systemEntropy } = given
-  return openVault({ ...given, clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler })
+  return openVault({
+    ...given,
+    ...{ clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler },
+    ...{ timer: systemTimer, contentTypes: contentTypeDetector },
+  })
 }

@@ -15,19 +15,28 @@ export type { ItemResponse } from './core/batch/run-steps.ts'
 export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
+export type { IssuedTicket } from './core/execution/file-tickets.ts'
+export type { FileMetadata } from './core/files/file-metadata.ts'
+export type { ScanStatus } from './core/files/scan-state.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
+export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
+export type { UploadURLInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { EventList } from './core/operations/list-events.ts'
+export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
+export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { Caller, RequestContext } from './core/policy/caller.ts'
 export type { ColumnExplanation, Explanation } from './core/policy/explain-access.ts'
 export type { PolicyDefinition, PolicyFor, StatementDefinition } from './core/policy/statement.ts'
+export type { BlobStore, ByteRange } from './core/ports/blobs.ts'
 export type { Clock } from './core/ports/clock.ts'
 export type { Entropy } from './core/ports/entropy.ts'
 export type { KeyProvider, WrappedKey } from './core/ports/keys.ts'
 export type { Log } from './core/ports/log.ts'
+export type { Cancellation, FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
 export type { Signer } from './core/ports/signer.ts'
 export type {
   Aggregate,
@@ -55,6 +64,7 @@ export type { OnLowered } from './core/row-access/lowered-columns.ts'
 export type {
   ColumnDefinition,
   CommonOptions,
+  FileOptions,
   IntegerOptions,
   SchemaDefinition,
   StringOptions,
@@ -66,6 +76,7 @@ export type { Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
 export type {
   ColumnName,
+  FileColumn,
   InputValue,
   InsertFields,
   LoweredColumn,
@@ -81,13 +92,17 @@ export type { QueryPlan } from './core/sql/explain-plan.ts'
 export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
 export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
+export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
   FoundRecord,
   Session,
   SessionGetOptions,
   SessionInsertOptions,
   SessionReadOptions,
+  SessionStatusRecord,
+  SessionUpload,
   TokenizeValue,
+  UploadContent,
 } from './core/vault/session.ts'
 export type { BatchResponses, SessionBatchItem } from './core/vault/session-batch.ts'
 export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'

@@ -44,3 +44,13 @@ export const DEFAULT_MAX_ROWS = 1_000_000
 export const DEFAULT_TIMEOUT_MS = 30_000
 /** Default limit of the estimated memory for the joins of a query, in bytes. */
 export const DEFAULT_MAX_BYTES = 256 * 1024 * 1024
+/** Maximum length of a file that a column can allow, in bytes: 1 TiB. */
+export const MAX_FILE_BYTES = 2 ** 40
+/** Default maximum length of a file, in bytes: 1 GiB. */
+export const DEFAULT_MAX_FILE_BYTES = 2 ** 30
+/** Length of a piece of a file in bytes. Each piece is sealed alone. */
+export const PIECE_BYTES = 64 * 1024
+/** Maximum length of a file name, in UTF-16 units. */
+export const MAX_FILE_NAME_LENGTH = 255
+/** Validity of a ticket to upload or download a file, in minutes. Source: specification, "Limits". */
+export const TICKET_MINUTES = 15

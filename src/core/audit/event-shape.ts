@@ -20,6 +20,9 @@ export const ACTION_TYPES = [
   'DELETE_FILE',
   'FILE_STATUS',
   'OPEN_FILE',
+  'UPLOAD_URL',
+  'DOWNLOAD_URL',
+  'SCAN_FILE',
 ] as const
 
 /** All resource types. */

@@ -39,6 +39,9 @@ export type ActionType =
   | 'DELETE_FILE'
   | 'FILE_STATUS'
   | 'OPEN_FILE'
+  | 'UPLOAD_URL'
+  | 'DOWNLOAD_URL'
+  | 'SCAN_FILE'
 
 /** The kind of a resource, as in `<resourceType>/<resourceID>`. */
 export type ResourceType = 'RECORD' | 'TABLE' | 'TOKEN' | 'VAULT' | 'FILE'

@@ -25,12 +25,15 @@ export function parseFields(table: Table, fields: unknown, index: RecordIndex): 
   return values
 }
 
+const HOLDS_FILE = 'holds a file, so it takes no value, not even null: use uploadFile or deleteFile'
+
 /** Returns a value of the type of its column. Null is accepted if the column is not required. */
 function parseValue(
   table: Table,
   column: Column,
   { value, index }: { readonly value: unknown; readonly index: RecordIndex },
 ): unknown {
+  if (column.file !== undefined) throw brokenRule(table, column, { index, rule: HOLDS_FILE })
   if (value === null) {
     if (column.required) throw brokenRule(table, column, { index, rule: 'is required and cannot be null' })
     return null

@@ -30,9 +30,9 @@ export interface BatchItem {
   readonly tokenization?: boolean
   /** A unique column: POST. */
   readonly upsert?: string
-  /** GET. Default false. */
+  /** Return tickets to download files: GET. Default false. */
   readonly downloadURL?: boolean
-  /** GET. Default false. */
+  /** Return the metadata of files: GET. Default false. */
   readonly returnFileMetadata?: boolean
 }
 

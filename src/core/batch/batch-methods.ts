@@ -1,6 +1,5 @@
 /** The methods of a batch: which operation each is, and how the members of an item are its input. */
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
-import { parseFlag } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { at } from '../util/at.ts'
@@ -41,9 +40,7 @@ const METHODS = {
       operation: OPERATIONS.getOne,
       members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata'],
       inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata }) {
-        parseFlag(downloadURL, 'downloadURL')
-        parseFlag(returnFileMetadata, 'returnFileMetadata')
-        return { table: tableName, id: ID, options: { redaction, tokenization } }
+        return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata } }
       },
       toValue: (result) => result,
     }),

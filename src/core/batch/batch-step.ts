@@ -57,7 +57,7 @@ export interface Method<Value> {
   readonly name: MethodName
   readonly verb: string
   readonly members: readonly MethodMember[]
-  /** Returns the step of an item. Throws if an option of the item is invalid that the operation does not have. */
+  /** Returns the step of an item. */
   begin(context: ParsingContext, members: ItemMembers): Step<Value>
 }
 

@@ -2,9 +2,10 @@
 import { NOT_RUN } from '../audit/outcome.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOptions, parseByot, parseFlag, parseList } from '../execution/check-input.ts'
-import type { ParsingContext } from '../execution/context.ts'
+import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
+import { removeDueQuietly } from '../file-store/remove-files.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
 import { beginSteps, type MethodValue } from './batch-methods.ts'
@@ -53,12 +54,26 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     context.event.setParts(() => partsOf(context, steps, ended))
     return { steps, continueOnError, ended }
   },
-  execute: (context, { steps, continueOnError, ended }) =>
-    context.unit.change(async ({ storage }) => {
+  async execute(context, { steps, continueOnError, ended }) {
+    // Contents of files are not part of the transaction, so none is removed inside it.
+    const inside = { ...context, files: { ...context.files, isInTransaction: true } }
+    const responses = await context.unit.change(async ({ storage }) => {
       ended.length = 0
-      await runSteps({ context, continueOnError, ended }, storage, steps)
-      return { responses: ended.map(({ response }) => response) }
-    }),
+      await runSteps({ context: inside, continueOnError, ended }, storage, steps)
+      return ended.map(({ response }) => response)
+    })
+    if (steps.some(({ runner }) => runner.method === 'DELETE')) await removeFilesOf(context)
+    return { responses }
+  },
+}
+
+/** Number of files that a batch with deletions removes at once. More are left to the purge. */
+const MANY_FILES = 100
+
+/** Removes the contents of the files of deleted records. */
+async function removeFilesOf(context: OperationContext): Promise<void> {
+  const tables = [...context.layout.tables.values()]
+  if (tables.some((table) => context.catalog.holdsFiles(table))) await removeDueQuietly(context, MANY_FILES)
 }
 
 /** Returns the parts of the event. A step that did not end was not run. */

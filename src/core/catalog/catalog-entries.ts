@@ -6,7 +6,7 @@ import type { Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { AUDIT_CHAINS, CATALOG, MARKER } from '../schema/system-tables.ts'
 import { openEntries as openAuditEntries } from '../sealing/audit-entry.ts'
-import { openEntry, sealEntry } from '../sealing/catalog-entry.ts'
+import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { slabItem } from '../util/slab.ts'
 

@@ -14,6 +14,8 @@ export interface CatalogFence {
   assertWritable(table: Table): void
   /** Object ids of columns of a table that have tokens and that this process does not know: a deleted record loses those tokens too. */
   hiddenTokenIds(table: Table): readonly number[]
+  /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
+  holdsFiles(table: Pick<Table, 'name'>): boolean
   /** True if the stored catalog is of this generation, and this process has read none after it. One small read. */
   isCurrent(storage: StorageReads, generation: number): Promise<boolean>
   /** Reads the catalog again. */
@@ -37,6 +39,8 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
       if (reason !== undefined) throw reason
     },
     hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
+    holdsFiles: ({ name }) =>
+      Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
     reload: catalog.reload,

@@ -1,6 +1,7 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { ReadingFiles } from '../file-store/read-content.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log } from '../ports/log.ts'
@@ -32,6 +33,17 @@ export interface SessionContext extends ReadingContext {
   readonly tracing: Tracing | undefined
   readonly log: Log | undefined
   readonly audit: AuditContext
+  readonly files: SessionFiles
+}
+
+/** The files of a vault, as a session has them. */
+export interface SessionFiles extends ReadingFiles {
+  /** True if files are scanned, and opened only when they are clean. */
+  readonly hasScanner: boolean
+  /** True in a session inside a transaction. Contents are not part of it: files cannot be stored or removed there. */
+  readonly isInTransaction: boolean
+  /** Begins the scans that are due, if the vault has a scanner. */
+  wakeScans(): void
 }
 
 /** One operation of a session. */

@@ -1,7 +1,7 @@
 /** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
 import { say, words } from '../errors.ts'
 import { unreachable } from '../util/unreachable.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ColumnType } from '../values/column-type.ts'
 import { ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import { compareCodePoints } from '../values/string-type.ts'
@@ -23,7 +23,7 @@ import {
 } from './resolve-operand.ts'
 
 /** Types with the same text are comparable. Types without one are not comparable, not even with themselves. */
-const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
+const FAMILIES: Readonly<Record<ColumnType<unknown>['name'], string | undefined>> = {
   STRING: 'text',
   INTEGER: 'number',
   FLOAT: 'number',
@@ -33,6 +33,7 @@ const FAMILIES: Readonly<Record<ColumnTypeName, string | undefined>> = {
   DATETIME: 'instant',
   JSON: undefined,
   ARRAY: undefined,
+  FILE: undefined,
 }
 
 /** Returns the comparison of two operands. Throws `LanguageError` if they are not comparable. */

@@ -17,7 +17,7 @@ import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at } from '../util/at.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ColumnType } from '../values/column-type.ts'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
@@ -34,10 +34,13 @@ export interface DetokenizeOptions {
   readonly onLowered?: OnLowered
 }
 
-/** The value of one token, as text for every type. A token that was not found has valueType NONE and an error. */
+/**
+ * The value of one token, as text for every type; of JSON and ARRAY as JSON text, in which a text has quotes. A token that was not found has
+ * valueType NONE and an error.
+ */
 export interface DetokenizedRecord {
   readonly token: string
-  readonly valueType: ColumnTypeName | 'NONE'
+  readonly valueType: ColumnType<unknown>['name'] | 'NONE'
   readonly value: string
   /** Present if the value is masked or redacted. */
   readonly lowered?: true

@@ -15,6 +15,7 @@ import {
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { type FilesToShow, withFiles } from '../execution/show-files.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
@@ -42,6 +43,10 @@ export interface ReadOptions {
    * `tokenization`, nor with a redaction of MASKED or REDACTED.
    */
   readonly onLowered?: OnLowered
+  /** Return a ticket to download each file that the caller can open, in `downloadTickets`. Default false. */
+  readonly downloadURL?: boolean
+  /** Return the metadata of each file that the caller can read in plain text, in `fileMetadata`. Default false. */
+  readonly returnFileMetadata?: boolean
 }
 
 /** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
@@ -58,7 +63,7 @@ export interface GetOptions extends ReadOptions {
   readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE'
 }
 
-const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered'] as const
+const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered', 'downloadURL', 'returnFileMetadata'] as const
 const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
@@ -69,6 +74,8 @@ const RECORDED_SHOW = {
   tokenization: 'flag',
   fields: 'columns',
   onLowered: ON_LOWERED,
+  downloadURL: 'flag',
+  returnFileMetadata: 'flag',
 } as const
 
 /** Input of a read of several records. */
@@ -90,6 +97,7 @@ export interface GetRequest {
   readonly redaction: Redaction
   readonly asTokens: boolean
   readonly refusesLowered: boolean
+  readonly files: FilesToShow
   readonly fields: readonly unknown[] | undefined
   readonly which: Which
 }
@@ -136,8 +144,10 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   },
   execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
   together: {
-    groupOf: ({ table, redaction, asTokens, refusesLowered, fields }) =>
-      fields === undefined ? `${table.name} ${redaction} ${asTokens} ${refusesLowered}` : undefined,
+    groupOf: ({ table, redaction, asTokens, refusesLowered, files, fields }) =>
+      fields === undefined
+        ? [table.name, redaction, asTokens, refusesLowered, files.downloadURL, files.returnFileMetadata].join(' ')
+        : undefined,
     async execute(context, requests, events) {
       const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
       return readRecords(context, { ...at(requests, 0), which: { ids } }, (table, rows) => {
@@ -159,7 +169,11 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   const { fields } = options
   if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
     throw fault('invalid_request')`fields must be a non-empty array of column names.`
-  return { table, redaction, asTokens, refusesLowered, fields }
+  const files = {
+    downloadURL: parseFlag(options.downloadURL, 'downloadURL'),
+    returnFileMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
+  }
+  return { table, redaction, asTokens, refusesLowered, files, fields }
 }
 
 function parseWhich(options: GetOptions, context: ParsingContext): Which {
@@ -193,7 +207,8 @@ async function readRecords(
     table,
     found.rows.map(({ row }) => row.id),
   )
-  return showRecords(context, found, { table, columns, redaction, asTokens })
+  const shown = await showRecords(context, found, { table, columns, redaction, asTokens })
+  return withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...request.files })
 }
 
 /** Returns the columns to show. A transient value is never read with its record, but its token is. */
@@ -206,6 +221,11 @@ function columnsToShow(access: TableAccess, { table, fields, asTokens }: GetRequ
     return column
   })
   return named.filter((column) => shown.includes(column))
+}
+
+/** Returns the columns of a request that hold files. */
+function filesAmong({ files }: Table, fields: readonly unknown[] | undefined): readonly Column[] {
+  return fields === undefined ? files : files.filter(({ name }) => fields.includes(name))
 }
 
 /** A row is visible when at least one of its columns can be read. */

@@ -1,13 +1,18 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
+import { deleteFile } from './delete-file.ts'
 import { deleteAll, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
+import { fileStatus, uploadStatus } from './file-status.ts'
+import { downloadURL, uploadURL } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
 import { insert } from './insert-records.ts'
 import { listEvents } from './list-events.ts'
+import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update } from './update-record.ts'
+import { uploadFile } from './upload-file.ts'
 
 /** Every operation but the batch, by its name. */
 export const OPERATIONS = {
@@ -22,4 +27,11 @@ export const OPERATIONS = {
   getByTokens,
   query,
   listEvents,
+  uploadFile,
+  openFile,
+  deleteFile,
+  fileStatus,
+  uploadStatus,
+  uploadURL,
+  downloadURL,
 } as const

@@ -8,16 +8,18 @@ import { resealRows, sealRows } from '../barrier/seal-rows.ts'
 import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
+import { discardFilesOf } from '../file-store/discard-files.ts'
 import { isRowId } from '../maintenance/possible-rows.ts'
 import type { Slicing } from '../maintenance/slice-size.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
-import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
+import { nowMs } from '../util/timestamp.ts'
 import { chooseTokens, tokenTaken } from './choose-tokens.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, prepareTokens } from './token-store.ts'
@@ -176,27 +178,37 @@ async function dropReplaced(
   await dropTransients(storage, replaced)
 }
 
-/** Deletes rows and the stored tokens of their cells. Transient values stay until they expire. Returns the ids that were deleted. */
+/** Deletes rows and the stored tokens of their cells, and marks their files for removal. Transient values stay until they expire. Returns the ids that were deleted. */
 export async function deleteRows(
   storage: Storage,
-  context: Pick<WritingContext, 'catalog'>,
+  context: Pick<WritingContext, 'catalog' | 'clock'>,
   { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
 ): Promise<readonly number[]> {
   const deleted = await storage.delete(table.physical.name, { ids: rows })
-  await dropTokens(storage, recordObjectIds(context, table), deleted)
+  await dropOf(storage, context, { table, rows: deleted })
   return deleted
+}
+
+/** Drops the stored tokens of deleted rows, and marks their files for removal. */
+async function dropOf(
+  storage: Storage,
+  context: Pick<WritingContext, 'catalog' | 'clock'>,
+  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
+): Promise<void> {
+  await dropTokens(storage, recordObjectIds(context, table), rows)
+  if (context.catalog.holdsFiles(table)) await discardFilesOf(storage, { table, rows, now: nowMs(context) })
 }
 
 /** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */
 export async function deleteEveryRow(
   storage: Storage,
-  context: Pick<WritingContext, 'catalog'>,
+  context: Pick<WritingContext, 'catalog' | 'clock'>,
   { table, slicing }: { readonly table: Table; readonly slicing: Slicing },
 ): Promise<void> {
   for await (const rows of eachSlice(storage, table.physical.name, slicing)) await deleteRows(storage, context, { table, rows })
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
-  await dropTokens(storage, recordObjectIds(context, table), rest.filter(isRowId))
+  await dropOf(storage, context, { table, rows: rest.filter(isRowId) })
 }
 
 /** Yields the ids of all rows in slices, rising. */

@@ -4,15 +4,17 @@ import { mintTokens } from '../barrier/mint-tokens.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
+import type { FileMetadata } from '../files/file-metadata.ts'
 import { bytesOfRow } from '../maintenance/row-bytes.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { loweredColumns } from '../row-access/lowered-columns.ts'
-import { nowMs, type ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
+import { nowMs } from '../util/timestamp.ts'
 
 /** A record as a read returns it. With the option `tokenization`, `fields` and `tokens` are both the tokens. */
 export interface UntypedRecord {
@@ -21,6 +23,10 @@ export interface UntypedRecord {
   /** Names of the fields that are masked or redacted. Absent with the option `tokenization`. Shared by records, and frozen. */
   readonly lowered?: readonly string[]
   readonly tokens?: Tokens
+  /** Metadata of files by column, with the option `returnFileMetadata`. */
+  readonly fileMetadata?: Readonly<Record<string, FileMetadata>>
+  /** Tickets to download files by column, with the option `downloadURL`. */
+  readonly downloadTickets?: Readonly<Record<string, string>>
 }
 
 /** The columns to show, the requested redaction, and whether to show tokens instead of values. */

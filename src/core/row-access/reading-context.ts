@@ -9,8 +9,3 @@ export interface ReadingContext {
   readonly clock: Clock
   readonly layout: Layout
 }
-
-/** Returns the current time in milliseconds since 1970. */
-export function nowMs({ clock }: Pick<ReadingContext, 'clock'>): number {
-  return Number(clock.now() / 1_000_000n)
-}

@@ -80,10 +80,20 @@ export interface IntegerOptions extends CommonOptions {
   readonly oneOf?: readonly number[]
 }
 
+/** Options of a FILE column. Its files are always sealed, and have no tokens, digests or masks. Source: docs/files.md. */
+export interface FileOptions extends Pick<CommonOptions, 'redaction'> {
+  /** MIME types that a file can have, detected from its content: `image/png`, or `image/*` for all images. Default: any type. */
+  readonly allowedTypes?: readonly string[]
+  /** Maximum length of a file in bytes. Default 1 GiB, at most 1 TiB. */
+  readonly maxBytes?: number
+}
+
 /** One column as plain JSON: its type and its options. */
 export type ColumnDefinition =
   | ({ readonly type: 'STRING' } & StringOptions)
   | ({ readonly type: 'INTEGER' } & IntegerOptions)
+  // The common options that a FILE column cannot have are refused when the schema is defined.
+  | ({ readonly type: 'FILE' } & FileOptions & CommonOptions)
   | ({ readonly type: Exclude<ColumnTypeName, 'STRING' | 'INTEGER'> } & CommonOptions)
 
 /** The columns of one table by name. */
@@ -104,10 +114,13 @@ type ExactToken<Options> = Options extends { readonly token: infer Token extends
     }
   : unknown
 
-type Built<Type extends ColumnTypeName, Options> = { readonly type: Type } & Options
+type Built<Type extends ColumnTypeName | 'FILE', Options> = { readonly type: Type } & Options
 
 /** Returns the definition of a column type with its options. Throws `invalid_request` if reading an option throws. */
-function built<const Type extends ColumnTypeName, Options>(type: Type, options: Options | undefined): Built<Type, Options> {
+function built<const Type extends ColumnTypeName | 'FILE', Options>(
+  type: Type,
+  options: Options | undefined,
+): Built<Type, Options> {
   return readInput(() => ({ ...(options as Options), type }))
 }
 
@@ -144,4 +157,7 @@ export const column = {
   /** A list of JSON values. */
   array: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'ARRAY', O> =>
     built('ARRAY', options),
+  /** A file, which `uploadFile` stores. Its redaction concerns its name; only a caller who reads it at PLAIN_TEXT can open it. */
+  file: <const O extends FileOptions = Record<never, never>>(options?: Exactly<O, FileOptions>): Built<'FILE', O> =>
+    built('FILE', options),
 }

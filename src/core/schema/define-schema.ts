@@ -1,7 +1,8 @@
 /** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
 import { z } from 'zod'
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { MAX_TTL_MINUTES } from '../limits.ts'
+import { CONTENT_TYPE_PATTERN } from '../files/content-types.ts'
+import { MAX_FILE_BYTES, MAX_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
 import { MaskError } from '../redaction/replacement.ts'
 import { TokenFormatError } from '../tokens/token-format.ts'
@@ -58,11 +59,28 @@ const textual = {
     .optional(),
 }
 
+const fileShape = z.strictObject({
+  type: z.literal('FILE'),
+  redaction: common.redaction,
+  allowedTypes: z
+    .array(
+      z
+        .string()
+        .regex(CONTENT_TYPE_PATTERN, 'must be a MIME type in lower case without parameters, such as image/png or image/*'),
+    )
+    .min(1)
+    .max(1000)
+    .readonly()
+    .optional(),
+  maxBytes: z.int().min(1).max(MAX_FILE_BYTES).optional(),
+})
+
 const otherTypes = keysOf(columnTypes).filter((name) => name !== 'STRING' && name !== 'INTEGER')
 
 const columnShape = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('STRING'), ...common, ...textual }),
   z.strictObject({ type: z.literal('INTEGER'), ...common, oneOf: z.array(z.int()).min(1).max(1000).readonly().optional() }),
+  fileShape,
   z.strictObject({ type: z.enum(otherTypes), ...common }),
 ])
 

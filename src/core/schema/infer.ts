@@ -18,6 +18,7 @@ interface InputTypes {
   readonly DATETIME: string | Date
   readonly JSON: JsonValue
   readonly ARRAY: readonly JsonValue[]
+  readonly FILE: never
 }
 
 /** The type of a value read at PLAIN_TEXT, by column type. */
@@ -31,6 +32,8 @@ interface OutputTypes {
   readonly DATETIME: string
   readonly JSON: JsonValue
   readonly ARRAY: readonly JsonValue[]
+  /** The name of the file. */
+  readonly FILE: string
 }
 
 /** A value to write to a column. */
@@ -84,14 +87,22 @@ export type LookupColumn<T extends TableDefinition> = {
     : never
 }[ColumnName<T>]
 
+/** Columns that hold files. */
+export type FileColumn<T extends TableDefinition> = {
+  [K in ColumnName<T>]: T[K] extends { readonly type: 'FILE' } ? K : never
+}[ColumnName<T>]
+
+/** Columns that accept a value in a record: all but those that hold files. */
+type ValueColumn<T extends TableDefinition> = Exclude<ColumnName<T>, FileColumn<T>>
+
 /** The fields of a record to insert. Required columns must have a value, others can be null or absent. */
 export type InsertFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]: InputValue<T[K]> } & {
-  readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
+  readonly [K in Exclude<ValueColumn<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
 }
 
 /** The fields of an update: any columns. Required columns cannot be null. */
 export type UpdateFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]?: InputValue<T[K]> } & {
-  readonly [K in Exclude<ColumnName<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
+  readonly [K in Exclude<ValueColumn<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
 }
 
 /** The fields that a read returns: the requested ones, or all that the caller can read. */

@@ -1,5 +1,5 @@
 /** Creates the layout of a vault from its schema: compiled columns, and the physical table of each table. */
-import { DEFAULT_TTL_MINUTES } from '../limits.ts'
+import { DEFAULT_MAX_FILE_BYTES, DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
@@ -10,11 +10,12 @@ import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import { columnTypes } from '../values/column-types.ts'
+import { fileType } from '../values/file-type.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import type { ValueRule } from '../values/value-rules.ts'
 import { compileRules } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
-import { tokenOf } from './column.ts'
+import { type FileOptions, tokenOf } from './column.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -55,8 +56,18 @@ export interface Column {
   readonly plain: string | undefined
   /** Physical column of the digest; undefined if none is stored. */
   readonly digest: string | undefined
+  /** The rules of its files; undefined if the column holds none. */
+  readonly file: FileRules | undefined
   /** Physical column with an index for equality; undefined if there is none. */
   readonly lookup: string | undefined
+}
+
+/** What the files of a column must be. */
+export interface FileRules {
+  /** MIME types, or patterns such as `image/*`; undefined for any type. */
+  readonly allowedTypes: readonly string[] | undefined
+  /** Maximum length in bytes. */
+  readonly maxBytes: number
 }
 
 /** One column with the level at which one caller reads it. Decided before anything is read. */
@@ -82,6 +93,8 @@ export interface Table {
   readonly transient: readonly Column[]
   /** All other columns. */
   readonly readable: readonly Column[]
+  /** Columns that hold files. */
+  readonly files: readonly Column[]
   /** Columns that store a digest. */
   readonly digested: readonly Column[]
   /** Columns with plain values. */
@@ -150,6 +163,7 @@ function layoutTable(name: string, definition: CatalogTable): Table {
     tokenized: columns.filter((column) => column.token !== undefined),
     transient: columns.filter((column) => column.token?.expires === true),
     readable: columns.filter((column) => column.token?.expires !== true),
+    files: columns.filter((column) => column.file !== undefined),
     digested,
     plain,
     physical,
@@ -161,6 +175,7 @@ function layoutColumn(
   name: string,
   { objectId, ordinal, definition, ...positions }: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'>,
 ): Column {
+  const type = definition.type === 'FILE' ? fileType : columnTypes[definition.type]
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
   const part = `${objectId}_${name.slice(0, NAME_PART_LENGTH)}`
@@ -174,8 +189,8 @@ function layoutColumn(
     ...positions,
     ordinal,
     objectId,
-    mark: cellMark(columnTypes[definition.type].tag, JSON.stringify([objectId, table, name])),
-    type: columnTypes[definition.type],
+    mark: cellMark(type.tag, JSON.stringify([objectId, table, name])),
+    type,
     required: definition.required === true,
     unique,
     level: definition.redaction ?? 'REDACTED',
@@ -191,8 +206,13 @@ function layoutColumn(
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
     digest,
+    file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
   }
+}
+
+function fileRulesOf({ allowedTypes, maxBytes }: FileOptions): FileRules {
+  return { allowedTypes, maxBytes: maxBytes ?? DEFAULT_MAX_FILE_BYTES }
 }
 
 /** Length in bytes of the values in bodies; undefined if it varies. A transient column has references there. */

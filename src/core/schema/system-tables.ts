@@ -1,4 +1,4 @@
-/** System tables, which every vault has besides its records: stored tokens, transient values and the audit trail. */
+/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, and the audit trail. */
 import type { PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
@@ -23,6 +23,27 @@ export const TRANSIENTS: PhysicalTable = {
     { name: 'expires_at', type: 'integer' },
   ],
   indexes: [{ columns: ['expires_at'], unique: false }],
+}
+
+/**
+ * Files. The sealed body has the key and the length of the content, and the state of its scan. `table_id` and `row_id` say whose file it
+ * is, so that it ends with its record. `scan_at` and `remove_at` are in milliseconds since 1970, and only say when a scan or a removal is
+ * due: an upload in progress has a time to remove it in case it is never finished. Null: nothing is due.
+ */
+export const FILES: PhysicalTable = {
+  name: 'files',
+  columns: [
+    { name: 'body', type: 'bytes' },
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'scan_at', type: 'integer' },
+    { name: 'remove_at', type: 'integer' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: false },
+    { columns: ['scan_at'], unique: false },
+    { columns: ['remove_at'], unique: false },
+  ],
 }
 
 /** Audit events, sealed. The row id is the chain and the sequence number, so that order by id is the order of the chains. `at` is in nanoseconds since 1970, for time ranges. */
@@ -56,5 +77,32 @@ export const CATALOG: PhysicalTable = {
 /** The marker that a vault was founded here: one sealed row with the generation of the catalog, which so cannot be emptied or rolled back alone. */
 export const MARKER: PhysicalTable = { name: 'vault_marker', columns: [{ name: 'body', type: 'bytes' }], indexes: [] }
 
+/** Blobs that are stored in the database: the key, the number of pieces that are stored, and the length in bytes once the blob is whole. */
+export const BLOBS: PhysicalTable = {
+  name: 'blobs',
+  columns: [
+    { name: 'key', type: 'text' },
+    { name: 'pieces', type: 'integer' },
+    { name: 'size', type: 'integer' },
+  ],
+  indexes: [{ columns: ['key'], unique: true }],
+}
+
+/** Pieces of these blobs, all of one length but the last. The row id is the row id of the blob and the position of the piece. */
+export const BLOB_PIECES: PhysicalTable = {
+  name: 'blob_pieces',
+  columns: [{ name: 'content', type: 'bytes' }],
+  indexes: [],
+}
+
 /** All system tables, except for the catalog. */
-export const SYSTEM_TABLES: readonly PhysicalTable[] = [MARKER, TOKENS, TRANSIENTS, AUDIT_EVENTS, AUDIT_CHAINS]
+export const SYSTEM_TABLES: readonly PhysicalTable[] = [
+  MARKER,
+  TOKENS,
+  TRANSIENTS,
+  FILES,
+  AUDIT_EVENTS,
+  AUDIT_CHAINS,
+  BLOBS,
+  BLOB_PIECES,
+]

@@ -1,11 +1,11 @@
 /** Argument types of each aggregate, as data. */
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ColumnType } from '../values/column-type.ts'
 import type { AggregateName } from './select.ts'
 
 /** The rules of one aggregate. */
 export interface AggregateRule {
   /** Types of its argument; undefined for every type. */
-  readonly inputTypes: ReadonlySet<ColumnTypeName> | undefined
+  readonly inputTypes: ReadonlySet<ColumnType<unknown>['name']> | undefined
   /** These types as an error lists them. */
   readonly inputTypesText: string
   /** True if the result depends on the values, not only on how many there are. */

@@ -5,7 +5,7 @@ import type { ByteWriter } from '../util/bytes.ts'
 /** A JSON value as `JSON.parse` returns it. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [member: string]: JsonValue }
 
-/** The types a column can have. FILE is added with the file operations. */
+/** The types of columns whose values callers write. A FILE column is the other kind: its values come from uploads. */
 export type ColumnTypeName = 'STRING' | 'INTEGER' | 'FLOAT' | 'BOOL' | 'DATE' | 'TIME' | 'DATETIME' | 'JSON' | 'ARRAY'
 
 /** Why an input is not a value of a type. The message is a clause, "must be …", that follows the name of the column. It never quotes the input. */
@@ -13,9 +13,9 @@ export class ValueError extends Error {}
 
 /** One column type. `Value` is the trusted form: `parse` checks it, and every other method takes it unchecked. */
 export interface ColumnType<Value> {
-  readonly name: ColumnTypeName
+  readonly name: ColumnTypeName | 'FILE'
   /**
-   * First byte of every digest input: 1 STRING, 2 INTEGER, 3 FLOAT, 4 BOOL, 5 DATE, 6 TIME, 7 DATETIME, 8 JSON, 9 ARRAY.
+   * First byte of every digest input: 1 STRING, 2 INTEGER, 3 FLOAT, 4 BOOL, 5 DATE, 6 TIME, 7 DATETIME, 8 JSON, 9 ARRAY, 10 FILE.
    * With it, equal bytes of two types never give equal digests. Never changes.
    */
   readonly tag: number

@@ -16,7 +16,7 @@ import { timeType } from './time-type.ts'
  */
 export type AnyColumnType = ColumnType<unknown>
 
-/** Every column type by its name in a schema. */
+/** Every type whose values callers write, by its name in a schema. */
 export const columnTypes: Readonly<Record<ColumnTypeName, AnyColumnType>> = {
   STRING: stringType,
   INTEGER: integerType,

@@ -3,18 +3,23 @@ import { z } from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import type { Limits } from '../execution/context.ts'
 import type { PolicyFor } from '../policy/statement.ts'
+import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { ContentTypeDetector } from '../ports/content-type.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyProvider, KeyRingFactory } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
+import type { FileScanner } from '../ports/scanner.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageHandle } from '../ports/storage.ts'
+import type { Timer } from '../ports/timer.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { readInput } from '../util/boundary.ts'
 import { isWellFormed } from '../values/well-formed.ts'
+import type { OnInfected } from './scan-worker.ts'
 
 /** Options of `createVault`. */
 export interface VaultOptions<S extends SchemaDefinition> {
@@ -40,6 +45,12 @@ export interface VaultOptions<S extends SchemaDefinition> {
   readonly tracing?: Tracing
   /** Receives log records about failures, in the shape of pino. Default: no log. */
   readonly log?: Log
+  /** Store of the contents of files, such as `folderBlobs({ … })`. Default: the storage of the vault. */
+  readonly blobs?: BlobStore
+  /** Scanner of files, such as `clamdScanner({ … })`. With one, only clean files are opened. Default: files are not scanned. */
+  readonly scanner?: FileScanner
+  /** What is done with an infected file: its content is kept, and never opened, or destroyed. Default 'quarantine'. */
+  readonly onInfected?: OnInfected
   /** Limits of single requests: `maxRecords` and `maxPageSize`, each from 1 to 1,000,000. Default 1,000 each. */
   readonly limits?: Partial<Limits>
 }
@@ -51,6 +62,8 @@ export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
   readonly keyRingFactory: KeyRingFactory
   readonly hash: Hash
   readonly scheduler: Scheduler
+  readonly timer: Timer
+  readonly contentTypes: ContentTypeDetector
 }
 
 const MAX_LIMIT = 1_000_000
@@ -83,6 +96,8 @@ const optionsShape = z.strictObject({
   keyRingFactory: z.unknown(),
   hash: z.unknown(),
   scheduler: z.unknown(),
+  timer: z.unknown().optional(),
+  contentTypes: z.unknown().optional(),
   accountId: idShape().optional(),
   policy: z.unknown().optional(),
   audit: z.enum(['on', 'off'], "must be 'on' or 'off'").optional(),
@@ -95,6 +110,13 @@ const optionsShape = z.strictObject({
       'must have the methods info, warn and error, as a pino logger has',
     )
     .optional(),
+  blobs: z
+    .custom((value) => value === undefined || hasMethod(value, 'write'), 'must be a blob store, such as folderBlobs({ … })')
+    .optional(),
+  scanner: z
+    .custom((value) => value === undefined || hasMethod(value, 'scan'), 'must be a scanner, such as clamdScanner({ … })')
+    .optional(),
+  onInfected: z.enum(['quarantine', 'delete'], "must be 'quarantine' or 'delete'").optional(),
   limits: limitsShape.partial().optional(),
 })
 

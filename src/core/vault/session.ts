@@ -6,20 +6,27 @@ import type { OperationInput, OperationName, OperationResult } from '../batch/pe
 import { performNamed } from '../batch/perform-named.ts'
 import type { BatchOptions } from '../batch/run-batch.ts'
 import type { SessionContext } from '../execution/context.ts'
+import type { IssuedTicket } from '../execution/file-tickets.ts'
+import type { FileMetadata } from '../files/file-metadata.ts'
 import { ALL } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
+import type { FileStatus, UploadStatusRecord, UploadStatusResult } from '../operations/file-status.ts'
+import type { UploadURLInput } from '../operations/file-urls.ts'
 import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
 import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
 import type { EventList } from '../operations/list-events.ts'
+import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { QueryOptions } from '../operations/query-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
+import type { UploadFileInput, UploadFileOptions } from '../operations/upload-file.ts'
 import type { QueryRecord } from '../queries/run-query.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
   DeterministicColumn,
+  FileColumn,
   GroupName,
   InputValue,
   InsertFields,
@@ -80,6 +87,26 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
       readonly lowered: readonly never[]
       readonly error: string
     }
+
+/** An upload, with table and column checked by the compiler. */
+export type SessionUpload<S extends SchemaDefinition, T extends TableName<S>> = {
+  readonly table: T
+  readonly column: FileColumn<S[T]>
+  /** Id of the record. Default: a new record that has only the file. */
+  readonly id?: string
+  /** The content: bytes, a Blob, a web stream, a Node stream, or another async iterable of bytes. */
+  readonly file: UploadContent
+  /** Default: the name of a `File`, else "file". */
+  readonly fileName?: string
+}
+
+/** What an upload reads its content from. */
+export type UploadContent = Uint8Array | ArrayBuffer | AsyncIterable<Uint8Array> | { stream(): unknown }
+
+/** A record whose files are asked for. */
+export type SessionStatusRecord<S extends SchemaDefinition> = {
+  [T in TableName<S>]: { readonly table: T; readonly id: string; readonly fileColumns: readonly FileColumn<S[T]>[] }
+}[TableName<S>]
 
 /** The methods of one caller. Each checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {
@@ -151,10 +178,67 @@ export interface Session<S extends SchemaDefinition> {
    */
   listEvents(query: EventQueryInput): Promise<EventList>
   /**
+   * Uploads a file into a record, or into a new one without `id`. A file there is replaced: readers see the old one or the new one, whole.
+   * Needs UPDATE of the column, or CREATE. Throws `unprocessable` for an empty file or a type that the column does not allow,
+   * `limit_exceeded` for one that is too long, `failed_precondition` in a transaction. Nothing is stored then. Source: specification, "Files".
+   */
+  uploadFile<T extends TableName<S>, const R extends boolean = false>(
+    upload: SessionUpload<S, T> & { readonly returnFileMetadata?: R },
+  ): Promise<{ id: string } & (R extends true ? { fileMetadata: Readonly<Record<string, FileMetadata>> } : unknown)>
+  /**
+   * Opens a file, whole or a range of it. Needs READ of the column in plain text. Throws `not_found` without a file, and
+   * `failed_precondition` for one that is not clean while the vault has a scanner.
+   */
+  openFile<T extends TableName<S>>(
+    table: T,
+    id: string,
+    column: FileColumn<S[T]>,
+    options?: OpenFileOptions,
+  ): Promise<OpenFileResult>
+  /** Deletes a file of a record. Needs UPDATE of the column. Throws `not_found`. */
+  deleteFile<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<{ id: string; deleted: true }>
+  /** Returns whether a record has a file, and the state of its scan. Needs READ of the column, at any level. Throws `not_found`. */
+  fileStatus<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<FileStatus>
+  /** Returns the same for many records, in order. A record that cannot be read has an error. */
+  uploadStatus(records: readonly SessionStatusRecord<S>[]): Promise<{ records: UploadStatusResult[] }>
+  /** Returns a ticket for each column, valid for 15 minutes and one upload: see `vault.uploadWithTicket`. Needs the grants of the upload. */
+  uploadURL<T extends TableName<S>, const C extends FileColumn<S[T]>>(request: {
+    readonly table: T
+    readonly id?: string
+    readonly columns: readonly C[]
+  }): Promise<{ tickets: Readonly<Record<C, IssuedTicket>> }>
+  /** Returns a ticket to download a file for 15 minutes: see `vault.downloadWithTicket`. Throws like `openFile`. */
+  downloadURL<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<IssuedTicket>
+  /**
    * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input
    * like the other methods. Throws `invalid_request` for an unknown name.
    */
   perform<Name extends OperationName>(name: Name, input: OperationInput<Name>): Promise<OperationResult<Name>>
+}
+
+/** Returns the input of the operation: what is no option is read inside it, so that a getter that throws there leaves an event. */
+function toUploadInput(given: UploadFileInput & UploadFileOptions): UploadFileInput {
+  return {
+    get table() {
+      return given?.table
+    },
+    get column() {
+      return given?.column
+    },
+    get id() {
+      return given?.id as string
+    },
+    get file() {
+      return given?.file
+    },
+    get fileName() {
+      return given?.fileName as string
+    },
+    get options() {
+      const returnFileMetadata = given?.returnFileMetadata
+      return returnFileMetadata === undefined ? {} : { returnFileMetadata }
+    },
+  }
 }
 
 /** Returns a session. Operations check their input; the cast gives their results the types of the schema. */
@@ -190,6 +274,14 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     query: (sql: string, options = {}) => performNamed(context, 'query', { query: sql, options }),
     batch: (items: readonly BatchItem[], options = {}) => performNamed(context, 'batch', { items, options }),
     listEvents: (query: EventQueryInput) => performNamed(context, 'listEvents', { query }),
+    uploadFile: (given: UploadFileInput & UploadFileOptions) => performNamed(context, 'uploadFile', toUploadInput(given)),
+    openFile: (table: string, id: string, column: string, options = {}) =>
+      performNamed(context, 'openFile', { table, id, column, options }),
+    deleteFile: (table: string, id: string, column: string) => performNamed(context, 'deleteFile', { table, id, column }),
+    fileStatus: (table: string, id: string, column: string) => performNamed(context, 'fileStatus', { table, id, column }),
+    uploadStatus: (records: readonly UploadStatusRecord[]) => performNamed(context, 'uploadStatus', { records }),
+    uploadURL: (given: UploadURLInput) => performNamed(context, 'uploadURL', given),
+    downloadURL: (table: string, id: string, column: string) => performNamed(context, 'downloadURL', { table, id, column }),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>) => performNamed(context, name, input),
   }
   return session as unknown as Session<S>

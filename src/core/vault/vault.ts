@@ -21,8 +21,11 @@ import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/operation-errors.ts'
+import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
+import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import { parseQueryText } from '../operations/query-records.ts'
+import type { TicketUpload, UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Caller } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
@@ -50,6 +53,7 @@ import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
 import type { Session } from './session.ts'
 import { createSession } from './session.ts'
+import { createVaultFiles } from './vault-files.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition> {
@@ -68,8 +72,17 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
-  /** Deletes expired transient values, which reads never return in any case. Returns their number. */
-  purgeExpired(): Promise<{ deleted: number }>
+  /**
+   * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
+   * replaced and deleted ones, and those of uploads that never ended. Returns the number of values and of files.
+   */
+  purgeExpired(): Promise<{ deleted: number; files: number }>
+  /** Scans the files whose scan is due, and waits for the results. Without a scanner, does nothing. A vault with one also scans in the background. */
+  scanFiles(): Promise<{ scanned: number }>
+  /** Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any more. */
+  downloadWithTicket(ticket: string, options?: OpenFileOptions): Promise<OpenFileResult>
+  /** Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the content. */
+  uploadWithTicket(ticket: string, given: TicketUpload): Promise<UploadedFile>
   /**
    * Returns what the policy allows this caller to do with this table, column by column, and the statements that decide it. Reads no
    * record and records no event. For tests of policies.
@@ -160,22 +173,23 @@ function createVault<S extends SchemaDefinition>(
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const lifetime = createLifetime()
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
+  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files'>, caller: Caller): SessionContext => {
+    return { ...shared, ...within, caller, access: accessOf(policy, caller) }
+  }
+  const outerContext = (caller: Caller): SessionContext => contextIn({ units: outer, lifetime, files: files.outer }, caller)
   const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
     guardAround(failed, async (run) => {
       assertOutsideTransaction(storage)
       return lifetime.run(async () => work(run))
     })
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
-  const sessionIn = (within: Pick<SessionContext, 'units' | 'lifetime'>, given: Caller): Session<S> => {
-    const caller = parseCaller(given)
-    return createSession<S>({ ...shared, ...within, caller, access: accessOf(policy, caller) })
-  }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
-    as: (caller) => sessionIn({ units, lifetime: calls }, caller),
+    as: (caller) => createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction }, parseCaller(caller))),
   })
   return {
     id,
-    as: (caller) => sessionIn({ units: outer, lifetime }, caller),
+    as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work) =>
       outsideAround('The transaction failed.', (run) => {
         assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
@@ -190,7 +204,13 @@ function createVault<S extends SchemaDefinition>(
         lifetime,
       ),
     purgeExpired: () =>
-      outside('Purge failed.', async () => ({ deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }) })),
+      outside('Purge failed.', async () => ({
+        deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }),
+        files: await runPass(removalPass(files.outer), { scheduler }),
+      })),
+    scanFiles: () => outside('Scan failed.', async () => ({ scanned: (await files.scans?.scanDue()) ?? 0 })),
+    downloadWithTicket: (ticket, opening) => files.download(ticket, opening),
+    uploadWithTicket: (ticket, given) => files.upload(ticket, given),
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () => {
         const explained = parseCaller(caller)
@@ -227,8 +247,11 @@ function createVault<S extends SchemaDefinition>(
       }),
     close: () =>
       guard('Close failed.', async () => {
-        await lifetime.close()
+        const callsEnd = lifetime.close()
+        await files.stop()
+        await callsEnd
         try {
+          await files.outer.blobs.close()
           await storage.close()
         } finally {
           closeKeys()

@@ -47,6 +47,8 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   keys: ['system'],
+  blobs: ['errors'],
+  'blob-conformance': ['conformance'],
   memory: ['errors'],
   sql: ['errors'],
   sqlite: ['sql', 'errors'],
@@ -77,7 +79,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
-  'src/adapters/blobs': [...MACHINE, '@aws-sdk/client-s3'],
+  'src/adapters/blobs': [...MACHINE, 'node:stream', '@aws-sdk/client-s3'],
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,

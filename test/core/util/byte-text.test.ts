@@ -1,6 +1,6 @@
 /** Bytes as text: standard forms, and strict parsing. */
 import { expect, it } from 'vitest'
-import { fromBase64, fromHex, toBase64 } from '../../../src/core/audit/byte-text.ts'
+import { fromBase64, fromHex, toBase64 } from '../../../src/core/util/byte-text.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 
 it('returns every byte from its hex digits', () => {

@@ -1,5 +1,5 @@
 /** Converts bytes from and to text: digests as hex digits, signatures as base64. Source: RFC 4648, section 4. */
-import { at } from '../util/at.ts'
+import { at } from './at.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 

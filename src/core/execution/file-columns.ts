@@ -1,0 +1,124 @@
+/** What the operations on files share: the column, the record, and the file that a caller may open. */
+
+import { cellDetail, unknownColumn } from '../barrier/parse-record.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
+import { openColumns } from '../barrier/reveal.ts'
+import { type Fault, fault } from '../errors.ts'
+import type { OpenedFile } from '../file-store/file-rows.ts'
+import { readFiles } from '../file-store/file-rows.ts'
+import { mayOpen } from '../files/scan-state.ts'
+import type { Action } from '../policy/actions.ts'
+import { forbidden } from '../policy/forbidden.ts'
+import type { TableAccess } from '../policy/table-access.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
+import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import type { StoredFile } from '../values/file-type.ts'
+import { recordsNotFound } from './check-input.ts'
+import type { OperationContext } from './context.ts'
+import { requireColumn } from './grants.ts'
+
+/** A column that holds files. */
+export type FileColumn = Column & Required<Pick<Column, 'file'>> & { readonly file: NonNullable<Column['file']> }
+
+/** Returns the column. Throws like `requireColumn`, and `unprocessable` for a column of another type. */
+export function requireFileColumn(
+  context: OperationContext,
+  access: TableAccess,
+  { name, action }: { readonly name: unknown; readonly action: Action },
+): FileColumn {
+  const column = requireColumn(context, access, { name, action })
+  if (isFileColumn(column)) return column
+  throw fault(
+    'unprocessable',
+    cellDetail(access.table, column, undefined),
+  )`Column ${column.name} of table ${access.table.name} does not hold files.`
+}
+
+function isFileColumn(column: Column): column is FileColumn {
+  return column.file !== undefined
+}
+
+/** Returns the record with this id, if the caller can read a column of it. Throws `not_found`. */
+export async function requireVisibleRecord(context: OperationContext, access: TableAccess, id: string): Promise<RowWithAccess> {
+  const { table } = access
+  const row = await recordRow(context, context.unit.storage, { table, id })
+  const [found] = row === undefined ? [] : evaluateAccess(context.barrier, access, [row])
+  if (found === undefined || !found.access.meets({ action: 'READ', columns: [] })) throw recordsNotFound(table, [id], [0])
+  return found
+}
+
+/** Returns the row of a record id; undefined if there is none. */
+export async function recordRow(
+  { barrier }: Pick<OperationContext, 'barrier'>,
+  storage: StorageReads,
+  { table, id }: { readonly table: Table; readonly id: string },
+): Promise<Row | undefined> {
+  const [rowId] = decodeRecordIds(barrier.ring, table, [id])
+  if (rowId === undefined) return undefined
+  const [row] = await storage.get(table.physical.name, [rowId])
+  return row
+}
+
+/** Returns the file that a row has in a column; undefined if it has none. */
+export function fileIn(
+  { barrier }: Pick<OperationContext, 'barrier'>,
+  table: Table,
+  column: Column,
+  row: Row,
+): StoredFile | undefined {
+  const cursor = openColumns(barrier, table, [row], [column])
+  cursor.to(0)
+  // The cells of a FILE column hold stored files: their mark was compared when the body was opened.
+  return (cursor.value(column) as StoredFile | null) ?? undefined
+}
+
+/** A file of a record that the caller may open. */
+export interface OpenableFile {
+  readonly stored: StoredFile
+  readonly file: OpenedFile
+  /** Row id of the record. */
+  readonly row: number
+}
+
+/**
+ * Returns the file of a record that the caller can read in plain text. Throws `forbidden` without that grant, `not_found` without a
+ * record or a file, and `failed_precondition` if the file may not be opened, whatever the state of its scan.
+ */
+export async function requireOpenableFile(
+  context: OperationContext,
+  access: TableAccess,
+  { column, id }: { readonly column: FileColumn; readonly id: string },
+): Promise<OpenableFile> {
+  const { table } = access
+  const { row, access: granted } = await requireVisibleRecord(context, access, id)
+  const level = granted.level(column)
+  if (level === undefined) throw unknownColumn(table.name, column.name)
+  if (level !== 'PLAIN_TEXT') throw forbidden(context.caller, 'READ', table)
+  const stored = fileIn(context, table, column, row)
+  if (stored === undefined) throw noFile(table, column)
+  const [file] = await readFiles(context.unit.storage, context.barrier, [stored.file])
+  if (file === undefined || file.removeAt !== null) throw noFile(table, column)
+  if (!mayOpen(file.entry.state, context.files.hasScanner)) throw notOpenable(table, column)
+  return { stored, file, row: row.id }
+}
+
+/** Returns the error for a record without a file in a column. */
+export function noFile(table: Table, column: Column): Fault {
+  const detail = cellDetail(table, column, undefined)
+  return fault('not_found', detail)`This record of table ${table.name} has no file in column ${column.name}.`
+}
+
+function notOpenable(table: Table, column: Column): Fault {
+  const detail = cellDetail(table, column, undefined)
+  return fault(
+    'failed_precondition',
+    detail,
+  )`The file in column ${column.name} of table ${table.name} cannot be opened now. Its scan status says more.`
+}
+
+/** Throws `failed_precondition` inside a transaction, of which contents of files are not part. */
+export function assertOutsideTransaction({ files }: Pick<OperationContext, 'files'>): void {
+  if (!files.isInTransaction) return
+  throw fault('failed_precondition')`Contents of files are not part of a transaction. Call this outside of it.`
+}

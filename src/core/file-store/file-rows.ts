@@ -1,0 +1,140 @@
+/** The row of each file: written before its content, so that no content is ever stored that no row names, and removed after it. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { fault, isVaultError } from '../errors.ts'
+import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
+import type { Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
+import { FILES } from '../schema/system-tables.ts'
+import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
+import { at } from '../util/at.ts'
+import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
+import { nowMs } from '../util/timestamp.ts'
+import type { FileContext } from './file-context.ts'
+
+/** Milliseconds after which an upload that never ended is removed. */
+const UPLOAD_LEASE_MS = 24 * 60 * 60_000
+/** Length of a key of the blob store, in bytes. */
+const KEY_BYTES = 16
+
+/** What the sealed body of a file's row says. */
+export interface FileEntry {
+  /** Key of the content in the blob store: 32 hex digits. */
+  readonly key: string
+  readonly state: ScanState
+  /** Length of the content in bytes; 0 during the upload. */
+  readonly size: number
+  /** Number of failed scans since the last one that did not fail. */
+  readonly failures: number
+  /** The row stays after its content is removed until this time, in milliseconds since 1970, so that a ticket is not redeemed twice. */
+  readonly keepUntil: number
+}
+
+/** A file's row, opened. */
+export interface OpenedFile {
+  readonly id: number
+  readonly version: number
+  readonly entry: FileEntry
+  /** When the file is removed, in milliseconds since 1970; null for a file of a record. */
+  readonly removeAt: number | null
+  readonly tableId: number
+  readonly rowId: number | null
+}
+
+/** A new file, and the key of its content. */
+export interface NewFile {
+  readonly id: number
+  readonly entry: FileEntry
+}
+
+type Keys = Pick<Barrier, 'ring' | 'vault'>
+
+/** Returns the id of a new file. */
+export async function reserveFile(storage: StorageReads): Promise<number> {
+  return at(await storage.reserveIds(FILES.name, 1), 0)
+}
+
+/** Writes the row of an upload that begins. Throws `conflict` if the id is in use: an upload with this ticket began before. */
+export async function beginFile(
+  context: FileContext,
+  table: Table,
+  { id, keepUntil }: { readonly id: number; readonly keepUntil: number },
+): Promise<NewFile> {
+  const key = toHex(context.barrier.entropy.bytes(KEY_BYTES))
+  const entry: FileEntry = { key, state: 'pending', size: 0, failures: 0, keepUntil }
+  const body = sealFile(context.barrier, id, entry)
+  const removeAt = nowMs(context) + UPLOAD_LEASE_MS
+  const row = { id, body, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
+  try {
+    await context.storage.insert(FILES.name, [row])
+  } catch (error) {
+    throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
+  }
+  return { id, entry }
+}
+
+/** Makes an uploaded file the file of a record. It is to be scanned from now on. Throws `aborted` if the upload was removed as abandoned. */
+export async function attachFile(
+  storage: Storage,
+  context: Pick<FileContext, 'clock' | 'barrier'>,
+  { file, rowId, size }: { readonly file: NewFile; readonly rowId: number; readonly size: number },
+): Promise<void> {
+  const body = sealFile(context.barrier, file.id, { ...file.entry, size })
+  const set = { body, row_id: rowId, scan_at: nowMs(context), remove_at: null }
+  const [isAttached] = await storage.update(FILES.name, [{ id: file.id, version: FIRST_VERSION, set }])
+  if (isAttached !== true) throw fault('aborted')`The upload took too long and was removed. Upload the file again.`
+}
+
+/** Version of the row of an upload in progress. */
+const FIRST_VERSION = 1
+
+/** Returns the file of each id, in order; undefined if it does not exist. Throws `data_loss` for a row that fails authentication. */
+export async function readFiles(
+  storage: StorageReads,
+  barrier: Keys,
+  ids: readonly number[],
+): Promise<readonly (OpenedFile | undefined)[]> {
+  if (ids.length === 0) return []
+  const rows = await storage.get(FILES.name, ids)
+  return rows.map((row) => (row === undefined ? undefined : openFileRow(barrier, row)))
+}
+
+/** Returns the patch that stores another entry, with the times when it is due. */
+export function patchOf(barrier: Keys, file: OpenedFile, entry: FileEntry, due: Patch['set']): Patch {
+  return { id: file.id, version: file.version, set: { body: sealFile(barrier, file.id, entry), ...due } }
+}
+
+function sealFile({ ring, vault }: Keys, id: number, entry: FileEntry): Uint8Array {
+  const out = new ByteWriter(128)
+  out.utf8(JSON.stringify(entry))
+  return sealEntry({ ring, vault, kind: 'file', id }, out.written())
+}
+
+/** Returns a row opened. Throws `data_loss` if it fails authentication. */
+export function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
+  const { id, version, body } = row
+  const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'file', id }, body) : undefined
+  const entry = plaintext === undefined ? undefined : toEntry(plaintext)
+  if (entry === undefined)
+    throw fault(
+      'data_loss',
+    )`File ${id} failed authentication: its row was changed or moved in the database, or its key is missing. Restore it.`
+  return {
+    id,
+    version,
+    entry,
+    removeAt: numberOf(row.remove_at),
+    tableId: numberOf(row.table_id) ?? 0,
+    rowId: numberOf(row.row_id),
+  }
+}
+
+/** Returns what the body says. It was authenticated, so its shape is that of `sealFile`. */
+function toEntry(plaintext: Uint8Array): FileEntry | undefined {
+  const { key, state, size, failures, keepUntil }: Partial<FileEntry> = JSON.parse(readUtf8(plaintext, 0, plaintext.length))
+  if (key === undefined || state === undefined || !SCAN_STATES.includes(state)) return undefined
+  return { key, state, size: size ?? 0, failures: failures ?? 0, keepUntil: keepUntil ?? 0 }
+}
+
+function numberOf(cell: unknown): number | null {
+  return typeof cell === 'number' ? cell : null
+}

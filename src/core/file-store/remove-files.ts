@@ -1,0 +1,92 @@
+/** Removes files that no record names: contents first, then rows, so that a process that ends meanwhile leaves nothing unnamed. */
+
+import { isVaultError } from '../errors.ts'
+import type { MaintenancePass } from '../maintenance/run-pass.ts'
+import type { Log } from '../ports/log.ts'
+import type { Row } from '../ports/storage.ts'
+import { FILES } from '../schema/system-tables.ts'
+import { nowMs } from '../util/timestamp.ts'
+import type { FileContext } from './file-context.ts'
+import { type OpenedFile, openFileRow } from './file-rows.ts'
+
+/** Maximum number of files that one slice of the pass removes. */
+const SLICE = 50
+/** Milliseconds for which a process that removes a file keeps others from doing the same. */
+const REMOVAL_LEASE_MS = 60_000
+
+/** Returns the pass that removes the files that are due: discarded ones, and uploads that never ended. */
+export function removalPass(context: FileContext): MaintenancePass {
+  const now = nowMs(context)
+  const filter = { kind: 'compare', column: 'remove_at', operator: '<', value: now + 1 } as const
+  let after = 0
+  return {
+    async slice() {
+      const rows = await context.storage.find(FILES.name, filter, { order: 'asc', after, limit: SLICE })
+      after = rows.at(-1)?.id ?? after
+      return { rows: await removeRows(context, rows), isLast: rows.length < SLICE }
+    },
+  }
+}
+
+/** The session of an operation that removes files beside its own work. */
+interface RemovingSession {
+  readonly files: FileContext & { readonly isInTransaction: boolean }
+  readonly log: Log | undefined
+}
+
+/** Removes at most `limit` files that are due. In a transaction, which may roll back, and after an error, the purge removes them later. */
+export async function removeDueQuietly({ files: context, log }: RemovingSession, limit: number): Promise<void> {
+  if (context.isInTransaction) return
+  try {
+    const due = { kind: 'compare', column: 'remove_at', operator: '<', value: nowMs(context) + 1 } as const
+    await removeRows(context, await context.storage.find(FILES.name, due, { order: 'asc', limit }))
+  } catch (error) {
+    log?.warn({ code: isVaultError(error) ? error.code : 'internal' }, 'files that are due were not removed')
+  }
+}
+
+/** Removes these files if they are due. Returns how many. */
+export async function removeFiles(context: FileContext, ids: readonly number[]): Promise<number> {
+  const rows = await context.storage.get(FILES.name, ids)
+  const now = nowMs(context)
+  return removeRows(
+    context,
+    rows.filter((row) => row !== undefined).filter(({ remove_at }) => typeof remove_at === 'number' && remove_at <= now),
+  )
+}
+
+/** Reserves the rows first: an upload that ends now finds its row changed, and fails. */
+async function removeRows(context: FileContext, rows: readonly Row[]): Promise<number> {
+  const { storage, blobs } = context
+  const removeAt = nowMs(context) + REMOVAL_LEASE_MS
+  const patches = rows.map(({ id, version }) => ({ id, version, set: { remove_at: removeAt } }))
+  const isClaimed = await storage.update(FILES.name, patches)
+  const claimed = rows.filter((_, index) => isClaimed[index] === true)
+  if (claimed.length === 0) return 0
+  const files = claimed.flatMap((row) => openedOrNone(context, row))
+  await blobs.delete(files.map(({ entry }) => entry.key))
+  await endRows(context, claimed, files)
+  return claimed.length
+}
+
+/** A row that fails authentication does not say what its content is: only the row is removed. `verifyRecords` reports such rows. */
+function openedOrNone({ barrier }: FileContext, row: Row): OpenedFile[] {
+  try {
+    return [openFileRow(barrier, row)]
+  } catch {
+    return []
+  }
+}
+
+/** Deletes the rows, except for those of uploads whose ticket has not expired: it must not be redeemed twice. */
+async function endRows(context: FileContext, claimed: readonly Row[], files: readonly OpenedFile[]): Promise<void> {
+  const now = nowMs(context)
+  const kept = files.filter(({ entry, rowId }) => rowId !== null && entry.keepUntil > now)
+  const keptIds = new Set(kept.map(({ id }) => id))
+  const ended = claimed.map(({ id }) => id).filter((id) => !keptIds.has(id))
+  if (ended.length > 0) await context.storage.delete(FILES.name, { ids: ended })
+  if (kept.length === 0) return
+  // The claim raised the version by one.
+  const patches = kept.map(({ id, version, entry }) => ({ id, version: version + 1, set: { remove_at: entry.keepUntil } }))
+  await context.storage.update(FILES.name, patches)
+}

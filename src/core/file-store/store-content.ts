@@ -1,0 +1,172 @@
+/** Stores the content of an upload: detects its type, cuts it into pieces, seals them and hands them to the blob store. */
+import { fault, isVaultError, VaultError, words } from '../errors.ts'
+import { isAllowedType, toContentType } from '../files/content-types.ts'
+import { PIECE_BYTES } from '../limits.ts'
+import type { Column, FileRules, Table } from '../schema/layout.ts'
+import { sealPieces } from '../sealing/file-pieces.ts'
+import { causeOf } from '../util/bare-cause.ts'
+import type { Slab } from '../util/slab.ts'
+import type { FileContext } from './file-context.ts'
+import type { NewFile } from './file-rows.ts'
+
+/** Number of pieces that are sealed together. The type of a file is detected from as many bytes. */
+const PIECES_PER_BATCH = 4
+const BATCH_BYTES = PIECES_PER_BATCH * PIECE_BYTES
+
+/** An upload: the content as its caller gives it, and where it goes. */
+export interface Upload {
+  readonly table: Table
+  readonly column: Column
+  readonly rules: FileRules
+  readonly file: NewFile
+  /** Yields chunks of bytes. Nothing about them is trusted. */
+  readonly source: AsyncIterable<unknown>
+}
+
+/** What was stored. */
+export interface StoredContent {
+  /** Length in bytes. */
+  readonly size: number
+  readonly contentType: string
+}
+
+/**
+ * Stores the content. Throws `unprocessable` for an empty file or a type that the column does not allow, `limit_exceeded` at the byte
+ * after the last one allowed, `invalid_request` for chunks that are not bytes, and `cancelled` if the source throws. Nothing is stored then.
+ */
+export async function storeContent(context: FileContext, upload: Upload): Promise<StoredContent> {
+  const stored = { size: 0, contentType: '' }
+  await context.blobs.write(upload.file.entry.key, sealedBatches(context, upload, stored))
+  return stored
+}
+
+/** Yields the sealed pieces, and says in `stored` what they are of. */
+async function* sealedBatches(
+  context: FileContext,
+  upload: Upload,
+  stored: { size: number; contentType: string },
+): AsyncGenerator<Uint8Array> {
+  const batch = new Uint8Array(BATCH_BYTES)
+  let filled = 0
+  let first = 0
+  const detect = async (isWhole: boolean): Promise<void> => {
+    if (first > 0) return
+    stored.contentType = toContentType(await context.contentTypes.detect(batch.subarray(0, filled), isWhole))
+    assertAllowed(upload, stored.contentType)
+  }
+  for await (const chunk of bytesOf(upload)) {
+    stored.size += chunk.length
+    assertWithin(upload, stored.size)
+    for (let start = 0; start < chunk.length; ) {
+      // A full batch is kept until there are more bytes: it may have the last piece.
+      if (filled === BATCH_BYTES) {
+        await detect(false)
+        yield seal(context, upload, { first, count: undefined, bytes: batch })
+        first += PIECES_PER_BATCH
+        filled = 0
+      }
+      const part = chunk.subarray(start, start + BATCH_BYTES - filled)
+      batch.set(part, filled)
+      filled += part.length
+      start += part.length
+    }
+  }
+  if (stored.size === 0) throw refused(upload, 'cannot hold an empty file')
+  await detect(true)
+  const count = first + Math.ceil(filled / PIECE_BYTES)
+  yield seal(context, upload, { first, count, bytes: batch.subarray(0, filled) })
+  batch.fill(0)
+}
+
+/** Bytes that begin at a piece, and the number of pieces of the file if they are its last. */
+interface Batch {
+  readonly first: number
+  readonly count: number | undefined
+  readonly bytes: Uint8Array
+}
+
+function seal({ barrier: { ring, vault } }: FileContext, { file }: Upload, { first, count, bytes }: Batch): Uint8Array {
+  return sealPieces({ ring, vault, file: file.id, first, count }, toPieces(bytes)).bytes
+}
+
+function toPieces(bytes: Uint8Array): Slab {
+  const count = Math.ceil(bytes.length / PIECE_BYTES)
+  const ends = Uint32Array.from({ length: count }, (_, index) => Math.min((index + 1) * PIECE_BYTES, bytes.length))
+  return { bytes, ends, count }
+}
+
+/** Yields the chunks of the source, without empty ones. What the source throws is not repeated. */
+async function* bytesOf({ source }: Upload): AsyncGenerator<Uint8Array> {
+  const chunks = iteratorOf(source)
+  let isDone = false
+  try {
+    for (;;) {
+      const chunk = await nextOf(chunks)
+      if (chunk === undefined) {
+        isDone = true
+        return
+      }
+      if (!(chunk instanceof Uint8Array))
+        throw fault(
+          'invalid_request',
+        )`file must yield bytes, as Uint8Array. A stream with an encoding yields text: remove the encoding.`
+      if (chunk.length > 0) yield chunk
+    }
+  } finally {
+    // The source learns that its rest is not wanted, as from a loop that ends early.
+    if (!isDone) await closeQuietly(chunks)
+  }
+}
+
+function iteratorOf(source: AsyncIterable<unknown>): AsyncIterator<unknown> {
+  try {
+    return source[Symbol.asyncIterator]()
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
+/** Returns the next chunk; undefined after the last. */
+async function nextOf(chunks: AsyncIterator<unknown>): Promise<unknown> {
+  try {
+    const { done, value } = await chunks.next()
+    return done === true ? undefined : (value ?? null)
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
+async function closeQuietly(chunks: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await chunks.return?.()
+  } catch {
+    // The error that ended the upload matters more.
+  }
+}
+
+function unreadable(error: unknown): VaultError {
+  if (isVaultError(error, 'cancelled')) return error
+  const message = 'The content of the file ended with an error before it was complete. Nothing is stored. Upload it again.'
+  return new VaultError('cancelled', `Upload failed. ${message}`, {}, { cause: causeOf(error) })
+}
+
+function assertWithin(upload: Upload, size: number): void {
+  const { table, column, rules } = upload
+  if (size <= rules.maxBytes) return
+  throw fault('limit_exceeded', {
+    table: table.name,
+    column: column.name,
+  })`The file is longer than the ${rules.maxBytes} bytes that column ${column.name} of table ${table.name} allows.`
+}
+
+function assertAllowed(upload: Upload, contentType: string): void {
+  if (isAllowedType(upload.rules.allowedTypes, contentType)) return
+  throw refused(upload, `does not allow files whose content is ${contentType}`)
+}
+
+function refused({ table, column }: Upload, clause: string): VaultError {
+  return fault('unprocessable', {
+    table: table.name,
+    column: column.name,
+  })`Column ${column.name} of table ${table.name} ${words(clause)}.`
+}

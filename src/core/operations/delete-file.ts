@@ -1,0 +1,56 @@
+/** Delete file: takes the file from its record, and removes its content. */
+import type { Values } from '../barrier/parse-record.ts'
+import { recordsNotFound } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { fileIn, noFile, recordRow, requireFileColumn } from '../execution/file-columns.ts'
+import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import { checkOverwrites, requireAccess } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import { discardFile } from '../file-store/discard-files.ts'
+import { removeFiles } from '../file-store/remove-files.ts'
+import { retryRecords, storeChanges } from '../records/record-store.ts'
+import { retry } from '../util/retry.ts'
+import { nowMs } from '../util/timestamp.ts'
+
+/** Deletes a file. Needs UPDATE on its column. Throws `not_found` if there is no record or no file. */
+export const deleteFile: Operation<FileInput, FileRequest, { id: string; deleted: true }> = {
+  action: 'DELETE_FILE',
+  resourceType: 'FILE',
+  verb: 'Delete file',
+  recorded: RECORDED_FILE,
+  parse: parseFileInput,
+  async execute(context, request) {
+    const file = await takeFile(context, request)
+    await removeQuietly(context, file)
+    return { id: request.id, deleted: true }
+  },
+}
+
+/** Takes the file from its record. Returns the row id of the file. */
+function takeFile(context: OperationContext, { table, id, column: name }: FileRequest): Promise<number> {
+  const access = requireAccess(context, table, 'UPDATE')
+  const column = requireFileColumn(context, access, { name, action: 'UPDATE' })
+  const values: Values = table.columns.map((one) => (one === column ? null : undefined))
+  return context.unit.change((unit) =>
+    retry(retryRecords(table, context.scheduler), async () => {
+      const row = await recordRow(context, unit.storage, { table, id })
+      const { invisible } = checkOverwrites(context, access, row === undefined ? [] : [{ row, values, index: undefined }])
+      if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
+      const stored = fileIn(context, table, column, row)
+      if (stored === undefined) throw noFile(table, column)
+      await storeChanges(unit, context, { table, rows: [row], records: [values], supplied: [undefined], indexes: [undefined] })
+      await discardFile(unit.storage, stored.file, nowMs(context))
+      return stored.file
+    }),
+  )
+}
+
+/** Removes the content now. In a transaction, which may roll back, and after an error, the purge does it later. */
+async function removeQuietly({ files, log }: OperationContext, file: number): Promise<void> {
+  if (files.isInTransaction) return
+  try {
+    await removeFiles(files, [file])
+  } catch {
+    log?.warn({ file }, 'content of a deleted file not removed yet')
+  }
+}

@@ -1,0 +1,147 @@
+/** Open file: the content of a file as a stream, whole or in part. */
+import { type ErrorCode, type Fault, fault } from '../errors.ts'
+import { assertOptions } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertOutsideTransaction, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
+import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
+import { requireAccess } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import { withVerbOf } from '../execution/operation-errors.ts'
+import { readContent } from '../file-store/read-content.ts'
+import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
+import type { ByteRange } from '../ports/blobs.ts'
+
+/** Options of opening a file. */
+export interface OpenFileOptions {
+  /** The part to read, in bytes from 0. `end` is the offset after the last byte. Default: the whole file. */
+  readonly range?: { readonly start: number; readonly end?: number }
+}
+
+/** Input of opening a file. */
+export interface OpenFileInput extends FileInput {
+  readonly options?: OpenFileOptions
+}
+
+/** A file opened. */
+export interface OpenFileResult {
+  /**
+   * Yields the bytes, and can be read once: `for await`, `Readable.from(stream)` or `ReadableStream.from(stream)`. It throws `data_loss`
+   * at content that was changed in the store, and `aborted` if the file was deleted meanwhile.
+   */
+  readonly stream: AsyncIterable<Uint8Array>
+  readonly metadata: FileMetadata
+  /** Length of the whole file in bytes. */
+  readonly size: number
+  /** The bytes that the stream yields. */
+  readonly range: ByteRange
+}
+
+/** What events record of a range. */
+const RECORDED_RANGE = { range: { start: 'number', end: 'number' } } as const
+
+/** A parsed request, before grants are checked. */
+export interface OpenFileRequest extends FileRequest {
+  readonly range: { readonly start: number; readonly end: number | undefined }
+  /** The row id that the file must have, by its ticket. */
+  readonly onlyFile: number | undefined
+}
+
+/** Opens a file. Needs READ in plain text on its column. Throws `failed_precondition` for a file that is not clean while a scanner is set. */
+export const openFile: Operation<OpenFileInput, OpenFileRequest, OpenFileResult> = {
+  action: 'OPEN_FILE',
+  resourceType: 'FILE',
+  verb: 'Open file',
+  recorded: { ...RECORDED_FILE, ...RECORDED_RANGE },
+  parse({ options = {}, ...file }, context) {
+    const request = parseFileInput(file, context)
+    assertOptions<OpenFileOptions>(options, ['range'])
+    return { ...request, range: parseRange(options.range), onlyFile: undefined }
+  },
+  execute: openStream,
+}
+
+/** Returns the operation that opens the file of a ticket; `ticket` is undefined if the text was none. Every refusal is the same `not_found`. */
+export function openByTicket(
+  ticket: Ticket | undefined,
+): Operation<Pick<OpenFileInput, 'options'>, OpenFileRequest, OpenFileResult> {
+  return {
+    ...openFile,
+    recorded: RECORDED_RANGE,
+    parse({ options = {} }, context) {
+      assertOptions<OpenFileOptions>(options, ['range'])
+      const range = parseRange(options.range)
+      const { table: name, id, column, file } = requireTicket(ticket)
+      const table = context.layout.tables.get(name)
+      if (table === undefined || id === undefined) throw invalidTicket()
+      context.event.setTable(table)
+      return { table, id, column, range, onlyFile: file }
+    },
+    execute: (context, request) => refusedAlike(REFUSALS, () => openStream(context, request)),
+  }
+}
+
+/** What a ticket's owner does not learn: that the file, its record or a grant is gone, or that the file is not clean. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'not_found',
+  'forbidden',
+  'invalid_request',
+  'failed_precondition',
+  'unprocessable',
+])
+
+/** Returns a range. Throws `out_of_range` for one that no file has. */
+function parseRange(given: unknown): OpenFileRequest['range'] {
+  if (given === undefined) return { start: 0, end: undefined }
+  if (typeof given !== 'object' || given === null) throw fault('invalid_request')`range must be an object with start and end.`
+  const { start = 0, end }: { readonly start?: unknown; readonly end?: unknown } = given
+  if (!isOffset(start) || (end !== undefined && (!isOffset(end) || end <= start))) throw outOfRange()
+  return { start, end }
+}
+
+function isOffset(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function outOfRange(): Fault {
+  return fault('out_of_range')`range must begin within the file and end after its start. Its bounds are whole numbers of bytes.`
+}
+
+/** Opens a file. */
+async function openStream(context: OperationContext, request: OpenFileRequest): Promise<OpenFileResult> {
+  assertOutsideTransaction(context)
+  const { table, id } = request
+  const access = requireAccess(context, table, 'READ')
+  const column = requireFileColumn(context, access, { name: request.column, action: 'READ' })
+  const found = await requireOpenableFile(context, access, { column, id })
+  if (request.onlyFile !== undefined && found.file.id !== request.onlyFile) throw fault('not_found')`The file was replaced.`
+  const { size } = found.stored
+  const { start, end = size } = request.range
+  if (start >= size) throw outOfRange()
+  context.event.addRows(table, [found.row])
+  const range = { start, end: Math.min(end, size) }
+  return { stream: guardedStream(context, found, range), metadata: metadataOf(found.stored), size, range }
+}
+
+/** Yields the bytes. Errors are thrown as they may leave the vault, and a vault that was closed refuses the rest. */
+async function* guardedStream(context: OperationContext, { file }: OpenableFile, range: ByteRange): AsyncGenerator<Uint8Array> {
+  const { lifetime } = context
+  const pieces = readContent(context.files, { file: file.id, key: file.entry.key, size: file.entry.size, range })
+  try {
+    for (;;) {
+      lifetime.begin()
+      let next: IteratorResult<Uint8Array>
+      try {
+        next = await pieces.next()
+      } finally {
+        lifetime.end()
+      }
+      if (next.done === true) return
+      yield next.value
+    }
+  } catch (error) {
+    throw withVerbOf({ verb: 'Open file' }, error)
+  } finally {
+    await pieces.return(undefined)
+  }
+}

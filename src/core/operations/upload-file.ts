@@ -1,0 +1,277 @@
+/** Upload file: stores a file in a new or an existing record. Readers see the old file or the new one, whole. */
+
+import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { assertComplete, type Values } from '../barrier/parse-record.ts'
+import { encodeRecordIds } from '../barrier/record-ids.ts'
+import { type ErrorCode, fault, mayBeStored } from '../errors.ts'
+import { assertOptions, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertOutsideTransaction, type FileColumn, fileIn, recordRow, requireFileColumn } from '../execution/file-columns.ts'
+import { nameOfFile, toSource } from '../execution/file-source.ts'
+import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
+import { assertGranted, assertRequiredWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
+import type { Operation, Untrusted } from '../execution/operation.ts'
+import { discardFile } from '../file-store/discard-files.ts'
+import { attachFile, beginFile, type NewFile, reserveFile } from '../file-store/file-rows.ts'
+import { removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
+import { storeContent } from '../file-store/store-content.ts'
+import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
+import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
+import { toFileName } from '../files/file-name.ts'
+import { TICKET_MINUTES } from '../limits.ts'
+import type { TableAccess } from '../policy/table-access.ts'
+import type { Row, Storage } from '../ports/storage.ts'
+import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts'
+import type { Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at } from '../util/at.ts'
+import { retry } from '../util/retry.ts'
+import { nowMs } from '../util/timestamp.ts'
+import type { StoredFile } from '../values/file-type.ts'
+
+/** Options of an upload. */
+export interface UploadFileOptions {
+  /** Return the metadata of the file. Default false. */
+  readonly returnFileMetadata?: boolean
+}
+
+/** Input of an upload. */
+export interface UploadFileInput {
+  readonly table: string
+  readonly column: string
+  /** Id of the record. Default: a new record that has only the file. */
+  readonly id?: string
+  /** The content: bytes, a Blob, a web stream, a Node stream, or another async iterable of bytes. */
+  readonly file: unknown
+  /** Default: the name of a `File`, else "file". Only its last path segment is kept, without control characters. */
+  readonly fileName?: string
+  readonly options?: UploadFileOptions
+}
+
+/** An uploaded file. */
+export interface UploadedFile {
+  /** Id of the record. */
+  readonly id: string
+  /** By column. Only with `returnFileMetadata`. */
+  readonly fileMetadata?: Readonly<Record<string, FileMetadata>>
+}
+
+/** A parsed request, before grants are checked. */
+export interface UploadFileRequest {
+  readonly table: Table
+  readonly column: unknown
+  readonly id: string | undefined
+  readonly source: AsyncIterable<unknown>
+  readonly name: string
+  readonly returnsMetadata: boolean
+  /** Row id of the file, if a ticket reserved it. */
+  readonly reserved: number | undefined
+  /** The content once it is stored: a source is read once, and `execute` can run again after another process changed the catalog. */
+  uploaded: StoredUpload | undefined
+}
+
+/** Content in the blob store, and the value that its record gets. */
+interface StoredUpload {
+  readonly file: NewFile
+  readonly value: StoredFile
+}
+
+/** Stores a file. Throws `unprocessable` for an empty file or a type that the column does not allow, `limit_exceeded` for one that is too long; nothing is stored then. */
+export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedFile> = {
+  action: 'UPLOAD_FILE',
+  resourceType: 'FILE',
+  verb: 'Upload',
+  recorded: { table: 'name', column: 'name', id: 'value', file: 'omitted', fileName: 'value', returnFileMetadata: 'flag' },
+  parse({ table: name, column, id, ...given }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    const recordId = id === undefined || id === '' ? undefined : at(toTexts([id]), 0)
+    return { ...parseContent(given), table, column, id: recordId, reserved: undefined }
+  },
+  execute: storeUpload,
+}
+
+/** What is uploaded by ticket. */
+export type TicketUpload = Pick<UploadFileInput, 'file' | 'fileName' | 'options'>
+
+/** Returns the operation that uploads by a ticket; `ticket` is undefined if the text was none. Only what is wrong with the content is said. */
+export function uploadByTicket(ticket: Ticket | undefined): Operation<TicketUpload, UploadFileRequest, UploadedFile> {
+  return {
+    ...uploadFile,
+    parse(given, context) {
+      const content = parseContent(given)
+      const { table: name, column, id, file } = requireTicket(ticket)
+      const table = context.layout.tables.get(name)
+      if (table === undefined) throw invalidTicket()
+      context.event.setTable(table)
+      return { ...content, table, column, id, reserved: file }
+    },
+    execute: (context, request) => refusedAlike(REFUSALS, () => storeUpload(context, request)),
+  }
+}
+
+/** What a ticket's owner does not learn: that the record or a grant is gone, or that the ticket was used. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['not_found', 'forbidden', 'invalid_request', 'conflict'])
+
+function parseContent({
+  file,
+  fileName,
+  options = {},
+}: Untrusted<TicketUpload>): Pick<UploadFileRequest, 'source' | 'name' | 'returnsMetadata' | 'uploaded'> {
+  assertOptions<UploadFileOptions>(options, ['returnFileMetadata'])
+  if (fileName !== undefined && typeof fileName !== 'string') throw fault('invalid_request')`fileName must be a string.`
+  return {
+    source: toSource(file),
+    name: toFileName(fileName ?? nameOfFile(file) ?? ''),
+    returnsMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
+    uploaded: undefined,
+  }
+}
+
+/** Stores an upload. */
+async function storeUpload(context: OperationContext, request: UploadFileRequest): Promise<UploadedFile> {
+  assertOutsideTransaction(context)
+  const { table, id } = request
+  const action = id === undefined ? 'CREATE' : 'UPDATE'
+  const access = requireAccess(context, table, action)
+  const column = requireFileColumn(context, access, { name: request.column, action })
+  await assertAccepted(context, access, { column, id })
+  request.uploaded ??= await storeFile(context, request, column)
+  const { uploaded } = request
+  const row = await attachToRecord(context, access, { column, id, uploaded })
+  await removeDueQuietly(context, FEW_FILES)
+  context.files.wakeScans()
+  return {
+    id: at(encodeRecordIds(context.barrier.ring, table, [row]), 0),
+    ...(request.returnsMetadata ? { fileMetadata: { [column.name]: metadataOf(uploaded.value) } } : {}),
+  }
+}
+
+/** The record to upload to; without an id, a new one. */
+interface Target {
+  readonly column: FileColumn
+  readonly id: string | undefined
+}
+
+/** Throws before any content is read if the caller cannot write the column of this record, or if a new record lacks required columns. */
+async function assertAccepted(context: OperationContext, access: TableAccess, { column, id }: Target): Promise<void> {
+  const values = valuesOf(access.table, column, { file: 0, size: 0, name: '', contentType: UNKNOWN_CONTENT_TYPE })
+  if (id === undefined) assertCreatable(context, access, values)
+  else
+    assertUpdatable(context, access, {
+      id,
+      values,
+      row: await recordRow(context, context.unit.storage, { table: access.table, id }),
+    })
+}
+
+function assertCreatable(context: OperationContext, access: TableAccess, values: Values): void {
+  assertRequiredWritable(context, access)
+  assertComplete(access.table, values, undefined)
+  assertGranted(context, access, { action: 'CREATE', values })
+}
+
+/** Returns the row, if the caller can write these values over it. Throws `not_found` or `forbidden`. */
+function assertUpdatable(
+  context: OperationContext,
+  access: TableAccess,
+  { id, values, row }: { readonly id: string; readonly values: Values; readonly row: Row | undefined },
+): Row {
+  const overwrites = row === undefined ? [] : [{ row, values, index: undefined }]
+  const { invisible } = checkOverwrites(context, access, overwrites)
+  if (row === undefined || invisible.length > 0) throw recordsNotFound(access.table, [id], [0])
+  return row
+}
+
+/** Returns the values of a record of which only this column is written. */
+function valuesOf(table: Table, column: FileColumn, value: StoredFile): Values {
+  return table.columns.map((one) => (one === column ? value : undefined))
+}
+
+/** Stores the content. What remains of a failed upload is removed. */
+async function storeFile(context: OperationContext, request: UploadFileRequest, column: FileColumn): Promise<StoredUpload> {
+  const { table, source, name, reserved } = request
+  const keepUntil = reserved === undefined ? 0 : nowMs(context) + TICKET_MINUTES * 60_000
+  const id = reserved ?? (await reserveFile(context.files.storage))
+  const file = await beginFile(context.files, table, { id, keepUntil })
+  try {
+    const { size, contentType } = await storeContent(context.files, { table, column, rules: column.file, file, source })
+    return { file, value: { file: id, size, name, contentType } }
+  } catch (error) {
+    await abandon(context, file)
+    throw error
+  }
+}
+
+/** Makes the file that of the record, in one transaction. Returns the row id of the record. */
+async function attachToRecord(
+  context: OperationContext,
+  access: TableAccess,
+  { column, id, uploaded }: Target & { readonly uploaded: StoredUpload },
+): Promise<number> {
+  const { table } = access
+  const { file, value } = uploaded
+  const values = valuesOf(table, column, value)
+  const request = { table, records: [values], supplied: [undefined], indexes: [undefined] }
+  try {
+    return await context.unit.change(async (unit) => {
+      const rowId = await retry(retryRecords(table, context.scheduler), () =>
+        id === undefined
+          ? insertRecord(context, unit, { access, values, request })
+          : replaceFile(context, unit, { access, column, id, values, request }),
+      )
+      await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
+      return rowId
+    })
+  } catch (error) {
+    // After a lost COMMIT the file may be the record's: then nothing is removed, and if it is not, the row says when it will be.
+    if (error !== CATALOG_MOVED && error !== UNKNOWN_KEY && !mayBeStored(error)) await abandon(context, file)
+    throw error
+  }
+}
+
+/** What the steps of the change have in common. */
+interface Step {
+  readonly access: TableAccess
+  readonly values: Values
+  readonly request: Parameters<typeof storeNew>[2]
+}
+
+async function insertRecord(
+  context: OperationContext,
+  unit: UnitOfWork<Storage>,
+  { access, values, request }: Step,
+): Promise<number> {
+  assertCreatable(context, access, values)
+  const { ids } = await storeNew(unit, context, request)
+  return at(ids, 0)
+}
+
+async function replaceFile(
+  context: OperationContext,
+  unit: UnitOfWork<Storage>,
+  { access, column, id, values, request }: Step & { readonly column: FileColumn; readonly id: string },
+): Promise<number> {
+  const { table } = access
+  const row = assertUpdatable(context, access, { id, values, row: await recordRow(context, unit.storage, { table, id }) })
+  const before = fileIn(context, table, column, row)
+  await storeChanges(unit, context, { ...request, rows: [row] })
+  if (before !== undefined) await discardFile(unit.storage, before.file, nowMs(context) + REPLACED_FOR_MS)
+  return row.id
+}
+
+/** Number of files due for removal that an upload removes beside its own work, so that few are left to the purge. */
+const FEW_FILES = 4
+
+/** Milliseconds for which the content of a replaced file is kept, so that those who read it see it whole. */
+const REPLACED_FOR_MS = TICKET_MINUTES * 60_000
+
+/** Removes what an upload that failed has stored. If that fails too, the purge does it later. */
+async function abandon(context: OperationContext, { id }: NewFile): Promise<void> {
+  try {
+    await discardFile(context.files.storage, id, nowMs(context))
+    await removeFiles(context.files, [id])
+  } catch {
+    context.log?.warn({ file: id }, 'content of a failed upload not removed yet')
+  }
+}

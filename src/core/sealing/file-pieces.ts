@@ -1,0 +1,70 @@
+/** Seals and opens the pieces of a file. Each piece is bound to its file, its position, and whether it is the last. */
+import { AAD_BYTES, type KeyRing, type Opened } from '../ports/keys.ts'
+import { required } from '../util/at.ts'
+import { type Slab, slabStart } from '../util/slab.ts'
+import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
+
+/*
+ * A file is cut into pieces of PIECE_BYTES; the last one can be shorter. Its sealed content is the sealed pieces, one after the other. This is
+ * the STREAM construction with a nonce in each piece: a piece that is changed, moved within its file or to another file, or a file that is cut
+ * or extended, does not open.
+ */
+
+/** Purpose of the keys that seal contents of files. */
+const PURPOSE = 'file'
+/** First byte of the associated data. Bodies of records and entries have another one. */
+const PIECE_FORMAT = 2
+/** Number of bytes that sealing adds to a piece: the header, the nonce and the tag. */
+export const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
+
+/** The keys, the vault and the file of some neighboring pieces. `vault` is the 16-byte digest of the vault id. */
+export interface PiecesAddress {
+  readonly ring: KeyRing
+  readonly vault: Uint8Array
+  /** Row id of the file. */
+  readonly file: number
+  /** Position of the first of these pieces, from 0. */
+  readonly first: number
+  /** Number of pieces of the whole file, if the last one is among these; else undefined. */
+  readonly count: number | undefined
+}
+
+/** Returns each piece sealed, in order. */
+export function sealPieces(address: PiecesAddress, pieces: Slab): Slab {
+  const version = address.ring.activeVersion
+  return address.ring.seal(
+    PURPOSE,
+    writeHeader(version),
+    pieces,
+    associatedDataOf(address, pieces.count, () => version),
+  )
+}
+
+/** Returns each piece opened, in order. A piece that was changed or is not the one of this position does not open. */
+export function openPieces(address: PiecesAddress, sealed: Slab): Opened {
+  const versions = new Uint16Array(sealed.count)
+  for (let i = 0; i < sealed.count; i++) versions[i] = readVersion(sealed.bytes, slabStart(sealed, i), required(sealed.ends[i]))
+  const associatedData = associatedDataOf(address, sealed.count, (index) => required(versions[index]))
+  return address.ring.open(PURPOSE, HEADER_BYTES, versions, sealed, associatedData)
+}
+
+/** Layout of the associated data of a piece in bytes, big-endian: format 1 | root key version 2 | is last 1 | position 4 | file 8 | vault 16. */
+function associatedDataOf(
+  { vault, file, first, count }: PiecesAddress,
+  pieces: number,
+  versionOf: (index: number) => number,
+): Uint8Array {
+  const associatedData = new Uint8Array(pieces * AAD_BYTES)
+  const view = new DataView(associatedData.buffer)
+  for (let i = 0; i < pieces; i++) {
+    const start = i * AAD_BYTES
+    view.setUint8(start, PIECE_FORMAT)
+    view.setUint16(start + 1, versionOf(i))
+    view.setUint8(start + 3, first + i + 1 === count ? 1 : 0)
+    view.setUint32(start + 4, first + i)
+    view.setUint32(start + 8, Math.floor(file / 0x1_0000_0000))
+    view.setUint32(start + 12, file >>> 0)
+    associatedData.set(vault, start + AAD_BYTES - vault.length)
+  }
+  return associatedData
+}

@@ -1,0 +1,186 @@
+/** Scans files in the background: those that are due when the vault opens or a file is uploaded, and later those whose scan failed. */
+import { type ErrorCode, isVaultError, VaultError } from '../errors.ts'
+import type { SessionContext } from '../execution/context.ts'
+import { perform } from '../execution/perform.ts'
+import type { ReadingFiles } from '../file-store/read-content.ts'
+import { lostStateOf, readContent } from '../file-store/read-content.ts'
+import { type ClaimedFile, claimDueFile, postponeScan, releaseScan, removeInfected } from '../file-store/scan-queue.ts'
+import type { ScanState } from '../files/scan-state.ts'
+import { recordScan } from '../operations/record-scan.ts'
+import type { Log } from '../ports/log.ts'
+import type { Cancellation, FileScanner } from '../ports/scanner.ts'
+import type { Timer } from '../ports/timer.ts'
+
+/** Files that one process scans at the same time. */
+const SCANS_AT_ONCE = 2
+/** Milliseconds between two looks for files that are due: retries, and scans that another process did not finish. */
+const POLL_MS = 15_000
+/** Errors in a row after which scanning waits for the next look. */
+const MAX_ERRORS = 3
+
+/** What is done with the contents of infected files. */
+export type OnInfected = 'quarantine' | 'delete'
+
+/** The dependencies of the worker. */
+export interface ScanPorts {
+  readonly files: ReadingFiles
+  readonly scanner: FileScanner
+  readonly onInfected: OnInfected
+  readonly timer: Timer
+  readonly log: Log | undefined
+  /** Returns a session of the vault itself. */
+  session(): SessionContext
+}
+
+/** The scans of one vault. */
+export interface ScanWorker {
+  /** Begins the scans that are due, if none are in progress. */
+  wake(): void
+  /** Scans all files that are due. Returns how many results were stored. Throws if a result cannot be stored. */
+  scanDue(): Promise<number>
+  /** Cancels the scans in progress, and waits for them. */
+  stop(): Promise<void>
+}
+
+/** Returns the worker of a vault. It does nothing before `wake`. */
+export function createScanWorker(ports: ScanPorts): ScanWorker {
+  const cancellation = createCancellation()
+  let running: Promise<void> | undefined
+  let isAwoken = false
+  let stopTimer = (): void => {}
+  const run = async (): Promise<void> => {
+    do {
+      isAwoken = false
+      await Promise.all(Array.from({ length: SCANS_AT_ONCE }, () => runScans(ports, cancellation)))
+    } while (isAwoken && !cancellation.isCancelled)
+  }
+  const wake = (): void => {
+    isAwoken = true
+    if (running !== undefined || cancellation.isCancelled) return
+    stopTimer()
+    running = run().finally(() => {
+      running = undefined
+      if (!cancellation.isCancelled) stopTimer = ports.timer.after(POLL_MS, wake)
+    })
+  }
+  return {
+    wake,
+    async scanDue() {
+      const scanned = await scanAll(ports, cancellation)
+      // Those that this process had begun before count as due, too.
+      await running
+      return scanned
+    },
+    async stop() {
+      cancellation.cancel()
+      stopTimer()
+      await running
+    },
+  }
+}
+
+function createCancellation(): Cancellation & { cancel(): void } {
+  const callbacks = new Set<() => void>()
+  let isCancelled = false
+  return {
+    get isCancelled() {
+      return isCancelled
+    },
+    onCancel(callback) {
+      if (isCancelled) callback()
+      else callbacks.add(callback)
+      return () => callbacks.delete(callback)
+    },
+    cancel() {
+      isCancelled = true
+      for (const callback of callbacks) callback()
+      callbacks.clear()
+    },
+  }
+}
+
+/** Scans until nothing is due. After errors of storage, the next look tries again. */
+async function runScans(ports: ScanPorts, cancellation: Cancellation): Promise<void> {
+  for (let errors = 0; errors < MAX_ERRORS && !cancellation.isCancelled; ) {
+    try {
+      if (!(await scanNext(ports, cancellation))) return
+      errors = 0
+    } catch (error) {
+      errors++
+      if (!cancellation.isCancelled)
+        ports.log?.error({ code: isVaultError(error) ? error.code : 'internal' }, 'scan of a file not stored')
+    }
+  }
+}
+
+async function scanAll(ports: ScanPorts, cancellation: Cancellation): Promise<number> {
+  let scanned = 0
+  while (!cancellation.isCancelled && (await scanNext(ports, cancellation))) scanned++
+  return scanned
+}
+
+/** Scans one file that is due. Returns false if there is none. */
+async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<boolean> {
+  const claimed = await claimDueFile(ports.files)
+  if (claimed === undefined) return false
+  if (cancellation.isCancelled) {
+    await releaseScan(ports.files, claimed)
+    return false
+  }
+  const { file } = claimed
+  if (file.entry.state === 'deleted') {
+    await removeInfected(ports.files, { ...file, version: claimed.version() })
+    return true
+  }
+  const state = await scan(ports, claimed, cancellation)
+  if (state === undefined) return true
+  try {
+    const { version } = await perform(ports.session(), recordScan, { file, version: claimed.version(), state })
+    if (state === 'deleted') await removeInfected(ports.files, { ...file, version })
+  } catch (error) {
+    if (cancellation.isCancelled) await releaseScan(ports.files, claimed)
+    // Replaced or deleted meanwhile: the result is of no file any more.
+    else if (!isVaultError(error, 'not_found')) throw error
+  }
+  return true
+}
+
+/** Returns the state after a scan; undefined if it failed and is repeated later, or if the file is gone. */
+async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancellation): Promise<ScanState | undefined> {
+  const { files, scanner, onInfected, log } = ports
+  const { id, entry } = claimed.file
+  const reading = { isLost: false }
+  try {
+    const verdict = await scanner.scan({ content: contentOf(files, claimed, reading), size: entry.size, cancellation })
+    if (verdict === 'clean' || verdict === 'unscannable') return verdict
+    if (verdict === 'infected') {
+      log?.warn({ file: id }, 'infected file')
+      return onInfected === 'delete' ? 'deleted' : 'infected'
+    }
+  } catch (error) {
+    const lost = lostStateOf(error)
+    if (lost !== undefined) return lost
+    if (!cancellation.isCancelled) log?.warn({ file: id, ...loggedError(error) }, 'scan failed, and is repeated later')
+  }
+  if (cancellation.isCancelled) await releaseScan(files, claimed)
+  else if (!reading.isLost) await postponeScan(files, claimed)
+  return undefined
+}
+
+/** What the log says of an error: of a scanner's `VaultError` also its text, which says what the operator must set up. */
+function loggedError(error: unknown): { readonly code: ErrorCode; readonly reason?: string } {
+  return VaultError.isGenuine(error) ? { code: error.code, reason: error.message } : { code: 'internal' }
+}
+
+/** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost. */
+async function* contentOf(files: ReadingFiles, claimed: ClaimedFile, reading: { isLost: boolean }): AsyncGenerator<Uint8Array> {
+  const { id, entry } = claimed.file
+  const range = { start: 0, end: entry.size }
+  for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
+    if (!(await claimed.renew())) {
+      reading.isLost = true
+      throw new Error('the claim of a scan was lost')
+    }
+    yield piece
+  }
+}

@@ -1,0 +1,79 @@
+/** The files of an open vault: their stores, their scans, and what tickets open. */
+import type { Barrier } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { SessionContext, SessionFiles } from '../execution/context.ts'
+import { openTicket, type Ticket } from '../execution/file-tickets.ts'
+import { perform } from '../execution/perform.ts'
+import { databaseBlobs } from '../file-store/database-blobs.ts'
+import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
+import { type TicketUpload, type UploadedFile, uploadByTicket } from '../operations/upload-file.ts'
+import { type Caller, parseCaller } from '../policy/caller.ts'
+import type { Log } from '../ports/log.ts'
+import type { SchemaDefinition } from '../schema/column.ts'
+import type { Layout } from '../schema/layout.ts'
+import type { OpenOptions } from './options.ts'
+import { createScanWorker, type ScanWorker } from './scan-worker.ts'
+
+/** The vault itself, as its own caller: in events of scans. */
+const VAULT_CALLER = parseCaller({ actor: 'strongroom', actorType: 'SERVICE_ACCOUNT', roles: [] })
+/** Who shows a text that is no ticket. */
+const UNKNOWN_CALLER = parseCaller({ actor: 'unknown', actorType: 'SERVICE_ACCOUNT', roles: [] })
+
+/** The dependencies of a vault's files. */
+interface FilePorts {
+  readonly barrier: Barrier
+  readonly catalog: CatalogFence
+  readonly layout: Layout
+  readonly log: Log | undefined
+  contextOf(caller: Caller): SessionContext
+}
+
+/** The files of a vault. */
+export interface VaultFiles {
+  /** As sessions have them, outside and inside a transaction. */
+  readonly outer: SessionFiles
+  readonly inTransaction: SessionFiles
+  /** Undefined without a scanner, and without a column that holds files. */
+  readonly scans: ScanWorker | undefined
+  download(ticket: unknown, options?: OpenFileOptions): Promise<OpenFileResult>
+  upload(ticket: unknown, given: TicketUpload): Promise<UploadedFile>
+  /** Ends the scans in progress. */
+  stop(): Promise<void>
+}
+
+/** Returns the files of a vault, and begins the scans that are due. */
+export function createVaultFiles<S extends SchemaDefinition>(options: OpenOptions<S>, ports: FilePorts): VaultFiles {
+  const { storage, clock, contentTypes, scanner, onInfected = 'quarantine', timer } = options
+  const { barrier, catalog, layout, log } = ports
+  const blobs = options.blobs ?? databaseBlobs(storage)
+  const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
+  const reading = { barrier, clock, storage, blobs, contentTypes, reloadKeys: () => catalog.reload(storage) }
+  const session = (): SessionContext => ports.contextOf(VAULT_CALLER)
+  const scans =
+    scanner === undefined || !hasFiles
+      ? undefined
+      : createScanWorker({ files: reading, scanner, onInfected, timer, log, session })
+  const outer = {
+    ...reading,
+    hasScanner: scanner !== undefined,
+    isInTransaction: false,
+    wakeScans: () => scans?.wake(),
+  }
+  const callerOf = (ticket: Ticket | undefined): SessionContext =>
+    ports.contextOf(ticket === undefined ? UNKNOWN_CALLER : parseCaller(ticket.caller))
+  scans?.wake()
+  return {
+    outer,
+    inTransaction: { ...outer, isInTransaction: true },
+    scans,
+    download(text, opening) {
+      const ticket = openTicket({ barrier, clock }, text, 'download')
+      return perform(callerOf(ticket), openByTicket(ticket), opening === undefined ? {} : { options: opening })
+    },
+    upload(text, given) {
+      const ticket = openTicket({ barrier, clock }, text, 'upload')
+      return perform(callerOf(ticket), uploadByTicket(ticket), given)
+    },
+    stop: async () => scans?.stop(),
+  }
+}
