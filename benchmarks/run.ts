@@ -12,6 +12,7 @@ import { describeCommit, describeMachine } from './runner/machine.ts'
 import { type Benchmark, type RunConfig, scaleOf } from './runner/run-config.ts'
 import { alternativesBenchmark } from './suites/alternatives-benchmark.ts'
 import { auditBenchmark } from './suites/audit-benchmark.ts'
+import { batchBenchmark } from './suites/batch-benchmark.ts'
 import { blobsBenchmark } from './suites/blobs-benchmark.ts'
 import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
 import { diskBenchmark } from './suites/disk-benchmark.ts'
@@ -29,6 +30,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   insertBenchmark,
   insertUniqueBenchmark,
   insertConcurrentBenchmark,
+  batchBenchmark,
   getBenchmark,
   detokenizeBenchmark,
   auditBenchmark,

@@ -8,6 +8,10 @@ export type { ExportOptions } from './core/audit-log/export-audit.ts'
 export type { VerifyAuditOptions } from './core/audit-log/verify-audit.ts'
 export type { StoredRecord } from './core/barrier/mint-tokens.ts'
 export type { ByotMode } from './core/barrier/supplied-tokens.ts'
+export type { BatchItem } from './core/batch/batch-item.ts'
+export type { OperationInput, OperationName, OperationResult } from './core/batch/perform-named.ts'
+export type { BatchOptions } from './core/batch/run-batch.ts'
+export type { ItemResponse } from './core/batch/run-steps.ts'
 export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
@@ -20,7 +24,6 @@ export type { UploadURLInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
-export type { OperationInput, OperationName, OperationResult } from './core/operations/operations.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
@@ -92,7 +95,6 @@ export type { VaultOptions } from './core/vault/options.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
   FoundRecord,
-  ReadRecord,
   Session,
   SessionGetOptions,
   SessionInsertOptions,
@@ -101,8 +103,9 @@ export type {
   SessionUpload,
   TokenizeValue,
   UploadContent,
-  WrittenRecord,
 } from './core/vault/session.ts'
+export type { BatchResponses, SessionBatchItem } from './core/vault/session-batch.ts'
+export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'
 export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'

@@ -127,7 +127,12 @@ export function statusOf(error: unknown): Status {
 
 /** True for an error after which it is unknown whether a change is stored: `outcome_unknown` or `unavailable`. */
 export function mayBeStored(error: unknown): boolean {
-  return isVaultError(error, 'unavailable') || isVaultError(error, 'outcome_unknown')
+  return isVaultError(error) && mayBeStoredCode(error.code)
+}
+
+/** The same for the code of an error. */
+export function mayBeStoredCode(code: ErrorCode | undefined): boolean {
+  return code === 'unavailable' || code === 'outcome_unknown'
 }
 
 /** A message in parts, made by `say`. The parts that are names can be masked, because others than the caller read the audit trail. */
@@ -165,14 +170,20 @@ export class Fault extends VaultError {
   /** Private, because it contains the names as the caller gave them. */
   readonly #sentence: Sentence
 
-  constructor(code: ErrorCode, sentence: Sentence, details?: Details) {
-    super(code, print(sentence), details)
+  constructor(code: ErrorCode, sentence: Sentence, details?: Details, cause?: Error) {
+    super(code, print(sentence), details, { cause })
     this.#sentence = sentence
   }
 
   /** Returns the message for the audit trail: a name that the schema does not have is *UNKNOWN*. */
   recordedText(isName: IsName): string {
     return print(this.#sentence, isName)
+  }
+
+  /** Returns an error of one part of an operation as a fault of the whole: `before` begins its sentence. Keeps it as cause, because a storage recognizes an error of its own there. */
+  static within(before: Sentence, error: VaultError, details: Details): Fault {
+    const sentence = Fault.isFault(error) ? error.#sentence : words(error.message)
+    return new Fault(error.code, say`${before} ${sentence}`, details, error)
   }
 
   /** True for a fault. Runs no code of the object, as `VaultError.isGenuine`. */

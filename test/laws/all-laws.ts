@@ -2,6 +2,7 @@
 import { auditTampering } from './audit-tampering.ts'
 import { auditWriters } from './audit-writers.ts'
 import { batchedSealing } from './batched-sealing.ts'
+import { batches } from './batches.ts'
 import { columnTypesLaw } from './column-types.ts'
 import { concurrentUpdates } from './concurrent-updates.ts'
 import { concurrentUpserts } from './concurrent-upserts.ts'
@@ -42,6 +43,7 @@ export const ALL_LAWS: readonly Law[] = [
   auditTampering,
   batchedSealing,
   tamper,
+  batches,
   concurrentUpserts,
   concurrentUpdates,
   sqlParser,

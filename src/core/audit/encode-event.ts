@@ -77,8 +77,8 @@ function inOrder(context: EventContext): Partial<Record<keyof EventContext, stri
   }
 }
 
-function nestedInOrder({ code, content, message, resourceType, rows }: NestedOutcome): object {
-  return { code, content, message, resourceType, rows: rows === undefined ? undefined : rowsInOrder(rows) }
+function nestedInOrder({ code, content, contentOf, items, message, resourceType, rows }: NestedOutcome): object {
+  return { code, content, contentOf, items, message, resourceType, rows: rows === undefined ? undefined : rowsInOrder(rows) }
 }
 
 function rowsInOrder({ runs, table }: EventRows): EventRows {

@@ -1,6 +1,7 @@
 /** The shape of stored events: every member is known, and every number is in its range. */
 import { z } from 'zod'
 import { MAX_CHAINS } from '../limits.ts'
+import { MAX_ROW_ID } from '../ports/storage.ts'
 import type { ChainedEvent } from './event.ts'
 
 /** All action types of events. */
@@ -58,6 +59,8 @@ const nested = z.strictObject({
   resourceType,
   rows: rows.exactOptional(),
   content: text.exactOptional(),
+  contentOf: z.int().min(0).exactOptional(),
+  items: z.int().min(2).max(MAX_ROW_ID).exactOptional(),
 })
 
 /** The shape of an event of version 1. */

@@ -52,15 +52,20 @@ export interface EventRows {
   readonly runs: readonly (readonly [first: number, count: number])[]
 }
 
-/** The result of one item of a batch. */
+/** The result of one item of a batch, or of neighboring items with equal results. */
 export interface NestedOutcome {
+  /** Number of items, from 2; absent for one. `rows` then has one row for each, in order, or is absent. */
+  readonly items?: number
   /** HTTP status. */
   readonly code: number
   /** Empty on success. */
   readonly message: string
   readonly resourceType: ResourceType
   readonly rows?: EventRows
+  /** The input of the item as JSON text, with every value replaced. */
   readonly content?: string
+  /** In place of `content`: the position, from 0, of an earlier result with the same content. */
+  readonly contentOf?: number
 }
 
 /** What an operation records when it ends, whether it succeeds or fails. */

@@ -27,7 +27,7 @@ export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
       message,
       timestamp,
       ...(content === undefined ? {} : { data: { content } }),
-      ...(nested === undefined ? {} : { nestedResponse: nested.map((item) => toNested(item, ids)) }),
+      ...(nested === undefined ? {} : { nestedResponse: toNested(nested, ids) }),
     },
   }
 }
@@ -41,13 +41,17 @@ function resourcesOf({ table, tables, rows, resourceType, vaultID }: ChainedEven
   return resources.length === 0 ? [`VAULT/${vaultID}`] : resources
 }
 
-function toNested({ code, message, rows, resourceType, content }: NestedOutcome, ids: IdsByRows) {
-  const [id, ...others] = rows === undefined ? [] : (ids.get(rows) ?? [])
-  return {
-    code,
-    message,
-    // Empty if there is no record or more than one, as the specification allows.
-    identifier: id === undefined || others.length > 0 ? '' : `${resourceType}/${id}`,
-    ...(content === undefined ? {} : { data: { content } }),
-  }
+/** Returns the result of each item of a batch. */
+function toNested(nested: readonly NestedOutcome[], ids: IdsByRows) {
+  return nested.flatMap(({ items = 1, code, message, rows, resourceType, content, contentOf }) => {
+    const named = rows === undefined ? [] : (ids.get(rows) ?? [])
+    const body = content ?? (contentOf === undefined ? undefined : nested[contentOf]?.content)
+    return Array.from({ length: items }, (_, index) => ({
+      code,
+      message,
+      // Empty if there is no record or more than one, as the specification allows.
+      identifier: named.length === items ? `${resourceType}/${named[index]}` : '',
+      ...(body === undefined ? {} : { data: { content: body } }),
+    }))
+  })
 }

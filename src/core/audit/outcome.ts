@@ -6,6 +6,8 @@ import { VaultError } from '../errors.ts'
 export interface Outcome {
   readonly code: number
   readonly message: string
+  /** The code of a failure. Events do not record it. */
+  readonly failure?: ErrorCode
 }
 
 /** The operation succeeded. */
@@ -22,6 +24,9 @@ export const ROLLED_BACK: Outcome = { code: 500, message: 'Rolled back with its 
 
 /** A change whose transaction lost the storage during COMMIT. */
 export const OUTCOME_UNKNOWN: Outcome = { code: 500, message: 'Outcome unknown: storage was lost during commit.' }
+
+/** An item of a batch that did not run, because the batch had failed before. */
+export const NOT_RUN: Outcome = { code: 500, message: 'Not run: the batch failed before this item.' }
 
 /** True for the outcome of a change that ran, even if it rolled back: its event contains the rows. A refused change has none. */
 export function isOfChange(outcome: Outcome): boolean {

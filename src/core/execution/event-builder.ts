@@ -5,6 +5,7 @@ import { toRuns } from '../audit/row-runs.ts'
 import type { DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { type EventPart, nestedOutcomes } from './event-parts.ts'
 
 /** Rows of one table whose digests of one column do not agree with their values. */
 export interface MismatchedRows {
@@ -28,10 +29,17 @@ export class EventBuilder {
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
   #tables: readonly string[] = []
   #names: NamesRead | undefined
+  #hasWritten = false
+  #parts: (() => readonly EventPart[]) | undefined
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {
     this.#table = table.name
+  }
+
+  /** The table of the operation. */
+  get table(): string | undefined {
+    return this.#table
   }
 
   /** Sets the tables that a read is about, beside the rows it returns. Names that the schema does not have are left out. */
@@ -61,7 +69,23 @@ export class EventBuilder {
 
   /** Sets the rows that were written, in place of any set before: a write may have run again. */
   setWrittenRows(table: Table, rows: readonly number[]): void {
+    this.#hasWritten = true
     this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
+  }
+
+  /** True after rows were written, whether or not they are kept. */
+  get hasWritten(): boolean {
+    return this.#hasWritten
+  }
+
+  /** Sets what returns the parts of an operation that consists of others. */
+  setParts(parts: () => readonly EventPart[]): void {
+    this.#parts = parts
+  }
+
+  /** The parts of an operation that consists of others. */
+  get parts(): readonly EventPart[] {
+    return this.#parts?.() ?? []
   }
 
   /** Adds a row whose digest does not agree with its value. A row that is seen several times counts once. */
@@ -82,16 +106,24 @@ export class EventBuilder {
     return this.#mismatches === undefined ? [] : [...this.#mismatches.values()]
   }
 
-  /** Returns outcome, tables and rows of the event. Written rows are left out if the change was refused. */
-  build(outcome: Outcome): Outcome & Pick<EventDraft, 'table' | 'tables' | 'rows'> {
-    const rows: EventRows[] = [...(this.#read ?? [])].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
+  /** Returns the rows of the event. Written rows are left out if the change was refused. */
+  rowsOf(outcome: Outcome): readonly EventRows[] {
+    const rows: EventRows[] = []
+    for (const [table, ids] of this.#read ?? []) rows.push({ table, runs: toRuns([...ids]) })
     if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
+    return rows
+  }
+
+  /** Returns outcome, tables, rows and nested outcomes of the event. */
+  build(outcome: Outcome): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> {
+    const rows = this.rowsOf(outcome)
     return {
       code: outcome.code,
       message: outcome.message,
       ...(this.#table === undefined ? {} : { table: this.#table }),
       ...(this.#tables.length === 0 ? {} : { tables: this.#tables }),
       ...(rows.length === 0 ? {} : { rows }),
+      ...(this.#parts === undefined ? {} : { nested: nestedOutcomes(this.#parts(), outcome) }),
     }
   }
 }

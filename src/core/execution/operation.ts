@@ -2,6 +2,7 @@
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { RecordedShape } from '../audit/record-shape.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
+import type { EventBuilder } from './event-builder.ts'
 
 /** Unchecked input: the members by name, each of unknown type. */
 export type Untrusted<Given> = { readonly [Member in keyof Given]?: unknown }
@@ -23,6 +24,19 @@ export interface Operation<Given, Request, Result> {
   parse(given: Untrusted<Given>, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
+  /** How items of a batch run as one. Absent: each runs by itself. */
+  readonly together?: Together<Request, Result>
+}
+
+/** Runs several requests as one. Source: docs/decisions/0027. */
+export interface Together<Request, Result> {
+  /** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */
+  groupOf(request: Request): string | undefined
+  /**
+   * Returns the result of each request of a group, as `execute` would return it; they name different records. Throws if one of them fails, or
+   * could have another result by itself: then smaller groups run. `events` has the event of each.
+   */
+  execute(context: OperationContext, requests: readonly Request[], events: readonly EventBuilder[]): Promise<readonly Result[]>
 }
 
 /** The input of an operation. */

@@ -2,7 +2,7 @@
 import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { retryingBarrier } from '../barrier/barrier.ts'
-import { Fault, isVaultError, VaultError } from '../errors.ts'
+import { isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
@@ -10,6 +10,7 @@ import type { SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
 import { executeUpToDate } from './execute-up-to-date.ts'
 import type { Operation } from './operation.ts'
+import { prefixed, recordedOutcome, withVerbOf } from './operation-errors.ts'
 import { recordMismatches } from './record-mismatches.ts'
 import { recordedInput, withNames } from './recorded-content.ts'
 import { requestContextOf } from './request-context.ts'
@@ -74,6 +75,7 @@ async function run<Given extends object, Request, Result>(
     }
     if (event.hasMismatches) await recordMismatches(event, ending)
     if (!unit.isRecorded) await record(unit, SUCCESS, ending)
+    if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, ending)
     return result
   } finally {
     lifetime.end()
@@ -103,43 +105,6 @@ async function recordFailure(
   }
   logFailure(thrown, ending)
   return thrown
-}
-
-/** Returns the outcome of a failure for its event, with names masked that the schema does not have. `thrown` is the error as the caller gets it. */
-function recordedOutcome(
-  { layout }: Pick<SessionContext, 'layout'>,
-  operation: AnyOperation,
-  { error, thrown }: { readonly error: unknown; readonly thrown: VaultError },
-): Outcome {
-  const { code, message } = outcomeOf(thrown)
-  if (!Fault.isFault(error)) return { code, message }
-  return {
-    code,
-    message: prefixed(
-      operation.verb,
-      error.recordedText((text) => layout.names.has(text)),
-    ),
-  }
-}
-
-/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error as it may leave the vault. */
-export function withVerbOf({ verb, notFoundStatus }: Pick<AnyOperation, 'verb' | 'notFoundStatus'>, error: unknown): VaultError {
-  if (!Fault.isFault(error)) return toVaultError(error, `${verb} failed.`)
-  const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
-  return new VaultError(error.code, prefixed(verb, error.message), error.details, { httpStatus })
-}
-
-function prefixed(verb: string, message: string): string {
-  return `${verb} failed. ${message}`
-}
-
-/** Runs work that is not an operation, and puts a verb before the message of its faults. */
-export function withVerb<T>(verb: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw withVerbOf({ verb }, error)
-  }
 }
 
 /** Stores the event of an operation that stored none with a change. */

@@ -6,14 +6,17 @@ import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { dividedRows } from '../execution/written-rows.ts'
 import { removeDueQuietly } from '../file-store/remove-files.ts'
 import { createSlicing } from '../maintenance/slice-size.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
+import type { WritingContext } from '../records/writing-context.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
 import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of a list of ids. */
@@ -85,20 +88,36 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
       throw fault('invalid_request')`"*" is not a record id. To delete all records, pass "*" instead of the array.`
     return { table, ids }
   },
-  async execute(context, { table, ids }) {
-    const access = requireAccess(context, table, 'DELETE')
-    const decoded = decodeRecordIds(context.barrier.ring, table, ids)
-    const rows = [...new Set(decoded.filter((row) => row !== undefined))]
-    await context.unit.change(async ({ storage }) => {
-      const visible = await lockVisibleRows(storage, context, { access, rows })
-      const deleted = new Set(await deleteRows(storage, context, { table, rows: visible }))
-      const absent = decoded.flatMap((row, index) => (row === undefined || !deleted.has(row) ? [index] : []))
-      if (absent.length > 0) throw recordsNotFound(table, ids, absent)
-      context.event.setWrittenRows(table, rows)
-    })
-    await removeFilesOf(context, table)
-    return { ids: [...ids] }
+  async execute(context, request) {
+    await deleteByIds(context, request)
+    await removeFilesOf(context, request.table)
+    return { ids: [...request.ids] }
   },
+  together: {
+    groupOf: ({ table, ids }) => (ids.length === 1 ? table.name : undefined),
+    async execute(context, requests, events) {
+      const { table } = at(requests, 0)
+      await deleteByIds({ ...context, event: dividedRows(events) }, { table, ids: requests.flatMap(({ ids }) => ids) })
+      return requests.map(({ ids }) => ({ ids: [...ids] }))
+    },
+  },
+}
+
+/** The dependencies of a deletion: its rows can be those of several events. */
+type DeleteContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
+
+/** Deletes the records of these ids, all or none. */
+async function deleteByIds(context: DeleteContext, { table, ids }: DeleteRequest): Promise<void> {
+  const access = requireAccess(context, table, 'DELETE')
+  const decoded = decodeRecordIds(context.barrier.ring, table, ids)
+  const rows = [...new Set(decoded.filter((row) => row !== undefined))]
+  await context.unit.change(async ({ storage }) => {
+    const visible = await lockVisibleRows(storage, context, { access, rows })
+    const deleted = new Set(await deleteRows(storage, context, { table, rows: visible }))
+    const absent = decoded.flatMap((row, index) => (row === undefined || !deleted.has(row) ? [index] : []))
+    if (absent.length > 0) throw recordsNotFound(table, ids, absent)
+    context.event.setWrittenRows(table, rows)
+  })
 }
 
 /** Number of files that a deletion removes at once. More are left to the purge. */
@@ -130,7 +149,7 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
 /** Returns the rows that are visible to the caller. Locks them if that depends on their values. */
 async function lockVisibleRows(
   storage: Storage,
-  context: OperationContext,
+  context: DeleteContext,
   { access, rows }: { readonly access: TableAccess; readonly rows: readonly number[] },
 ): Promise<readonly number[]> {
   if (access.alwaysMeets(needOf(access.table))) return rows
@@ -144,7 +163,7 @@ async function lockVisibleRows(
  */
 async function lockRows(
   storage: Storage,
-  { barrier, scheduler }: OperationContext,
+  { barrier, scheduler }: Pick<OperationContext, 'barrier' | 'scheduler'>,
   { access, rows }: { readonly access: TableAccess; readonly rows: readonly Row[] },
 ): Promise<number[]> {
   const { name } = access.table.physical

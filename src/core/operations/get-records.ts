@@ -27,7 +27,7 @@ import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 
 /** How records are shown. Source: specification, "Records". */
@@ -143,6 +143,18 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
     return { ...parseShow(table, options, context), which: { ids: toTexts([id]) } }
   },
   execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
+  together: {
+    groupOf: ({ table, redaction, asTokens, refusesLowered, files, fields }) =>
+      fields === undefined
+        ? [table.name, redaction, asTokens, refusesLowered, files.downloadURL, files.returnFileMetadata].join(' ')
+        : undefined,
+    async execute(context, requests, events) {
+      const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
+      return readRecords(context, { ...at(requests, 0), which: { ids } }, (table, rows) => {
+        for (const [index, row] of rows.entries()) at(events, index).addRows(table, [row])
+      })
+    },
+  },
 }
 
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
@@ -177,7 +189,12 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   return { page, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
 }
 
-async function readRecords(context: OperationContext, request: GetRequest): Promise<UntypedRecord[]> {
+/** Returns the records of a request in order. `addRows` adds their rows to the event, or to several. */
+async function readRecords(
+  context: OperationContext,
+  request: GetRequest,
+  addRows = (table: Table, rows: readonly number[]): void => context.event.addRows(table, rows),
+): Promise<UntypedRecord[]> {
   const { table, which, redaction, asTokens, refusesLowered, fields } = request
   const access = requireAccess(context, table, 'READ')
   const columns = readInput(() => columnsToShow(access, request))
@@ -186,7 +203,7 @@ async function readRecords(context: OperationContext, request: GetRequest): Prom
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
     assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
   }
-  context.event.addRows(
+  addRows(
     table,
     found.rows.map(({ row }) => row.id),
   )

@@ -21,6 +21,7 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { dividedRows } from '../execution/written-rows.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row } from '../ports/storage.ts'
@@ -28,6 +29,7 @@ import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredac
 import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
 import { findExisting, storeUpserts } from '../records/upsert-store.ts'
+import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
@@ -110,6 +112,19 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
     const parsed = readInput(() => parseRecords(context, access, request))
     return { records: key === undefined ? await insertAll(context, parsed) : await upsertAll(context, key, parsed) }
   },
+  together: {
+    groupOf: ({ table, records, upsert, homogeneous, mode, tokenization }) =>
+      records.length === 1 && !homogeneous && (upsert === undefined || upsert === '')
+        ? `${table.name} ${mode} ${tokenization}`
+        : undefined,
+    async execute(context, requests, events) {
+      const request = { ...at(requests, 0), records: requests.flatMap(({ records }) => records) }
+      const access = requireAccess(context, request.table, 'CREATE')
+      const parsed = readInput(() => parseRecords(context, access, request))
+      const stored = await insertAll({ ...context, event: dividedRows(events) }, parsed)
+      return stored.map((record) => ({ records: [record] }))
+    },
+  },
 }
 
 /** Returns the column to upsert by; undefined for an insert without upsert. */
@@ -166,15 +181,18 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
   throw fault('unprocessable', detail)`records[${index}] has other columns than records[0]; homogeneous requires the same.`
 }
 
+/** The dependencies of an insert: its rows can be those of several events. */
+type InsertContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
+
 /** Throws for a new record that lacks a required column, that the caller's grants do not cover, or that holds the text of a redacted value. */
-function checkNew(context: OperationContext, access: TableAccess, record: Pick<UpsertRecord, 'values' | 'index'>): void {
+function checkNew(context: InsertContext, access: TableAccess, record: Pick<UpsertRecord, 'values' | 'index'>): void {
   assertComplete(access.table, record.values, record.index)
   assertGranted(context, access, { action: 'CREATE', values: record.values })
   assertNewUnredacted(access, record)
 }
 
 async function insertAll(
-  context: OperationContext,
+  context: InsertContext,
   { access, values: records, supplied, tokenization }: ParsedRecords,
 ): Promise<StoredRecord[]> {
   const { table } = access

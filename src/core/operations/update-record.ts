@@ -6,15 +6,18 @@ import { parseFields } from '../barrier/parse-record.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
-import { fault } from '../errors.ts'
+import { type Fault, fault } from '../errors.ts'
 import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { dividedRows } from '../execution/written-rows.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { Row } from '../ports/storage.ts'
 import { assertUnredacted } from '../records/assert-unredacted.ts'
 import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
+import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
@@ -55,6 +58,7 @@ export interface UpdateRequest {
 
 /** The values and supplied tokens to write. */
 interface Change {
+  readonly id: string
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined
 }
@@ -72,19 +76,30 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot) }
   },
-  async execute(context, request) {
-    const { table, id, tokenization } = request
-    const { ring } = context.barrier
-    const access = requireAccess(context, table, 'UPDATE')
-    const change = readInput(() => parseChange(context, access, request))
-    const { written, before } = await changeRecord(context, access, { id, change })
-    const wanted = tokenization ? mintInputOf(written, [change.values], before) : undefined
-    const stored = at(mintRecords(ring, table, written.ids, wanted), 0)
-    return { ...stored, id, updatedAt: toTimestamp(context.clock.now()) }
+  execute: async (context, request) => at(await updateAll(context, [request]), 0),
+  together: {
+    groupOf: ({ table, mode, tokenization }) => `${table.name} ${mode} ${tokenization}`,
+    execute: (context, requests, events) => updateAll({ ...context, event: dividedRows(events) }, requests),
   },
 }
 
-function parseChange(context: OperationContext, access: TableAccess, { table, fields, tokens, mode }: UpdateRequest): Change {
+/** The dependencies of an update: its rows can be those of several events. */
+type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
+
+/** Updates different records of one table, all or none, and returns them in order. */
+async function updateAll(context: UpdateContext, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
+  const { table, tokenization } = at(requests, 0)
+  const access = requireAccess(context, table, 'UPDATE')
+  const changes = readInput(() => requests.map((request) => parseChange(context, access, request)))
+  const { written, before } = await changeRecords(context, access, changes)
+  const values = changes.map((change) => change.values)
+  const wanted = tokenization ? mintInputOf(written, values, before) : undefined
+  const stored = mintRecords(context.barrier.ring, table, written.ids, wanted)
+  const updatedAt = toTimestamp(context.clock.now())
+  return changes.map(({ id }, index) => ({ ...at(stored, index), id, updatedAt }))
+}
+
+function parseChange(context: UpdateContext, access: TableAccess, { table, id, fields, tokens, mode }: UpdateRequest): Change {
   assertColumnsWritable(context, access, { members: [fields, tokens], action: 'UPDATE' })
   const values = parseFields(table, fields, undefined)
   if (values.every((value) => value === undefined))
@@ -94,18 +109,22 @@ function parseChange(context: OperationContext, access: TableAccess, { table, fi
   const supplied = parseTokens(table, tokens, { mode, values, index: undefined })
   const { ring } = context.barrier
   assertOwnFormsUnused({ ring, layout: context.layout }, table, { tokens: [supplied], values: [values], indexes: [undefined] })
-  return { values, supplied }
+  return { id, values, supplied }
 }
 
-/** Writes the change, and tries again if others changed the record meanwhile. Throws `not_found` if the record is invisible to the caller. */
-function changeRecord(
-  context: OperationContext,
+/** Writes the changes, and tries again if others changed a record meanwhile. Throws `not_found` if a record is invisible to the caller. */
+function changeRecords(
+  context: UpdateContext,
   access: TableAccess,
-  { id, change: { values, supplied } }: { readonly id: string; readonly change: Change },
+  changes: readonly Change[],
 ): Promise<{ readonly written: Written; readonly before: readonly RowAccess[] }> {
   const { table } = access
   const { unit, barrier } = context
-  const [rowId] = decodeRecordIds(barrier.ring, table, [id])
+  const rowIds = decodeRecordIds(
+    barrier.ring,
+    table,
+    changes.map(({ id }) => id),
+  )
   const policy = retryStale(
     STALE,
     context.scheduler,
@@ -113,14 +132,32 @@ function changeRecord(
       fault('aborted', { table: table.name })`The record of table ${table.name} changed concurrently in every attempt. Retry.`,
   )
   return retry(policy, async () => {
-    const [row] = rowId === undefined ? [] : await unit.storage.get(table.physical.name, [rowId])
-    const overwrites = row === undefined ? [] : [{ row, values, index: undefined }]
+    const rows = await rowsOf(context, access, { changes, rowIds })
+    const overwrites = changes.map(({ values }, position) => ({ row: at(rows, position), values, index: undefined }))
     const { existing, invisible } = checkOverwrites(context, access, overwrites)
-    if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
+    if (invisible.length > 0) throw notFound(table, changes)
     assertUnredacted(barrier, table, { existing, records: overwrites })
     const before = existing.map((one) => one.access)
-    const request = { table, rows: [row], records: [values], supplied: [supplied], indexes: [undefined] }
-    const written = await storeChanges(unit, context, request)
-    return { written, before }
+    const records = changes.map(({ values }) => values)
+    const supplied = changes.map((change) => change.supplied)
+    const indexes = changes.map(() => undefined)
+    return { written: await storeChanges(unit, context, { table, rows, records, supplied, indexes }), before }
   })
+}
+
+/** Returns the row of each change. Throws `not_found` if one does not exist. */
+async function rowsOf(
+  { unit }: UpdateContext,
+  { table }: TableAccess,
+  { changes, rowIds }: { readonly changes: readonly Change[]; readonly rowIds: readonly (number | undefined)[] },
+): Promise<Row[]> {
+  const known = rowIds.filter((row) => row !== undefined)
+  const rows = known.length === 0 ? [] : (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
+  if (rows.length < changes.length) throw notFound(table, changes)
+  return rows
+}
+
+/** The error of one change. Of several, each runs again by itself. */
+function notFound(table: Table, changes: readonly Change[]): Fault {
+  return recordsNotFound(table, [at(changes, 0).id], [0])
 }

@@ -62,6 +62,32 @@ export function unitWithin(storage: Storage): UnitOfWork<Storage> {
   }
 }
 
+/** A unit inside an open transaction that stays usable if the change fails. */
+export interface SavepointUnit extends UnitOfWork {
+  /** True after a change was made. */
+  readonly hasChanged: boolean
+}
+
+/** Returns a unit whose insert or change is a savepoint in a transaction. One that fails rolls back alone. */
+export function savepointUnit(storage: Storage): SavepointUnit {
+  let hasChanged = false
+  return {
+    storage,
+    get hasChanged() {
+      return hasChanged
+    },
+    async insert(batches) {
+      await storage.transaction((inner) => insertInOrder(inner, batches))
+      hasChanged = true
+    },
+    async change(work) {
+      const result = await storage.transaction((inner) => work(unitWithin(inner)))
+      hasChanged = true
+      return result
+    },
+  }
+}
+
 /** Inserts rows, all or none: rows of several tables in a transaction. */
 export async function insertBatches(storage: Storage, batches: readonly Batch[]): Promise<void> {
   const [first, ...others] = batches.filter(({ rows }) => rows.length > 0)

@@ -1,6 +1,10 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
+import type { BatchItem } from '../batch/batch-item.ts'
+import type { OperationInput, OperationName, OperationResult } from '../batch/perform-named.ts'
+import { performNamed } from '../batch/perform-named.ts'
+import type { BatchOptions } from '../batch/run-batch.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
@@ -13,8 +17,6 @@ import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
 import type { EventList } from '../operations/list-events.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
-import type { OperationInput, OperationName, OperationResult } from '../operations/operations.ts'
-import { performNamed } from '../operations/operations.ts'
 import type { QueryOptions } from '../operations/query-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
@@ -29,14 +31,14 @@ import type {
   InputValue,
   InsertFields,
   LookupColumn,
-  LoweredColumn,
   OutputFields,
-  PlainFields,
   TableName,
   TokensOf,
   UniqueColumn,
   UpdateFields,
 } from '../schema/infer.ts'
+import type { BatchResponses, OnlyKnownItems, SessionBatchItem } from './session-batch.ts'
+import type { ReadRecord, WrittenRecord } from './session-records.ts'
 
 /** Options of an insert, with column names checked by the compiler. */
 export interface SessionInsertOptions<T extends TableDefinition> {
@@ -57,32 +59,6 @@ export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOp
   readonly columnName?: LookupColumn<T>
   readonly columnValues?: readonly InputValue<T[LookupColumn<T>]>[]
 }
-
-type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
-
-/** A written record. It has tokens only with `tokenization`. */
-export type WrittenRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
-  ? { readonly tokens: TokensOf<T> }
-  : O extends { readonly tokenization: boolean }
-    ? { readonly tokens?: TokensOf<T> }
-    : unknown)
-
-/**
- * A record as it is read: its fields or, with `tokenization`, its tokens. `lowered` names the fields that are masked or redacted: do
- * not write them back. With `onLowered: 'throw'` there are none.
- */
-export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } & (O extends { readonly tokenization: true }
-  ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
-  : O extends { readonly onLowered: 'throw' }
-    ? { readonly fields: PlainFields<T, AskedFields<O>>; readonly lowered: readonly never[] }
-    : { readonly fields: OutputFields<T, AskedFields<O>>; readonly lowered: readonly LoweredColumn<T, AskedFields<O>>[] }) &
-  ShownFiles<T, O>
-
-/** The files of a record that was read: those that have one, and that the caller can read in plain text, or open. */
-type ShownFiles<T extends TableDefinition, O> = (O extends { readonly returnFileMetadata: true }
-  ? { readonly fileMetadata: { readonly [C in FileColumn<T>]?: FileMetadata } }
-  : unknown) &
-  (O extends { readonly downloadURL: true } ? { readonly downloadTickets: { readonly [C in FileColumn<T>]?: string } } : unknown)
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
@@ -187,6 +163,16 @@ export interface Session<S extends SchemaDefinition> {
    */
   query(sql: string, options?: QueryOptions): Promise<{ records: QueryRecord[] }>
   /**
+   * Runs many operations in one transaction and records one event. Returns the response to each item, in order: the result of its own method.
+   * Without `continueOnError` the first failure rolls back all of it; the error names the item by `index`. With it, a failing item is rolled
+   * back alone, and its response has the error. Throws `invalid_request`, `limit_exceeded`, and in both cases `aborted`, `unavailable` and
+   * other errors after which the transaction cannot go on. Source: specification, "Batch".
+   */
+  batch<const Items extends readonly SessionBatchItem<S>[], const O extends BatchOptions = Record<never, never>>(
+    items: OnlyKnownItems<S, Items>,
+    options?: O,
+  ): Promise<{ responses: BatchResponses<S, Items, O> }>
+  /**
    * Lists audit events, by default newest first. `nextOps` continues after the page. Needs AUDIT. Throws `forbidden`,
    * `invalid_request`. Source: specification, "Audit".
    */
@@ -286,6 +272,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),
     getByTokens: (tokens: readonly string[], options = {}) => performNamed(context, 'getByTokens', { tokens, options }),
     query: (sql: string, options = {}) => performNamed(context, 'query', { query: sql, options }),
+    batch: (items: readonly BatchItem[], options = {}) => performNamed(context, 'batch', { items, options }),
     listEvents: (query: EventQueryInput) => performNamed(context, 'listEvents', { query }),
     uploadFile: (given: UploadFileInput & UploadFileOptions) => performNamed(context, 'uploadFile', toUploadInput(given)),
     openFile: (table: string, id: string, column: string, options = {}) =>

@@ -18,7 +18,7 @@ interface HostTables {
   orders: { id: number; customer: string }
 }
 
-/** Vault changes inside a host transaction: an insert, its update, an upsert, and reads that see them. */
+/** Vault changes inside a host transaction: an insert, its update, a batch, an upsert, and reads that see them. */
 async function changeInside(vault: Vault<People>, hostTransaction: unknown): Promise<string> {
   const people = vault.withTransaction(hostTransaction).as(OWNER)
   const { records } = await people.insert('people', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }], {
@@ -26,6 +26,11 @@ async function changeInside(vault: Vault<People>, hostTransaction: unknown): Pro
   })
   const id = records[0]?.id ?? ''
   await people.update('people', id, { fields: { country: 'SE' } })
+  const failing = { method: 'GET', tableName: 'people', ID: 'none' } as const
+  const { responses } = await people.batch([failing, { method: 'PUT', tableName: 'people', ID: id, fields: { country: 'SE' } }], {
+    continueOnError: true,
+  })
+  expect(responses.map(({ ok }) => ok)).toEqual([false, true])
   await people.insert('people', [{ fields: { name: 'Ann II', email: 'ann@acme.example' } }], { upsert: 'email' })
   expect((await people.getOne('people', id, { redaction: 'PLAIN_TEXT', fields: ['name', 'country'] })).fields).toEqual({
     name: 'Ann II',

@@ -15,6 +15,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['unit-of-work', 'queries'],
   ['execution', 'records'],
   ['operations', 'verification'],
+  ['batch'],
   ['vault'],
 ]
 
@@ -33,6 +34,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'records',
   'operations',
   'verification',
+  'batch',
   'vault',
 ])
 

@@ -10,6 +10,7 @@ import { randomCaller, randomPolicy, textOf } from '../policies/random-policies.
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import { openLoose } from '../vaults/open-untyped.ts'
+import { errorsOfBatch, itemsOfBatch } from './batch-requests.ts'
 import type { Canaries, CanaryForm } from './canaries.ts'
 import { createCanaries } from './canaries.ts'
 import { faultsOf } from './expectations.ts'
@@ -150,7 +151,9 @@ async function fill({ random, owner, canaries, apart, ownTokens }: State, table:
   ownTokens.push(...stored.flatMap(({ tokens }) => Object.values(tokens)))
 }
 
-function note({ tables, canaries, apart, asTokens }: State, request: LeakRequest): void {
+function note(state: State, request: LeakRequest): void {
+  for (const item of itemsOfBatch(request)) note(state, item.request)
+  const { tables, canaries, apart, asTokens } = state
   const table = tables.find(({ name }) => name === request.args[0])
   apart.push(...apartIn(table, request.args, canaries))
   // A token supplied by the caller is returned as it is, even if it was made from a canary.
@@ -170,8 +173,12 @@ async function stepOf(state: State, noise: string[], request: LeakRequest): Prom
     return state.canaries.findIn(text).size === 0 ? [] : [`the error holds a canary: ${text}`]
   }
   // The result of a change is compared with the state after it.
-  if (/^(insert|update|delete)/.test(request.method)) await look(state)
-  return faultsOfAnswer(state, request, answer)
+  if (/^(insert|update|delete|batch)/.test(request.method)) await look(state)
+  const errors = errorsOfBatch(answer).map((error) => inspect(error, { depth: 12, showHidden: true }))
+  noise.push(...errors)
+  const inErrors =
+    state.canaries.findIn(errors.join('\n')).size === 0 ? [] : [`an error in the answer holds a canary: ${errors.join()}`]
+  return [...inErrors, ...faultsOfAnswer(state, request, answer)]
 }
 
 function faultsOfAnswer(
@@ -183,7 +190,10 @@ function faultsOfAnswer(
   const found = [...canaries.findIn(withoutEchoes(request, answer))]
   const leaked = found.filter((id) => (isWithoutValues || !sightings.visible.has(id)) && !asTokens.has(id))
   const leaks = leaked.length === 0 ? [] : [`the answer holds ${leaked.length} canaries hidden from the caller: ${spelt(answer)}`]
-  return [...leaks, ...faultsOf(request, answer, { model, oracle })]
+  const items = itemsOfBatch(request, answer).flatMap((item) =>
+    item.answer === undefined ? [] : faultsOf(item.request, item.answer, { model, oracle }),
+  )
+  return [...leaks, ...faultsOf(request, answer, { model, oracle }), ...items]
 }
 
 function faultsAtRest(

@@ -8,6 +8,7 @@ import type { SeededRandom } from '../random/seeded-random.ts'
 import { type SharedEntropy, sharedEntropy } from '../random/shared-entropy.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import { openLoose } from '../vaults/open-untyped.ts'
+import { errorsOfBatch } from './batch-requests.ts'
 import type { CanaryForm } from './canaries.ts'
 import { freshValue } from './canaries.ts'
 import type { KnownValues, LeakRequest } from './known-values.ts'
@@ -167,8 +168,8 @@ function isMetBySupplying({ table, absent }: PairedRow, name: string): boolean {
 export async function outcomeOf(send: Send, request: LeakRequest, taken: string[] = []): Promise<string> {
   try {
     const answer = await send(request)
-    if (request.method === 'insert' || request.method === 'update') taken.push(...tokensIn(answer))
-    return JSON.stringify(answer)
+    if (/^(insert|update|batch)$/.test(request.method)) taken.push(...tokensIn(answer))
+    return [JSON.stringify(answer), ...errorsOfBatch(answer).map(String)].join('\n')
   } catch (error) {
     if (!(error instanceof Error)) throw error
     return `${error.name} ${error.message} ${JSON.stringify({ ...error })} ${String(error.cause)}`

@@ -43,6 +43,8 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [randomQuery, 'READ'],
   [randomQuery, 'READ'],
   [randomQuery, 'READ'],
+  [batch, undefined],
+  [batch, undefined],
 ]
 
 /** One request; about one in seven is invalid. */
@@ -167,6 +169,33 @@ function remove(random: SeededRandom, known: KnownValues): LeakRequest {
   if (random.chance(0.1)) return { method: 'delete', args: [table.name, '*'] }
   const ids = Array.from({ length: 1 + random.below(2) }, () => idFor(random, known, table))
   return random.chance(0.5) ? { method: 'deleteOne', args: [table.name, ids[0]] } : { method: 'delete', args: [table.name, ids] }
+}
+
+/** A few changes, and then reads, so that the reads can be compared with the state after the batch. */
+function batch(random: SeededRandom, known: KnownValues): LeakRequest {
+  const changing = [...toItems(insert(random, known)), ...toItems(upsert(random, known)), ...toItems(update(random, known))]
+  const table = tableFor(random, known, 'DELETE')
+  const removal = { method: 'DELETE', tableName: table.name, ID: idFor(random, known, table) }
+  const changes = random.sample([...changing, removal], random.below(4))
+  const reads = Array.from({ length: random.below(4) + (changes.length === 0 ? 1 : 0) }, () => readItem(random, known))
+  const options = { continueOnError: random.chance(0.8), ...(random.chance(0.2) ? { byot: 'ENABLE' } : {}) }
+  return { method: 'batch', args: [[...changes, ...reads], options] }
+}
+
+function readItem(random: SeededRandom, known: KnownValues): object {
+  const table = tableFor(random, known, 'READ')
+  const showing = random.chance(0.3) ? { tokenization: true } : random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {}
+  return { method: 'GET', tableName: table.name, ID: idFor(random, known, table), ...showing }
+}
+
+/** An insert or an update as items of a batch. */
+function toItems({ method, args: [tableName, first, second, third] }: LeakRequest): object[] {
+  const { tokenization, upsert: key } = Object(method === 'insert' ? second : third)
+  const asked = tokenization === true ? { tokenization } : {}
+  if (method === 'update')
+    return [{ method: 'PUT', tableName, ID: first, fields: Reflect.get(Object(second), 'fields'), ...asked }]
+  const upserting = key === undefined ? {} : { upsert: key }
+  return (Array.isArray(first) ? first : []).map((record) => ({ method: 'POST', tableName, ...record, ...asked, ...upserting }))
 }
 
 function someTokens(random: SeededRandom, known: KnownValues): string[] {

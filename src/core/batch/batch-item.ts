@@ -1,0 +1,117 @@
+/** One item of a batch: its members, and which of them belong to its method. Source: specification, "BatchRecord". */
+import type { RecordedShape } from '../audit/record-shape.ts'
+import type { ByotMode } from '../barrier/supplied-tokens.ts'
+import { fault, printableName, words } from '../errors.ts'
+import type { Untrusted } from '../execution/operation.ts'
+import type { Redaction } from '../redaction/levels.ts'
+import { REDACTIONS } from '../redaction/levels.ts'
+
+/** The methods: insert, update, read, delete. */
+export const METHOD_NAMES = ['POST', 'PUT', 'GET', 'DELETE'] as const
+
+/** The method of an item. */
+export type MethodName = (typeof METHOD_NAMES)[number]
+
+/** One operation of a batch. A member that does not belong to its method is refused. */
+export interface BatchItem {
+  readonly method: MethodName
+  readonly tableName: string
+  /** The record: POST and PUT. */
+  readonly fields?: unknown
+  /** Tokens supplied by the caller: POST and PUT. */
+  readonly tokens?: unknown
+  /** The record id: PUT, GET and DELETE. */
+  readonly ID?: string
+  /** Items of one batch id run in order. All items do. */
+  readonly batchID?: string
+  /** GET. Default DEFAULT. */
+  readonly redaction?: Redaction
+  /** Return tokens: POST, PUT and GET. Default false. */
+  readonly tokenization?: boolean
+  /** A unique column: POST. */
+  readonly upsert?: string
+  /** Return tickets to download files: GET. Default false. */
+  readonly downloadURL?: boolean
+  /** Return the metadata of files: GET. Default false. */
+  readonly returnFileMetadata?: boolean
+}
+
+/** A member that belongs to some methods only. */
+export type MethodMember = Exclude<keyof BatchItem, 'method' | 'tableName' | 'batchID'>
+
+const METHOD_MEMBERS: readonly MethodMember[] = [
+  'fields',
+  'tokens',
+  'ID',
+  'redaction',
+  'tokenization',
+  'upsert',
+  'downloadURL',
+  'returnFileMetadata',
+]
+
+/** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
+export interface ItemMembers extends Untrusted<BatchItem> {
+  readonly byot: ByotMode | undefined
+}
+
+/** What events record of an item. */
+export const RECORDED_ITEM = {
+  method: METHOD_NAMES,
+  tableName: 'name',
+  fields: 'columns',
+  tokens: 'columns',
+  ID: 'value',
+  batchID: 'value',
+  redaction: REDACTIONS,
+  tokenization: 'flag',
+  upsert: 'name',
+  downloadURL: 'flag',
+  returnFileMetadata: 'flag',
+} as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
+
+/** Returns the method of an item. Throws `invalid_request`. */
+export function parseMethod(item: unknown): MethodName {
+  if (typeof item !== 'object' || item === null) throw fault('invalid_request')`An item must be an object.`
+  const method: unknown = 'method' in item ? item.method : undefined
+  const known = METHOD_NAMES.find((name) => name === method)
+  if (known !== undefined) return known
+  throw fault('invalid_request')`method must be POST, PUT, GET or DELETE.`
+}
+
+/** The method of an item, its members, and the option of the batch. */
+interface OfMethod extends Pick<ItemMembers, 'byot'> {
+  readonly method: MethodName
+  readonly members: readonly MethodMember[]
+}
+
+/**
+ * Returns the members of an item. Reads each once, and copies the columns of a record, so that the event names the columns that are stored.
+ * Throws `invalid_request` for a member that does not belong to the method.
+ */
+export function readMembers(item: unknown, { method, members, byot }: OfMethod): ItemMembers {
+  const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
+  }
+  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata } = given
+  const read: ItemMembers = {
+    ...{ method, tableName, byot, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata },
+    fields: copyColumns(fields),
+    tokens: copyColumns(tokens),
+  }
+  for (const name of METHOD_MEMBERS) {
+    if (read[name] !== undefined && !members.includes(name))
+      throw fault('invalid_request')`${words(name)} cannot be combined with method ${words(method)}.`
+  }
+  if (members.includes('ID') && (typeof ID !== 'string' || ID === ''))
+    throw fault('invalid_request')`ID must be the id of a record.`
+  if (batchID !== undefined && typeof batchID !== 'string') throw fault('invalid_request')`batchID must be a string.`
+  return read
+}
+
+/** Returns a copy of values by column. Anything else is returned unchanged, and refused later. */
+function copyColumns(columns: unknown): unknown {
+  if (typeof columns !== 'object' || columns === null) return columns
+  return Object.prototype.toString.call(columns) === '[object Object]' ? { ...columns } : columns
+}

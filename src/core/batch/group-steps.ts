@@ -1,0 +1,52 @@
+/** Divides the steps of a batch into parts that can run out of order, and each part into groups that run as one. Source: docs/decisions/0027. */
+import { METHOD_NAMES } from './batch-item.ts'
+import type { Runner, Step } from './batch-step.ts'
+
+/** What grouping needs to know of a step. */
+interface GroupedStep extends Pick<Step<never>, 'group' | 'record'> {
+  readonly runner: Pick<Runner<never>, 'method'>
+}
+
+/**
+ * Yields the steps in parts, in order. No two steps of a part name one record, unless both only read it. So no step of a part can depend on
+ * another, except that both want one unique value. A step that cannot be grouped is a part by itself.
+ */
+export function* partsOf<S extends GroupedStep>(steps: readonly S[]): Generator<readonly S[]> {
+  let part: S[] = []
+  const written = new Set<string>()
+  const read = new Set<string>()
+  for (const step of steps) {
+    const { runner, group, record } = step
+    const isReading = runner.method === 'GET'
+    const isDependent = record !== undefined && (written.has(record) || (!isReading && read.has(record)))
+    if (part.length > 0 && (isDependent || group === undefined || part[0]?.group === undefined)) {
+      yield part
+      part = []
+      written.clear()
+      read.clear()
+    }
+    part.push(step)
+    if (record !== undefined) (isReading ? read : written).add(record)
+  }
+  if (part.length > 0) yield part
+}
+
+/**
+ * Returns the steps of a part in groups, in the order in which they run: first all inserts, and deletions last. A unique value is then in use
+ * at least as long as in the order of the request. So if no group is refused, no step would be refused in that order, and the results are the
+ * same. Updates keep their order, because the value that one frees can be the next one's.
+ */
+export function groupsOf<S extends GroupedStep>(part: readonly S[]): readonly (readonly S[])[] {
+  const groups: { readonly key: string; readonly steps: S[] }[] = []
+  for (const method of METHOD_NAMES) {
+    const first = groups.length
+    for (const step of part) {
+      if (step.runner.method !== method) continue
+      const key = `${method} ${step.group}`
+      const known = method === 'PUT' ? groups.slice(first).at(-1) : groups.find((group) => group.key === key)
+      if (known?.key === key) known.steps.push(step)
+      else groups.push({ key, steps: [step] })
+    }
+  }
+  return groups.map(({ steps }) => steps)
+}

@@ -1,0 +1,46 @@
+/** Performs an operation by its name. Sessions, routes and command lines find every operation here. */
+import { type Fault, fault, printableName, words } from '../errors.ts'
+import type { SessionContext } from '../execution/context.ts'
+import type { GivenOf, Operation, RequestOf, ResultOf } from '../execution/operation.ts'
+import { perform } from '../execution/perform.ts'
+import { OPERATIONS } from '../operations/operations.ts'
+import { batch } from './run-batch.ts'
+
+/** Every operation by its name. */
+const ALL_OPERATIONS = { ...OPERATIONS, batch } as const
+
+type Registry = typeof ALL_OPERATIONS
+
+/** The name of an operation. */
+export type OperationName = keyof Registry
+
+/** The input of an operation, by its name. */
+export type OperationInput<Name extends OperationName> = GivenOf<Registry[Name]>
+
+/** The result of an operation, by its name. */
+export type OperationResult<Name extends OperationName> = ResultOf<Registry[Name]>
+
+/** The registry, typed so that a name determines its input and result. */
+const BY_NAME: {
+  readonly [Name in OperationName]: Operation<OperationInput<Name>, RequestOf<Registry[Name]>, OperationResult<Name>>
+} = ALL_OPERATIONS
+
+/** Performs an operation by its name, and returns its result. Throws `invalid_request` for an unknown name or an input that is not an object. */
+export function performNamed<Name extends OperationName>(
+  session: SessionContext,
+  name: Name,
+  input: OperationInput<Name>,
+): Promise<OperationResult<Name>> {
+  const problem = inputProblem(name, input)
+  return problem === undefined ? perform(session, BY_NAME[name], input) : Promise.reject(problem)
+}
+
+/** Returns the error of a name or an input that no operation can parse; undefined if there is none. */
+function inputProblem(name: unknown, input: unknown): Fault | undefined {
+  if (typeof name !== 'string' || !Object.hasOwn(ALL_OPERATIONS, name)) {
+    const supported = words(Object.keys(ALL_OPERATIONS).join(', '))
+    return fault('invalid_request')`Operation ${printableName(name)} does not exist. Supported: ${supported}.`
+  }
+  if (typeof input === 'object' && input !== null) return undefined
+  return fault('invalid_request')`The input of an operation must be an object.`
+}

@@ -1,0 +1,90 @@
+/** Batch: runs many record operations in one transaction, and records them in one event. It is an operation whose items are operations. */
+import { NOT_RUN } from '../audit/outcome.ts'
+import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
+import { assertOptions, parseByot, parseFlag, parseList } from '../execution/check-input.ts'
+import type { OperationContext, ParsingContext } from '../execution/context.ts'
+import type { EventPart } from '../execution/event-parts.ts'
+import type { Operation } from '../execution/operation.ts'
+import { removeDueQuietly } from '../file-store/remove-files.ts'
+import type { BatchItem, MethodName } from './batch-item.ts'
+import { RECORDED_ITEM } from './batch-item.ts'
+import { beginSteps, type MethodValue } from './batch-methods.ts'
+import type { Step } from './batch-step.ts'
+import { RecordedContents } from './recorded-contents.ts'
+import { type Ended, type ItemResponse, runSteps } from './run-steps.ts'
+
+/** Options of a batch. */
+export interface BatchOptions {
+  /** Roll back a failing item alone, and go on. Default false: the first failure rolls back all. */
+  readonly continueOnError?: boolean
+  /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
+  readonly byot?: ByotMode
+}
+
+/** Input of a batch. */
+export interface BatchInput {
+  readonly items: readonly BatchItem[]
+  readonly options?: BatchOptions
+}
+
+type Value = MethodValue<MethodName>
+
+/** A parsed batch. */
+export interface BatchRequest {
+  readonly steps: readonly Step<Value>[]
+  readonly continueOnError: boolean
+  /** How each step ended, in order: of the newest attempt. */
+  readonly ended: Ended<Value>[]
+}
+
+/** Returns the response to each item in order. Without `continueOnError`, throws the first failure, which names the item, and nothing is stored. */
+export const batch: Operation<BatchInput, BatchRequest, { responses: ItemResponse<Value>[] }> = {
+  action: 'BATCH',
+  resourceType: 'VAULT',
+  verb: 'Batch',
+  recorded: { items: RECORDED_ITEM, continueOnError: 'flag', byot: BYOT_MODES },
+  parse({ items, options = {} }, context) {
+    assertOptions<BatchOptions>(options, ['continueOnError', 'byot'])
+    const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
+    const given = options.byot
+    const byot = given === undefined ? undefined : parseByot(given)
+    const steps = beginSteps(context, parseList(context, items, 'items'), byot)
+    const ended: Ended<Value>[] = []
+    context.event.setTables([...new Set(steps.flatMap(({ event }) => event.table ?? []))])
+    context.event.setParts(() => partsOf(context, steps, ended))
+    return { steps, continueOnError, ended }
+  },
+  async execute(context, { steps, continueOnError, ended }) {
+    // Contents of files are not part of the transaction, so none is removed inside it.
+    const inside = { ...context, files: { ...context.files, isInTransaction: true } }
+    const responses = await context.unit.change(async ({ storage }) => {
+      ended.length = 0
+      await runSteps({ context: inside, continueOnError, ended }, storage, steps)
+      return ended.map(({ response }) => response)
+    })
+    if (steps.some(({ runner }) => runner.method === 'DELETE')) await removeFilesOf(context)
+    return { responses }
+  },
+}
+
+/** Number of files that a batch with deletions removes at once. More are left to the purge. */
+const MANY_FILES = 100
+
+/** Removes the contents of the files of deleted records. */
+async function removeFilesOf(context: OperationContext): Promise<void> {
+  const tables = [...context.layout.tables.values()]
+  if (tables.some((table) => context.catalog.holdsFiles(table))) await removeDueQuietly(context, MANY_FILES)
+}
+
+/** Returns the parts of the event. A step that did not end was not run. */
+function partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: readonly Ended<Value>[]): EventPart[] {
+  const contents = new RecordedContents(context)
+  return steps.map((step, index) => {
+    const { response, outcome = NOT_RUN } = ended[index] ?? {}
+    return {
+      ...{ event: step.event, resourceType: step.runner.resourceType, outcome },
+      error: response?.ok === false ? response.error : undefined,
+      content: contents.add(step),
+    }
+  })
+}

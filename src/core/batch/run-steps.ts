@@ -1,0 +1,100 @@
+/** Runs the steps of a batch in an open transaction: in groups where that changes no result, and otherwise one by one. */
+import { type Outcome, SUCCESS } from '../audit/outcome.ts'
+import { Fault, say, VaultError, words } from '../errors.ts'
+import type { OperationContext } from '../execution/context.ts'
+import type { Storage } from '../ports/storage.ts'
+import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
+import { at, required } from '../util/at.ts'
+import type { Step } from './batch-step.ts'
+import { groupsOf, partsOf } from './group-steps.ts'
+
+/** The response to one item: the result of its operation, or the error that its operation throws. */
+export type ItemResponse<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly error: VaultError }
+
+/** A step that ran. */
+export interface Ended<Value> {
+  readonly response: ItemResponse<Value>
+  readonly outcome: Outcome
+}
+
+/** A running batch. */
+export interface Running<Value> {
+  readonly context: OperationContext
+  readonly continueOnError: boolean
+  /** How each step ended, in order. Steps that run are added. */
+  readonly ended: Ended<Value>[]
+}
+
+/** Runs the steps, and adds how each ended. Throws the error of a step that ends the batch. */
+export async function runSteps<Value>(running: Running<Value>, storage: Storage, steps: readonly Step<Value>[]): Promise<void> {
+  for (const part of partsOf(steps)) await runPart(running, storage, part)
+}
+
+/** Runs a part as a whole. If a step is refused, runs one half after the other: in the end, the step is alone. */
+async function runPart<Value>(running: Running<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
+  if (part.length === 1) return runAlone(running, storage, at(part, 0))
+  const values = await tryGroups(running, storage, part)
+  if (values !== undefined) {
+    running.ended.push(...values.map((value) => ({ response: { ok: true, value } as const, outcome: SUCCESS })))
+    return
+  }
+  const half = Math.ceil(part.length / 2)
+  await runPart(running, storage, part.slice(0, half))
+  await runPart(running, storage, part.slice(half))
+}
+
+/** Runs the groups of a part in a savepoint, and returns the value of each step; undefined if one is refused, and nothing is stored. */
+async function tryGroups<Value>(
+  { context }: Running<Value>,
+  storage: Storage,
+  part: readonly Step<Value>[],
+): Promise<Value[] | undefined> {
+  try {
+    return await storage.transaction(async (inner) => {
+      const values = new Map<Step<Value>, Value>()
+      for (const group of groupsOf(part)) {
+        const results = await at(group, 0).runner.runAll({ ...context, unit: savepointUnit(inner) }, group)
+        for (let index = 0; index < group.length; index++) values.set(at(group, index), at(results, index))
+      }
+      return part.map((step) => required(values.get(step), 'The value of a step'))
+    })
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    return undefined
+  }
+}
+
+/** Runs one step, and adds how it ended. */
+async function runAlone<Value>(
+  { context, continueOnError, ended }: Running<Value>,
+  storage: Storage,
+  step: Step<Value>,
+): Promise<void> {
+  const unit = savepointUnit(storage)
+  try {
+    const value = await step.runner.run({ ...context, unit }, step)
+    ended.push({ response: { ok: true, value }, outcome: SUCCESS })
+  } catch (thrown) {
+    const index = ended.length
+    const { error, outcome } = step.runner.failureOf(context, thrown)
+    ended.push({ response: { ok: false, error }, outcome })
+    if (!isRefusal(thrown)) throw thrown
+    if (continueOnError && !unit.hasChanged) return
+    throw Fault.within(say`Item ${index}: ${words(step.runner.verb)} failed.`, thrown, atItem(thrown, index))
+  }
+}
+
+/** Returns the details of an error with the position of the item. */
+function atItem({ details }: VaultError, index: number): VaultError['details'] {
+  return details.length === 0 ? [{ index }] : details.map((detail) => ({ ...detail, index }))
+}
+
+/**
+ * True for an error that is the item's own. After any other the transaction cannot go on: storage is lost, another writer won, or the
+ * catalog must be read again. One damaged record is the item's own too.
+ */
+function isRefusal(error: unknown): error is VaultError {
+  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
+}

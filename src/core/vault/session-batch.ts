@@ -1,0 +1,104 @@
+/** The types of the items of a batch and of its responses, from the schema. */
+import type { BatchItem } from '../batch/batch-item.ts'
+import type { BatchOptions } from '../batch/run-batch.ts'
+import type { ItemResponse } from '../batch/run-steps.ts'
+import type { Redaction } from '../redaction/levels.ts'
+import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
+import type { ColumnName, InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
+import type { ReadRecord, WrittenRecord } from './session-records.ts'
+
+/** The members of every item. */
+interface AnyItem<T> {
+  readonly tableName: T
+  readonly batchID?: string
+}
+
+/** Inserts one record, or with `upsert` updates the one that has its value in that column. */
+interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
+  readonly method: 'POST'
+  readonly fields: InsertFields<D>
+  readonly tokens?: TokensOf<D>
+  readonly tokenization?: boolean
+  readonly upsert?: UniqueColumn<D>
+}
+
+/** Updates one record. */
+interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
+  readonly method: 'PUT'
+  readonly ID: string
+  readonly fields: UpdateFields<D>
+  readonly tokens?: TokensOf<D>
+  readonly tokenization?: boolean
+}
+
+/** Reads one record. */
+interface GetItem<T> extends AnyItem<T> {
+  readonly method: 'GET'
+  readonly ID: string
+  readonly redaction?: Redaction
+  readonly tokenization?: boolean
+  readonly downloadURL?: boolean
+  readonly returnFileMetadata?: boolean
+}
+
+/** Deletes one record. */
+interface DeleteItem<T> extends AnyItem<T> {
+  readonly method: 'DELETE'
+  readonly ID: string
+}
+
+/** An item of a batch, with table and column names checked by the compiler. */
+export type SessionBatchItem<S extends SchemaDefinition> = {
+  [T in TableName<S>]: PostItem<T, S[T]> | PutItem<T, S[T]> | GetItem<T> | DeleteItem<T>
+}[TableName<S>]
+
+/** Refuses columns that the table does not have, and members that do not belong to the method: the compiler does not, once it has inferred the items. */
+type OnlyKnown<S extends SchemaDefinition, Item> = Item extends {
+  readonly method: infer M
+  readonly tableName: infer T extends TableName<S>
+}
+  ? { readonly [Member in Exclude<keyof Item, keyof Extract<SessionBatchItem<S>, ItemOf<M, T>>>]: never } & (Item extends {
+      readonly fields: infer Fields
+    }
+      ? { readonly fields: { readonly [Name in Exclude<keyof Fields, ColumnName<S[T]>>]: never } }
+      : unknown)
+  : unknown
+
+interface ItemOf<M, T> {
+  readonly method: M
+  readonly tableName: T
+}
+
+/** The items of a batch, without anything that the schema or their methods do not have. */
+export type OnlyKnownItems<S extends SchemaDefinition, Items extends readonly unknown[]> = {
+  readonly [Position in keyof Items]: Items[Position] & OnlyKnown<S, Items[Position]>
+}
+
+/** What the method of an item returns for one record of a table. */
+type ItemValue<D extends TableDefinition, Item> = Item extends { readonly method: infer Method }
+  ? Method extends 'POST'
+    ? { readonly records: readonly [WrittenRecord<D, Item>] }
+    : Method extends 'PUT'
+      ? WrittenRecord<D, Item> & { readonly updatedAt: string }
+      : Method extends 'GET'
+        ? ReadRecord<D, Item>
+        : { readonly id: string; readonly deleted: true }
+  : never
+
+/** The response to an item. Only with `continueOnError` can it be an error. */
+type ResponseTo<S extends SchemaDefinition, Item, O> = Item extends { readonly tableName: infer T extends TableName<S> }
+  ? O extends { readonly continueOnError: boolean }
+    ? O extends { readonly continueOnError: false }
+      ? Extract<ItemResponse<ItemValue<S[T], Item>>, { readonly ok: true }>
+      : ItemResponse<ItemValue<S[T], Item>>
+    : Extract<ItemResponse<ItemValue<S[T], Item>>, { readonly ok: true }>
+  : never
+
+/** The responses to the items, each with the type of its item at the same position. */
+export type BatchResponses<
+  S extends SchemaDefinition,
+  Items extends readonly Pick<BatchItem, 'tableName'>[],
+  O extends BatchOptions,
+> = {
+  readonly [Position in keyof Items]: ResponseTo<S, Items[Position], O>
+}

@@ -1,0 +1,55 @@
+/** Which steps of a batch can run out of order, and in which groups. */
+import { describe, expect, it } from 'vitest'
+import type { MethodName } from '../../../src/core/batch/batch-item.ts'
+import { groupsOf, partsOf } from '../../../src/core/batch/group-steps.ts'
+
+const step = (name: string, method: MethodName, group: string | undefined, record?: string) => ({
+  ...{ name, runner: { method }, group, record },
+})
+
+const names = (lists: Iterable<readonly { readonly name: string }[]>) =>
+  [...lists].map((list) => list.map(({ name }) => name).join(' '))
+
+describe('the parts of a batch', () => {
+  it('end where an item names a record that was written before', () => {
+    const steps = [
+      step('read', 'GET', 'a', 'x'),
+      step('again', 'GET', 'a', 'x'),
+      step('write', 'PUT', 'a', 'x'),
+      step('other', 'PUT', 'a', 'y'),
+      step('after', 'GET', 'a', 'y'),
+      step('new', 'POST', 'a'),
+    ]
+    expect(names(partsOf(steps))).toEqual(['read again', 'write other', 'after new'])
+  })
+
+  it('are single items where an item runs by itself', () => {
+    const steps = [step('one', 'POST', 'a'), step('upsert', 'POST', undefined), step('two', 'POST', 'a')]
+    expect(names(partsOf(steps))).toEqual(['one', 'upsert', 'two'])
+  })
+
+  it('of an empty batch are an empty list', () => {
+    expect([...partsOf([])]).toEqual([])
+  })
+})
+
+describe('the groups of a part', () => {
+  it('begin with inserts and end with deletions', () => {
+    const steps = [
+      step('delete', 'DELETE', 'a', 'w'),
+      step('read', 'GET', 'a', 'x'),
+      step('insert', 'POST', 'a'),
+      step('update', 'PUT', 'a', 'y'),
+      step('insert too', 'POST', 'a'),
+    ]
+    expect(names(groupsOf(steps))).toEqual(['insert insert too', 'update', 'read', 'delete'])
+  })
+
+  it('keep the order of updates, and gather all other items of one kind', () => {
+    const steps = [
+      ...[step('p1', 'POST', 'a'), step('p2', 'POST', 'b'), step('p3', 'POST', 'a')],
+      ...[step('u1', 'PUT', 'a', 'x'), step('u2', 'PUT', 'b', 'y'), step('u3', 'PUT', 'a', 'z')],
+    ]
+    expect(names(groupsOf(steps))).toEqual(['p1 p3', 'p2', 'u1', 'u2', 'u3'])
+  })
+})

@@ -1,0 +1,36 @@
+/** A batch as the requests of its items, so that each is checked like a request by itself. */
+import type { LeakRequest } from './known-values.ts'
+
+/** The request of one item, and its result; undefined if it failed. */
+export interface ItemOfBatch {
+  readonly request: LeakRequest
+  readonly answer: unknown
+}
+
+/** The items of a batch; an empty list for any other request. */
+export function itemsOfBatch({ method, args }: LeakRequest, answer?: unknown): ItemOfBatch[] {
+  const [items] = args
+  if (method !== 'batch' || !Array.isArray(items)) return []
+  const responses: unknown = Reflect.get(Object(answer), 'responses')
+  return items.map((item: unknown, index) => ({
+    request: requestOf(Object(item)),
+    answer: Array.isArray(responses) ? Reflect.get(Object(responses[index]), 'value') : undefined,
+  }))
+}
+
+/** The errors in the responses of a batch. */
+export function errorsOfBatch(answer: unknown): unknown[] {
+  const responses: unknown = Reflect.get(Object(answer), 'responses')
+  return Array.isArray(responses)
+    ? responses.flatMap((response) =>
+        Reflect.get(Object(response), 'ok') === false ? [Reflect.get(Object(response), 'error')] : [],
+      )
+    : []
+}
+
+function requestOf(item: object): LeakRequest {
+  const { method, tableName, ID, fields, tokens, ...options }: Readonly<Record<string, unknown>> = { ...item }
+  if (method === 'POST') return { method: 'insert', args: [tableName, [{ fields, tokens }], options] }
+  if (method === 'PUT') return { method: 'update', args: [tableName, ID, { fields, tokens }, options] }
+  return { method: method === 'GET' ? 'getOne' : 'deleteOne', args: [tableName, ID, options] }
+}

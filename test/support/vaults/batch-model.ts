@@ -1,0 +1,112 @@
+/** A model of batches on a small vault: plain maps and hand-written rules, item by item. */
+
+/** A record of the model. `token` is the supplied token of its name. */
+export interface ModelRecord {
+  readonly table: string
+  readonly email: string
+  readonly region: string | null
+  readonly name: string | null
+  readonly grade: number | null
+  readonly token: string | undefined
+}
+
+/** An item as a request has it. */
+export type ModelItem = Readonly<Record<string, unknown>>
+
+/** The records of the model, by id. A record that the batch inserts has a position as its id: `#3`. */
+export type Records = ReadonlyMap<string, ModelRecord>
+
+/** How one item ends: the id that its response names and, of a read, the fields; or its code. */
+export type ModelEnd = { readonly id: string; readonly fields?: Readonly<Record<string, unknown>> } | { readonly code: string }
+
+/** How a batch ends. `stopped` is the position of the item that ended it. */
+export interface ModelResult {
+  readonly records: Records
+  readonly ends: readonly ModelEnd[]
+  readonly stopped: number | undefined
+}
+
+const TABLES: readonly string[] = ['people', 'friends']
+const COLUMNS: readonly string[] = ['name', 'email', 'region', 'grade']
+
+/** Runs items on records. The caller reads all but the south, and writes the north. */
+export function runModel(before: Records, items: readonly ModelItem[], continueOnError: boolean): ModelResult {
+  const records = new Map(before)
+  const ends: ModelEnd[] = []
+  for (const [position, item] of items.entries()) {
+    const end = endOf(records, item, `#${position}`)
+    ends.push(end)
+    if ('code' in end && !continueOnError) return { records: before, ends, stopped: position }
+  }
+  return { records, ends, stopped: undefined }
+}
+
+function endOf(records: Map<string, ModelRecord>, item: ModelItem, newId: string): ModelEnd {
+  const { method, tableName } = item
+  const invalid = { code: 'invalid_request' }
+  if (typeof method !== 'string' || !['POST', 'PUT', 'GET', 'DELETE'].includes(method)) return invalid
+  if (method === 'POST' ? 'ID' in item : typeof item.ID !== 'string') return invalid
+  if ('stray' in item) return invalid
+  if (typeof tableName !== 'string' || !TABLES.includes(tableName)) return { code: 'not_found' }
+  const columns = Object.keys(item.fields ?? {})
+  if (columns.some((name) => !COLUMNS.includes(name))) return invalid
+  const grade: unknown = Reflect.get(Object(item.fields), 'grade')
+  if (grade !== undefined && grade !== null && typeof grade !== 'number') return { code: 'unprocessable' }
+  if (method === 'POST') return post(records, item, { tableName, newId })
+  return onRecord(records, item, tableName)
+}
+
+interface Inserting {
+  readonly tableName: string
+  readonly newId: string
+}
+
+function post(records: Map<string, ModelRecord>, item: ModelItem, { tableName, newId }: Inserting): ModelEnd {
+  const fields = fieldsOf(item)
+  const { name: token } = Object(item.tokens)
+  const found = [...records].find(([, { table, email }]) => table === tableName && email === fields.email)
+  if (item.upsert === undefined || found === undefined) {
+    const record = { table: tableName, region: null, name: null, grade: null, email: '', ...fields, token }
+    if (record.region !== 'north') return { code: 'forbidden' }
+    if (found !== undefined || isTaken(records, token)) return { code: 'conflict' }
+    records.set(newId, record)
+    return { id: newId }
+  }
+  const [id, old] = found
+  const record = { ...old, ...fields }
+  if (old.region !== 'north') return { code: 'conflict' }
+  if (record.region !== 'north') return { code: 'forbidden' }
+  records.set(id, record)
+  return { id }
+}
+
+function onRecord(records: Map<string, ModelRecord>, item: ModelItem, tableName: string): ModelEnd {
+  const id = String(item.ID)
+  const old = records.get(id)
+  const missing = { code: 'not_found' }
+  if (old?.table !== tableName) return missing
+  if (item.method === 'GET') {
+    const { table: _table, token: _token, ...fields } = old
+    return old.region === null || old.region === 'south' ? missing : { id, fields }
+  }
+  if (old.region !== 'north') return missing
+  if (item.method === 'DELETE') {
+    records.delete(id)
+    return { id }
+  }
+  const record = { ...old, ...fieldsOf(item) }
+  if (record.region !== 'north') return { code: 'forbidden' }
+  const others = [...records].filter(([other]) => other !== id)
+  if (others.some(([, { table, email }]) => table === tableName && email === record.email)) return { code: 'conflict' }
+  records.set(id, record)
+  return { id }
+}
+
+function fieldsOf(item: ModelItem): Partial<ModelRecord> {
+  return Object(item.fields)
+}
+
+/** A token is unique in its column. */
+function isTaken(records: Records, token: unknown): boolean {
+  return token !== undefined && [...records.values()].some((record) => record.token === token)
+}
