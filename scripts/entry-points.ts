@@ -9,6 +9,8 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './keys': 'src/adapters/keys/index.ts',
   './opentelemetry': 'src/adapters/opentelemetry/index.ts',
   './audit-verifier': 'src/audit-verifier/index.ts',
+  './blobs': 'src/adapters/blobs/index.ts',
+  './blob-conformance': 'src/adapters/blob-conformance/index.ts',
   './storage-conformance': 'src/adapters/conformance/index.ts',
 }
 

@@ -44,6 +44,8 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   keys: ['system'],
+  blobs: ['errors'],
+  'blob-conformance': ['conformance'],
   memory: ['errors'],
   sql: ['errors'],
   sqlite: ['sql', 'errors'],
