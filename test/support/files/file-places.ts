@@ -1,0 +1,142 @@
+/** Places for vaults with files: a storage, a blob store, and what is in both below the vault. */
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { folderBlobs } from '../../../src/adapters/blobs/folder-blobs.ts'
+import type { BlobStore } from '../../../src/core/ports/blobs.ts'
+import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { FILES } from '../../../src/core/schema/system-tables.ts'
+import { memoryBlobs, memoryPlace } from '../blobs/memory-blobs.ts'
+import type { Engine, Place, Places } from '../storages/places.ts'
+import { onFresh } from '../storages/places.ts'
+
+/** The blob stores, by name. */
+export const BLOB_STORES = ['memory', 'folder'] as const
+
+export type BlobStoreName = (typeof BLOB_STORES)[number]
+
+/** Blobs below a store. */
+export interface StoredBlobs {
+  /** The folder; undefined for blobs in memory. */
+  readonly directory: string | undefined
+  /** A handle. */
+  open(): BlobStore
+  /** The keys of all blobs, and of what remains of unfinished writes. */
+  keys(): string[]
+  /** The bytes of a blob. */
+  read(key: string): Uint8Array
+  /** Replaces the bytes of a blob. */
+  overwrite(key: string, bytes: Uint8Array): void
+  /** Number of descriptors of this process that are open on a blob. */
+  descriptors(): number
+  remove(): void
+}
+
+/** A storage and a blob store. */
+export interface FilePlace {
+  readonly engine: string
+  readonly store: BlobStoreName
+  /** A handle on the storage that its vault cannot close: another vault may use it. */
+  storage(): StorageHandle
+  readonly blobs: StoredBlobs
+  /** Rows of the table of files, by id. */
+  fileRows(): Promise<readonly Row[]>
+}
+
+/** Blobs of a store that is empty. The caller removes them. */
+export function openBlobs(store: BlobStoreName): StoredBlobs {
+  return store === 'memory' ? blobsInMemory() : blobsInFolder()
+}
+
+/** Takes turns with the engines and the blob stores. */
+export function turnOf(places: Places, number: number): { readonly engine: Engine; readonly store: BlobStoreName } {
+  const engines = [places.memory, places.sqlite, places.postgres] as const
+  const engine = engines[number % engines.length] ?? places.memory
+  return { engine, store: BLOB_STORES[Math.floor(number / engines.length) % BLOB_STORES.length] ?? 'memory' }
+}
+
+/** Number of turns after which each engine was together with each blob store. */
+export const TURNS = 3 * BLOB_STORES.length
+
+/** Runs work on an empty storage of an engine, with a blob store of its own beside it, and deletes both. */
+export function onFreshFiles<Result>(
+  { engine, store }: { readonly engine: Engine; readonly store: BlobStoreName },
+  work: (place: FilePlace) => Promise<Result>,
+): Promise<Result> {
+  return onFresh(engine, (place) => withBlobs({ engine: engine.name, place, store }, work))
+}
+
+/** Runs work with a blob store of its own beside a storage, and deletes the blobs. */
+export async function withBlobs<Result>(
+  { engine, place, store }: { readonly engine: string; readonly place: Place; readonly store: BlobStoreName },
+  work: (place: FilePlace) => Promise<Result>,
+): Promise<Result> {
+  const blobs = openBlobs(store)
+  const reading = place.open()
+  const fileRows = async () => {
+    await reading.prepare([FILES])
+    return reading.find(FILES.name, { kind: 'all' }, { order: 'asc', limit: 1_000_000 })
+  }
+  try {
+    return await work({ engine, store, blobs, fileRows, storage: () => unclosed(place.open()) })
+  } finally {
+    blobs.remove()
+  }
+}
+
+/** A storage that stays open: the place closes it. */
+function unclosed(storage: StorageHandle): StorageHandle {
+  return { ...storage, transaction: (work) => storage.transaction(work), close: async () => {} }
+}
+
+function blobsInMemory(): StoredBlobs {
+  const place = memoryPlace()
+  return {
+    directory: undefined,
+    open: () => memoryBlobs(place),
+    keys: () => [...place.blobs.keys(), ...place.unfinished.keys()],
+    read: (key) => place.blobs.get(key) ?? missing(key),
+    overwrite: (key, bytes) => void place.blobs.set(key, bytes.slice()),
+    descriptors: () => 0,
+    remove: () => place.blobs.clear(),
+  }
+}
+
+function blobsInFolder(): StoredBlobs {
+  const directory = mkdtempSync(join(tmpdir(), 'strongroom-blobs-'))
+  const pathOf = (key: string) => join(directory, key.slice(0, 2), key)
+  return {
+    directory,
+    open: () => folderBlobs({ directory }),
+    keys: () => filesIn(directory),
+    read: (key) => readFileSync(pathOf(key)),
+    overwrite: (key, bytes) => writeFileSync(pathOf(key), bytes),
+    descriptors: () => descriptorsIn(directory),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
+
+/** The names of all files below a folder: keys, and keys with a suffix. */
+export function filesIn(directory: string): string[] {
+  const entries = readdirSync(directory, { withFileTypes: true, recursive: true })
+  return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []))
+}
+
+function descriptorsIn(directory: string): number {
+  return readdirSync(DESCRIPTORS).filter((name) => targetOf(join(DESCRIPTORS, name)).startsWith(directory)).length
+}
+
+/** The descriptors of this process. */
+const DESCRIPTORS = '/proc/self/fd'
+
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return '' // The descriptor of the listing itself is closed by now.
+  }
+}
+
+function missing(key: string): never {
+  throw new Error(`There is no blob ${key}.`)
+}
