@@ -1,6 +1,6 @@
 /** Law: an upload that is aborted, at whatever byte, leaves nothing behind. */
 import { VaultError } from '../../src/index.ts'
-import { abortedAt } from '../support/files/content-sources.ts'
+import { abortedAt, randomContent } from '../support/files/content-sources.ts'
 import { type FilePlace, onFreshFiles, TURNS, turnOf } from '../support/files/file-places.ts'
 import { type ArchiveSession, type ArchiveVault, joined, openArchive } from '../support/files/open-archive.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
@@ -52,7 +52,7 @@ export async function abortUploads(place: FilePlace, random: SeededRandom, ends:
     const session = vault.as(ARCHIVIST)
     const { id } = await session.uploadFile({ table: 'papers', column: 'front', file: BEFORE })
     const before = await contentsOf(place, session)
-    const bytes = random.bytes(LENGTH)
+    const bytes = randomContent(random, LENGTH)
     for (const end of ends) {
       await abortOne({ vault, session, id }, random, { bytes, end })
       assertSame(before, await contentsOf(place, session), `an upload that was aborted after ${end} bytes`)

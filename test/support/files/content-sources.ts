@@ -1,5 +1,11 @@
 /** Contents of uploads as async iterables: in random chunks, and with an end before their end. */
+import { createHash } from 'node:crypto'
 import type { SeededRandom } from '../random/seeded-random.ts'
+
+/** Random bytes of any length, faster than draws. */
+export function randomContent(random: SeededRandom, length: number): Buffer {
+  return createHash('shake256', { outputLength: length }).update(random.bytes(16)).digest()
+}
 
 /** Yields bytes in chunks of random lengths, of which some are empty. */
 export async function* inChunks(bytes: Uint8Array, random: SeededRandom): AsyncGenerator<Uint8Array> {
