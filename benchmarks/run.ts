@@ -12,6 +12,7 @@ import { describeCommit, describeMachine } from './runner/machine.ts'
 import { type Benchmark, type RunConfig, scaleOf } from './runner/run-config.ts'
 import { alternativesBenchmark } from './suites/alternatives-benchmark.ts'
 import { auditBenchmark } from './suites/audit-benchmark.ts'
+import { blobsBenchmark } from './suites/blobs-benchmark.ts'
 import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
 import { diskBenchmark } from './suites/disk-benchmark.ts'
 import { getBenchmark } from './suites/get-benchmark.ts'
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   diskBenchmark,
   memoryBenchmark,
   alternativesBenchmark,
+  blobsBenchmark,
   openingBenchmark,
 ]
 

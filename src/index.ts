@@ -11,20 +11,29 @@ export type { ByotMode } from './core/barrier/supplied-tokens.ts'
 export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
+export type { IssuedTicket } from './core/execution/file-tickets.ts'
+export type { FileMetadata } from './core/files/file-metadata.ts'
+export type { ScanStatus } from './core/files/scan-state.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
+export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
+export type { UploadURLInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { EventList } from './core/operations/list-events.ts'
+export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { OperationInput, OperationName, OperationResult } from './core/operations/operations.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
+export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { Caller, RequestContext } from './core/policy/caller.ts'
 export type { ColumnExplanation, Explanation } from './core/policy/explain-access.ts'
 export type { PolicyDefinition, PolicyFor, StatementDefinition } from './core/policy/statement.ts'
+export type { BlobStore, ByteRange } from './core/ports/blobs.ts'
 export type { Clock } from './core/ports/clock.ts'
 export type { Entropy } from './core/ports/entropy.ts'
 export type { KeyProvider, WrappedKey } from './core/ports/keys.ts'
 export type { Log } from './core/ports/log.ts'
+export type { Cancellation, FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
 export type { Signer } from './core/ports/signer.ts'
 export type {
   Aggregate,
@@ -44,9 +53,7 @@ export type {
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryRecord } from './core/queries/run-query.ts'
-export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/records/record-findings.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
-export type { VerifyRecordsOptions } from './core/records/verify-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
@@ -54,6 +61,7 @@ export type { OnLowered } from './core/row-access/lowered-columns.ts'
 export type {
   ColumnDefinition,
   CommonOptions,
+  FileOptions,
   IntegerOptions,
   SchemaDefinition,
   StringOptions,
@@ -65,6 +73,7 @@ export type { Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
 export type {
   ColumnName,
+  FileColumn,
   InputValue,
   InsertFields,
   LoweredColumn,
@@ -80,6 +89,7 @@ export type { QueryPlan } from './core/sql/explain-plan.ts'
 export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
 export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
+export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
   FoundRecord,
   ReadRecord,
@@ -87,8 +97,13 @@ export type {
   SessionGetOptions,
   SessionInsertOptions,
   SessionReadOptions,
+  SessionStatusRecord,
+  SessionUpload,
   TokenizeValue,
+  UploadContent,
   WrittenRecord,
 } from './core/vault/session.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
+export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'
+export type { VerifyRecordsOptions } from './core/verification/verify-records.ts'
 export { createVault } from './create-vault.ts'

@@ -101,7 +101,7 @@ export interface Sizes {
   readonly figure: number
   readonly baseline: string
   readonly baselineFigure: number
-  readonly unit: 'ms' | 'bytes/record'
+  readonly unit: 'ms' | 'bytes/record' | 'MiB'
 }
 
 /** Returns the entry for a figure that must stay at or below `target` times the baseline. */

@@ -24,6 +24,7 @@ export function formatTable({ machine, commit, entries }: Result): string {
 export function formatFigure(figure: number, unit: Entry['unit']): string {
   if (unit === 'ms') return `${figure.toFixed(1)} ms`
   if (unit === 'bytes/record') return `${figure.toFixed(0)} B`
+  if (unit === 'MiB/s' || unit === 'MiB') return `${figure.toFixed(0)} ${unit}`
   if (figure >= 1e6) return `${(figure / 1e6).toFixed(2)}M/s`
   if (figure >= 1e4) return `${(figure / 1e3).toFixed(0)}k/s`
   return figure >= 1e3 ? `${(figure / 1e3).toFixed(1)}k/s` : `${figure.toFixed(0)}/s`

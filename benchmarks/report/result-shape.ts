@@ -30,7 +30,7 @@ const entryShape = z.strictObject({
   /** Minimum ratio, or maximum if `lowerIsBetter`. Absent if the figure is reported without a target. */
   target: z.number().positive().optional(),
   /** Unit of both figures. Default: records per second. */
-  unit: z.enum(['ms', 'bytes/record']).optional(),
+  unit: z.enum(['ms', 'bytes/record', 'MiB/s', 'MiB']).optional(),
   /** True if the ratio must stay at or below the target. */
   lowerIsBetter: z.literal(true).optional(),
 })

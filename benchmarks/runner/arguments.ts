@@ -9,13 +9,16 @@ export interface Arguments {
   readonly storage: StorageName | undefined
   /** Maximum rows in any table. */
   readonly rows: number | undefined
+  /** Length of a blob, in MiB. */
+  readonly mebibytes: number | undefined
   /** File for the JSON result. The chart is written beside it. */
   readonly json: string | undefined
   /** Runs everything at a small size, to check that it works. */
   readonly smoke: boolean
 }
 
-export const USAGE = 'npm run bench -- [--only NAME] [--storage sqlite|postgres|memory|none] [--rows N] [--json FILE] [--smoke]'
+export const USAGE =
+  'npm run bench -- [--only NAME] [--storage sqlite|postgres|memory|none] [--rows N] [--mebibytes N] [--json FILE] [--smoke]'
 
 /** Parses the words after the script name. `names` are the values `--only` accepts. Throws an `Error` that names the invalid option. */
 export function parseArguments(words: readonly string[], names: readonly string[]): Arguments {
@@ -23,6 +26,7 @@ export function parseArguments(words: readonly string[], names: readonly string[
     only: z.enum(names).optional(),
     storage: z.enum(storageNames).optional(),
     rows: z.coerce.number().int().min(1000).optional(),
+    mebibytes: z.coerce.number().int().min(1).optional(),
     json: z.string().min(1).optional(),
     smoke: z.boolean().default(false),
   })
@@ -32,6 +36,7 @@ export function parseArguments(words: readonly string[], names: readonly string[
       only: { type: 'string' },
       storage: { type: 'string' },
       rows: { type: 'string' },
+      mebibytes: { type: 'string' },
       json: { type: 'string' },
       smoke: { type: 'boolean' },
     },
@@ -39,11 +44,11 @@ export function parseArguments(words: readonly string[], names: readonly string[
   const parsed = shape.safeParse(values)
   if (!parsed.success)
     throw new Error(parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('\n'))
-  const { only, storage, rows, json, smoke } = parsed.data
-  return { only, storage, rows, json, smoke }
+  const { only, storage, rows, mebibytes, json, smoke } = parsed.data
+  return { only, storage, rows, mebibytes, json, smoke }
 }
 
 /** True if nothing is left out or made smaller. Only the figures of a full run are worth committing. */
-export function isFullRun({ only, storage, rows, smoke }: Arguments): boolean {
-  return only === undefined && storage === undefined && rows === undefined && !smoke
+export function isFullRun({ only, storage, rows, mebibytes, smoke }: Arguments): boolean {
+  return [only, storage, rows, mebibytes].every((option) => option === undefined) && !smoke
 }

@@ -6,6 +6,8 @@ import pg from 'pg'
 import { type PostgresServer, startPostgres } from '../../test/support/postgres/server.ts'
 
 export interface Environments {
+  /** Path of a new folder or file, which does not exist. */
+  path(): string
   /** Path of a new SQLite file. */
   sqliteFile(): string
   /** A new pool. The first call starts the server. */
@@ -27,6 +29,7 @@ export function createEnvironments(): Environments {
   let pools: pg.Pool[] = []
   let names = 0
   return {
+    path: () => join(folder, `place-${++names}`),
     sqliteFile: () => join(folder, `${++names}.db`),
     postgresName: () => `bench_${++names}`,
     async postgresPool() {

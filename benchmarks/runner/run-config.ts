@@ -17,6 +17,8 @@ export interface Scale {
   readonly batches: number
   /** Records that each concurrent caller inserts in one timed run. */
   readonly insertsPerCaller: number
+  /** Length of a blob that is written and read, in MiB. */
+  readonly blobMebibytes: number
   /** Records read in one timed run, approximately. */
   readonly reads: number
 }
@@ -43,17 +45,30 @@ export const BATCH = 1000
 const FULL_SIZES = { sqlite: [100_000, 1_000_000], postgres: [100_000, 300_000] } as const
 const FULL_ROWS = 100_000
 const SMOKE_ROWS = 2000
+const FULL_MEBIBYTES = 256
+const SMOKE_MEBIBYTES = 16
 
 /** Returns the scale of a run. `rows` is the maximum number of rows in any table. */
-export function scaleOf({ smoke, rows }: { readonly smoke: boolean; readonly rows: number | undefined }): Scale {
+export function scaleOf({
+  smoke,
+  rows,
+  mebibytes,
+}: {
+  readonly smoke: boolean
+  readonly rows: number | undefined
+  readonly mebibytes: number | undefined
+}): Scale {
   const max = rows ?? (smoke ? SMOKE_ROWS : Number.POSITIVE_INFINITY)
   const capped = (sizes: readonly number[]) => [...new Set(sizes.map((size) => Math.min(size, max)))]
   const sizes = { sqlite: capped(FULL_SIZES.sqlite), postgres: capped(FULL_SIZES.postgres) }
   const present = Math.min(FULL_ROWS, max)
   if (smoke) {
     const timing = { warmups: 1, rounds: 3 }
-    return { sizes, rows: present, timing, slowTiming: timing, batches: 2, insertsPerCaller: 2, reads: 200 }
+    const blobMebibytes = mebibytes ?? SMOKE_MEBIBYTES
+    return { sizes, rows: present, timing, slowTiming: timing, batches: 2, insertsPerCaller: 2, blobMebibytes, reads: 200 }
   }
   const timing = { warmups: 2, rounds: 9 }
-  return { sizes, rows: present, timing, slowTiming: { warmups: 1, rounds: 3 }, batches: 8, insertsPerCaller: 8, reads: 10_000 }
+  const slowTiming = { warmups: 1, rounds: 3 }
+  const blobMebibytes = mebibytes ?? FULL_MEBIBYTES
+  return { sizes, rows: present, timing, slowTiming, batches: 8, insertsPerCaller: 8, blobMebibytes, reads: 10_000 }
 }

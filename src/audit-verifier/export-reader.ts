@@ -35,7 +35,8 @@ const lineShape = z.union([
 ])
 
 /** Returns a parsed line. Never throws. */
-export function readExportLine(text: string): ExportLine {
+export function readExportLine(text: unknown): ExportLine {
+  if (typeof text !== 'string') return { kind: 'fault', problem: 'is not text' }
   const event = EVENT_LINE.exec(text)
   if (event !== null) {
     const [digest, eventText] = [required(event[1], 'The digest of a line'), required(event[2], 'The event of a line')]

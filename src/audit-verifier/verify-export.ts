@@ -3,11 +3,12 @@ import { systemHash } from '../adapters/system/system-hash.ts'
 import type { TreeHead } from '../core/audit/chain-verifier.ts'
 import { ChainVerifier } from '../core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
-import { findDivergence, positionsOf } from '../core/audit/checkpoint.ts'
+import { findDivergence, parseCheckpoint, positionsOf } from '../core/audit/checkpoint.ts'
 import type { ExportCounts } from '../core/audit/export-lines.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
 import { required } from '../core/util/at.ts'
+import { readInput } from '../core/util/boundary.ts'
 import { unreachable } from '../core/util/unreachable.ts'
 import type { ExportLine } from './export-reader.ts'
 import { readExportLine } from './export-reader.ts'
@@ -43,20 +44,42 @@ export interface ExportVerificationResult {
   readonly firstFailure?: ExportFailure
 }
 
-/** Verifies the lines of an export. Throws `invalid_request` for invalid keys. What is wrong with the lines is in the result. */
+/**
+ * Verifies the lines of an export. Throws `invalid_request` for invalid keys and checkpoints. What is wrong with the
+ * lines is in the result. An error of reading them is rethrown unchanged.
+ */
 export async function verifyExport(
   lines: AsyncIterable<string> | Iterable<string>,
-  { checkpoints = [], keys }: VerifyExportOptions = {},
+  options: VerifyExportOptions = {},
 ): Promise<ExportVerificationResult> {
   if (typeof lines === 'string') {
     throw new VaultError('invalid_request', 'verifyExport expects the lines of an export, not one text. Split it at line ends.')
   }
-  const verification = new Verification(checkpoints, keys === undefined ? undefined : createVerifiers(keys))
+  if (!isIterable(lines)) throw new VaultError('invalid_request', 'verifyExport expects an iterable of the lines of an export.')
+  const { checkpoints, verifiers } = readInput(() => parseOptions(options), VaultError.isGenuine)
+  const verification = new Verification(checkpoints, verifiers)
   for await (const line of lines) {
     verification.take(line)
     if (verification.isOver) break
   }
   return verification.end()
+}
+
+function isIterable(lines: unknown): boolean {
+  if (typeof lines !== 'object' || lines === null) return false
+  return readInput(() => Symbol.asyncIterator in lines || Symbol.iterator in lines)
+}
+
+function parseOptions({ checkpoints = [], keys }: VerifyExportOptions): {
+  readonly checkpoints: readonly SignedCheckpoint[]
+  readonly verifiers: readonly SignatureVerifier[] | undefined
+} {
+  const parsed = checkpoints.map((given, index) => {
+    const signed = parseCheckpoint(given)
+    if (signed === undefined) throw new VaultError('invalid_request', `checkpoints[${index}] is not a checkpoint.`, { index })
+    return signed
+  })
+  return { checkpoints: parsed, verifiers: keys === undefined ? undefined : createVerifiers(keys) }
 }
 
 /** The state of one verification. */

@@ -1,9 +1,11 @@
 /** Constructors that are given something else than options: the error has a code, and quotes nothing of what was given. */
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
+import { folderBlobs, s3Blobs } from '../../src/adapters/blobs/index.ts'
 import { ed25519Signer, localKeys } from '../../src/adapters/keys/index.ts'
 import { openTelemetry } from '../../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../../src/adapters/postgres/index.ts'
+import { clamdScanner } from '../../src/adapters/scanner/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
 import { isVaultError } from '../../src/index.ts'
 
@@ -41,6 +43,14 @@ const CONSTRUCTORS: readonly (readonly [name: string, option: string, construct:
   ['postgresStorage', 'connectionString', postgresStorage],
   ['postgresStorage', 'schema', postgresStorage],
   ['openTelemetry', 'tracer', openTelemetry],
+  ['clamdScanner', 'host', clamdScanner],
+  ['clamdScanner', 'port', clamdScanner],
+  ['clamdScanner', 'socket', clamdScanner],
+  ['clamdScanner', 'timeoutMs', (options: never) => clamdScanner({ socket: '/run/clamd' }, options)],
+  ['clamdScanner', 'maxBytes', (options: never) => clamdScanner({ socket: '/run/clamd' }, options)],
+  ['folderBlobs', 'directory', folderBlobs],
+  ['s3Blobs', 'client', s3Blobs],
+  ['s3Blobs', 'bucket', s3Blobs],
 ]
 
 /** Calls a constructor with a value of any type, and returns its error. */

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
 
@@ -21,8 +21,7 @@ export const concurrentUpdates: Law = {
     const places = await openPlaces(postgresUrl)
     return {
       async check({ number, seed }) {
-        const engine = [places.memory, places.sqlite, places.postgres][number % 3] ?? places.memory
-        await onFresh(engine, async (place) => {
+        await onFresh(engineInTurn(places, number), async (place) => {
           const vault = await createVault({ id: 'wide', schema, storage: place.open(), keys: localKeys({ key: TEST_SECRET }) })
           const wide = vault.as(OWNER)
           const { records } = await wide.insert('wide', [{ fields: { c0: 'first' } }])

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { column, createVault, defineSchema } from '../../src/index.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
 
@@ -27,8 +27,7 @@ export const concurrentUpserts: Law = {
     const places = await openPlaces(postgresUrl)
     return {
       async check({ number, seed }) {
-        const engine = [places.memory, places.sqlite, places.postgres][number % 3] ?? places.memory
-        await onFresh(engine, async (place) => {
+        await onFresh(engineInTurn(places, number), async (place) => {
           const keys = localKeys({ key: TEST_SECRET })
           // Two handles share a storage, as two processes do. In memory there is one.
           const vaults = await Promise.all(

@@ -1,6 +1,6 @@
 /** Law: an operation whose storage calls fail has changed nothing, and says when that is unknown. */
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import { runFailingCallsTrial } from '../support/trials/failing-calls-trial.ts'
 import { figureOf } from '../support/trials/report.ts'
 import type { Law } from './law.ts'
@@ -16,11 +16,9 @@ export const failingCalls: Law = {
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)
-    const engines = [places.memory, places.sqlite, places.postgres] as const
     return {
       async check({ number, seed }) {
-        const engine = engines[number % engines.length] ?? places.memory
-        return onFresh(engine, async (place) => figureOf(await failCalls(place.open(), seed)))
+        return onFresh(engineInTurn(places, number), async (place) => figureOf(await failCalls(place.open(), seed)))
       },
       close: () => places.close(),
     }

@@ -8,7 +8,7 @@ import { openPlain, sealPlain } from '../../src/adapters/keys/gcm-plain.ts'
 import { createGcmKey, createXaesKey } from '../../src/adapters/keys/xaes-key.ts'
 import { toSlab } from '../../src/core/util/slab.ts'
 import { openCases, sealCases } from '../adapters/keys/gcm-cases.ts'
-import { hex, readFf1Vectors, readVectors, toHex } from '../adapters/keys/read-vectors.ts'
+import { hex, readFf1Vectors, readHkdfVectors, readVectors, toHex } from '../adapters/keys/read-vectors.ts'
 import type { Law } from './law.ts'
 
 interface GcmVector {
@@ -32,18 +32,10 @@ interface XaesVector {
   readonly sealed: string
 }
 
-interface HkdfVector {
-  readonly ikm: string
-  readonly salt: string
-  readonly info: string
-  readonly length: number
-  readonly okm: string
-}
-
 const gcm = readVectors<{ source: string; cases: readonly GcmVector[] }>('aes-256-gcm').cases
 const forged = readVectors<ForgedVector & { source: string }>('aes-256-gcm-forged-tags')
 const macs = readVectors<{ source: string; key: string; cases: readonly { message: string; mac: string }[] }>('aes-256-cmac')
-const hkdf = readVectors<{ source: string; cases: readonly HkdfVector[] }>('hkdf-sha-256').cases
+const hkdf = readHkdfVectors()
 const ff1 = ['ff1', 'ff1-wycheproof'].flatMap((name) => readFf1Vectors(name).cases)
 const xaes = readVectors<{
   source: string
@@ -114,7 +106,7 @@ function macOf(message: string): string {
 }
 
 /** The platform's function, which derives the keys of a vault. */
-function checkHkdf({ ikm, salt, info, length, okm }: HkdfVector): void {
+function checkHkdf({ ikm, salt, info, length, okm }: (typeof hkdf)[number]): void {
   expect(toHex(new Uint8Array(hkdfSync('sha256', hex(ikm), hex(salt), hex(info), length)))).toBe(okm)
 }
 

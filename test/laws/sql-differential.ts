@@ -4,11 +4,14 @@ import { compareEngines, openFixture } from '../support/sql/differential.ts'
 import { listed } from '../support/sql/known-checks.ts'
 import { postgresReferenceEngine } from '../support/sql/postgres-reference-engine.ts'
 import { sqliteReferenceEngine } from '../support/sql/sqlite-reference-engine.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import type { Law } from './law.ts'
 
 /** Queries for each schema with its rows. */
 export const QUERIES = 40
+
+/** Half of the vaults are in memory, where opening one takes no time. */
+const TURNS = ['memory', 'sqlite', 'memory', 'postgres'] as const
 
 export const sqlDifferential: Law = {
   name: 'sql-differential',
@@ -20,11 +23,9 @@ export const sqlDifferential: Law = {
     const places = await openPlaces(postgresUrl)
     const database = await freshDatabase(postgresUrl)
     const referenceEngines = [sqliteReferenceEngine(), await postgresReferenceEngine(database.url)]
-    // Half of the vaults are in memory, where opening one takes no time.
-    const storages = [places.memory, places.sqlite, places.memory, places.postgres]
     return {
       check: ({ number, random }) =>
-        onFresh(storages[number % storages.length] ?? places.memory, async (place) => {
+        onFresh(engineInTurn(places, number, TURNS), async (place) => {
           const { comparisons, faults } = await compareEngines({
             ...{ random, referenceEngines, comparisons: 1, queries: QUERIES, maxFaults: 1 },
             open: (fixture) => openFixture(fixture, place.open()),

@@ -2,11 +2,13 @@
 import { openFixture } from '../support/sql/differential.ts'
 import { listed } from '../support/sql/known-checks.ts'
 import { partition } from '../support/sql/partition.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import type { Law } from './law.ts'
 
 /** Conditions for each schema with its rows. */
 export const CONDITIONS = 15
+
+const TURNS = ['memory', 'memory', 'sqlite', 'memory', 'memory', 'postgres'] as const
 
 export const sqlPartition: Law = {
   name: 'sql-partition',
@@ -16,10 +18,9 @@ export const sqlPartition: Law = {
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)
-    const storages = [places.memory, places.memory, places.sqlite, places.memory, places.memory, places.postgres]
     return {
       check: ({ number, random }) =>
-        onFresh(storages[number % storages.length] ?? places.memory, async (place) => {
+        onFresh(engineInTurn(places, number, TURNS), async (place) => {
           const { conditions, faults } = await partition({
             ...{ random, fixtures: 1, conditions: CONDITIONS, depth: 2, maxFaults: 1 },
             open: (fixture) => openFixture(fixture, place.open()),

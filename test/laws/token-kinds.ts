@@ -4,7 +4,7 @@ import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import type { ColumnDefinition, SchemaDefinition, TokenDefinition } from '../../src/core/schema/column.ts'
 import type { TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
 import { tokenKinds } from '../../src/core/tokens/token-kinds.ts'
-import { openPlaces, type Place } from '../support/storages/places.ts'
+import { engineInTurn, openPlaces, type Place } from '../support/storages/places.ts'
 import type { TokenSample } from '../support/tokens/samples.ts'
 import { tokenSamples } from '../support/tokens/samples.ts'
 import type { Cells, LooseRecord, LooseSession, LooseStored } from '../support/vaults/open-untyped.ts'
@@ -286,11 +286,10 @@ export const tokenKindsLaw: Law = {
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)
-    const engines = [places.memory, places.sqlite, places.postgres] as const
     return {
       async check({ number, random }) {
         const name = names[number % names.length] ?? 'random'
-        const engine = engines[Math.floor(number / names.length) % engines.length] ?? places.memory
+        const engine = engineInTurn(places, Math.floor(number / names.length))
         const opened: Place[] = []
         const fresh = (): Place => {
           const place = engine.fresh()

@@ -2,12 +2,25 @@
  * The public types as an application compiles them: valid uses compile, invalid ones do not. Compiled against the sources by
  * `npm run types`, and against the built package, as ESM and as CommonJS, by scripts/check-package.ts. Never run.
  */
-import { type Caller, column, createVault, defineSchema, isVaultError, mask, type PolicyFor, type VaultError } from 'strongroom'
+import {
+  type BlobStore,
+  type Caller,
+  column,
+  createVault,
+  defineSchema,
+  isVaultError,
+  mask,
+  type PolicyFor,
+  type VaultError,
+} from 'strongroom'
 import { verifyExport } from 'strongroom/audit-verifier'
+import type { blobCases } from 'strongroom/blob-conformance'
+import { folderBlobs, s3Blobs } from 'strongroom/blobs'
 import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
+import { clamdScanner, type FileScanner, type ScanVerdict } from 'strongroom/scanner'
 import { sqliteStorage } from 'strongroom/sqlite'
 import type { storageCases } from 'strongroom/storage-conformance'
 
@@ -73,6 +86,40 @@ export async function openVaults(): Promise<void> {
   // @ts-expect-error sqlite needs a file name
   sqliteStorage({})
   holds<Same<(typeof storageCases)[number]['id'], string>>()
+}
+
+/** A scanner, and one of the application in its place. */
+export async function scan(): Promise<ScanVerdict> {
+  const local = clamdScanner({ socket: '/run/clamav/clamd.ctl' }, { timeoutMs: 300_000, maxBytes: 100_000_000 })
+  const remote: FileScanner = clamdScanner({ host: 'localhost', port: 3310 })
+  // @ts-expect-error a host needs a port
+  clamdScanner({ host: 'localhost' })
+  // @ts-expect-error no such limit
+  clamdScanner({ socket: '/run/clamav/clamd.ctl' }, { timeout: 5 })
+  const both: FileScanner = {
+    async scan(file) {
+      const verdict = file.size > 0 ? await local.scan(file) : 'clean'
+      return verdict === 'clean' ? 'clean' : 'infected'
+    },
+  }
+  const cancellation = { isCancelled: false, onCancel: () => () => {} }
+  const content = (async function* () {
+    yield new Uint8Array(1)
+  })()
+  holds<Same<ScanVerdict, 'clean' | 'infected' | 'unscannable'>>()
+  const scanners = [remote, both]
+  const verdicts = await Promise.all(scanners.map((one) => one.scan({ content, size: 1, cancellation })))
+  return verdicts[0] ?? 'unscannable'
+}
+
+/** Every blob store is made of its options; the object store takes any client with a method to send requests. */
+export function openBlobs(client: { send(command: never): Promise<unknown> }): readonly BlobStore[] {
+  holds<Same<(typeof blobCases)[number]['id'], string>>()
+  // @ts-expect-error a folder needs a directory
+  folderBlobs({})
+  // @ts-expect-error an object store needs a bucket
+  s3Blobs({ client })
+  return [folderBlobs({ directory: 'blobs' }), s3Blobs({ client, bucket: 'vault', prefix: 'files/' })]
 }
 
 /** Inferred types: an application that emits declarations must be able to name them. */

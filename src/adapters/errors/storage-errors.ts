@@ -65,6 +65,12 @@ export function damagedIdError(table: string): VaultError {
   )
 }
 
+/** `data_loss`: no row ids can be given out, because the counter was changed in the database. Ids after a wrong one could belong to rows. */
+export function damagedCounterError(table: string, counters: string): VaultError {
+  const message = `The counter of row ids of table ${quoted(table)} in table ${quoted(counters)} is no integer: it was changed in the database. Restore it from a backup.`
+  return new VaultError('data_loss', message, { table })
+}
+
 /** `internal`: a table that was never given to `prepare` on this handle. */
 export function unpreparedError(table: string): VaultError {
   return new VaultError('internal', `Table ${quoted(table)} was not prepared. Call prepare() with it first.`, { table })

@@ -30,6 +30,7 @@ export const BEGIN = 'begin isolation level read committed read write'
 export function createPoolExecutor(context: PoolContext): Executor {
   return {
     inTransaction: false,
+    isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
     async transaction(work) {
       if (isInsideTransaction(context.owner)) throw outerStorageError()

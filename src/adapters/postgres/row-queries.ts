@@ -1,7 +1,8 @@
 /** The queries on rows that only PostgreSQL has: any number of rows in one statement, through arrays. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
-import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
+import type { Cell, Filter, NewRow, Patch } from '../../core/ports/storage.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
+import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
@@ -17,6 +18,11 @@ export interface RowQueries {
   bind(statement: SqlStatement, parameters: readonly unknown[]): PreparedQuery
   insert(shape: TableShape, rows: readonly NewRow[]): PreparedQuery
   get(shape: TableShape, ids: readonly number[]): PreparedQuery
+  /**
+   * Fails with a serialization failure if one of the rows was changed after the state that the transaction reads, or is being changed now.
+   * Otherwise they keep their content until it ends. Locks nothing at READ COMMITTED, which reads the newest state in any case.
+   */
+  assertNewest(shape: TableShape, filter: Filter): PreparedQuery
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
   /** All patches must set the same columns and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
@@ -50,6 +56,16 @@ export function createRowQueries(context: SqlContext): RowQueries {
         return sql`select ${sql.join(selectColumns(dialect, shape))} from ${aliased(dialect, shape)} where ${sql.id('id')} ${matches}`
       })
       return bind(statement, [single ? String(ids[0]) : toWireArray('integer', ids)])
+    },
+    assertNewest(shape, filter) {
+      const form = filterForm(dialect, shape, filter)
+      const statement = statements.once(`newest ${shape.key} ${form.key}`, (slots): Compilable => {
+        const matches = filterExpression(dialect, shape, filter, slots)
+        const text = sql`select ${sql.id('id')} from ${aliased(dialect, shape)} where ${matches}
+          and current_setting('transaction_isolation') <> 'read committed' for share nowait`
+        return { compile: () => text.compile(dialect.compiler) }
+      })
+      return bind(statement, form.values)
     },
     deleteIds(shape, ids) {
       const statement = once(

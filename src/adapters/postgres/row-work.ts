@@ -103,9 +103,19 @@ export async function findRows(
   asked: { readonly filter: Filter; readonly page: Page },
 ): Promise<readonly Row[]> {
   const { statement, parameters } = builders.statements.find(shape, asked.filter, asked.page)
-  const rows = await guarded(executor, builders.queries.bind(statement, parameters), { shape })
+  const find = () => guarded(executor, builders.queries.bind(statement, parameters), { shape })
+  // Sent together, so that both take one round trip.
+  const [rows] = await Promise.all([
+    find(),
+    asked.page.newest === true ? assertNewest(builders, executor, shape, asked.filter) : undefined,
+  ])
   const shown = projectedShape(shape, asked.page.columns)
   return rows.map((raw) => toRow(shown, raw))
+}
+
+/** Transactions of the storage itself read the newest state in any case. */
+async function assertNewest(builders: QueryBuilders, executor: Executor, shape: TableShape, filter: Filter): Promise<void> {
+  if (executor.isShared) await guarded(executor, builders.queries.assertNewest(shape, filter), { shape })
 }
 
 function toRow(shape: TableShape, raw: RawRow): Row {

@@ -7,6 +7,8 @@ import { isRetryable, markRetryable } from './postgres-errors.ts'
 export interface Executor {
   /** True inside a transaction, where waiting for others who hold connections could never end. */
   readonly inTransaction: boolean
+  /** True in a transaction of the application, which can have an isolation level that reads an earlier state. */
+  readonly isShared: boolean
   /** Runs one query. Rejects with whatever the driver threw. */
   run(query: PreparedQuery): Promise<readonly RawRow[]>
   /** Runs all or nothing: a transaction on the pool, a savepoint inside one. Rethrows what work throws. */
@@ -44,6 +46,7 @@ function createExecutor(connection: Connection, level: Level): TransactionExecut
 
   return {
     inTransaction: true,
+    isShared: connection.isShared === true,
     level,
     run: async (query) => runCall(level, () => send(query)),
     async transaction(work) {

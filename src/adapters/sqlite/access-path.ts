@@ -60,6 +60,11 @@ function bounds(part: Filter, column: string): boolean {
   return part.kind === 'compare' && part.column === column && part.operator !== '<>'
 }
 
+/** True for a part that bounds the ids of the rows, in the order of which the table is kept. */
+export function isIdBound(part: Filter): part is Extract<Filter, { readonly kind: 'compare' }> {
+  return part.kind === 'compare' && part.column === 'id' && (part.operator === '<' || part.operator === '>')
+}
+
 /** The parts of which all must be true. */
 export function conjuncts(filter: Filter): readonly Filter[] {
   return filter.kind === 'and' ? filter.filters.flatMap(conjuncts) : [filter]

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/at.ts'
-import { idsExhaustedError } from '../errors/storage-errors.ts'
+import { damagedCounterError, idsExhaustedError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { ID_COUNTERS } from './prepare-tables.ts'
@@ -96,8 +96,10 @@ export function returnBlocks(from: BlocksByTable, to: BlocksByTable): void {
 }
 
 const ADVANCE: SqlStatement = {
-  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and max("next", ?) + ? <= ${MAX_ROW_ID + 1} returning "next"`,
+  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and typeof("next") = 'integer' and max("next", ?) + ? <= ${MAX_ROW_ID + 1} returning "next"`,
 }
+
+const KIND: SqlStatement = { text: `select typeof("next") as "kind" from "${ID_COUNTERS}" where "name" = ?` }
 
 /** Moves the counter; near the end of all ids it takes no more than is needed. */
 function* advance(
@@ -110,7 +112,8 @@ function* advance(
     if (row !== undefined) return toBlock(row, size)
     yield* change(beginStatement(shape), [shape.name])
   }
-  throw idsExhaustedError(shape.name)
+  const [counter] = yield* rows(KIND, [shape.name], ['kind'])
+  throw counter?.[0] === 'integer' ? idsExhaustedError(shape.name) : damagedCounterError(shape.name, ID_COUNTERS)
 }
 
 function toBlock(row: RawRow, size: number): IdBlock {

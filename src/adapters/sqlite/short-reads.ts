@@ -1,14 +1,14 @@
 /** Distinguishes reads that touch few rows, which are one statement, from those that must be sliced. */
 import type { Aggregate, Filter, Page, Row } from '../../core/ports/storage.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { conjuncts } from './access-path.ts'
+import { conjuncts, isIdBound } from './access-path.ts'
 import { FIRST_SLICE } from './sliced-scans.ts'
 
 /** True if a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
 export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
   if (isNarrow(shape, filter)) return true
   if ((page.offset ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
-  if (filter.kind === 'all') return true
+  if (conjuncts(filter).every((part) => part.kind === 'all' || isIdBound(part))) return true
   // An index keeps rows of one value by id, so the page is read off it.
   return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
 }

@@ -2,7 +2,7 @@
 import type { Aggregate, Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
 import { damagedIdError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart } from './access-path.ts'
+import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart, isIdBound } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { mergeParts, partialAggregates, wholeAggregates } from './partial-aggregates.ts'
 import { rowsAtOnce } from './read-rows.ts'
@@ -165,7 +165,7 @@ interface Visited {
   readonly upTo?: number | undefined
 }
 
-/** Visits slices in order until a visit says that it is enough, and lets the event loop turn in between. Gaps in the ids are skipped. */
+/** Visits slices in order until a visit says that it is enough or the filter ends the ids, and lets the event loop turn in between. Gaps in the ids are skipped. */
 async function eachSlice(
   { rows, run, shape, filter, yielder }: SlicedScan,
   { order, after }: Pick<Page, 'order' | 'after'>,
@@ -179,7 +179,7 @@ async function eachSlice(
   for (;;) {
     const first = { order, limit: 1, columns: [] }
     const [next] = await run(rows.find(shape.name, EVERY, cursor === undefined ? first : { ...first, after: cursor }))
-    if (next === undefined) return
+    if (next === undefined || endsBefore(filter, order, next.id)) return
     const low = order === 'asc' ? next.id : next.id - size + 1
     const high = low + size - 1
     if (!Number.isSafeInteger(low - 1) || !Number.isSafeInteger(high + 1)) throw damagedIdError(shape.name)
@@ -190,6 +190,15 @@ async function eachSlice(
     if (yielder.isDue()) await yielder.yield()
     if (isEnough === true) return
   }
+}
+
+/** True if the filter allows no row from this id on. */
+function endsBefore(filter: Filter, order: Page['order'], id: number): boolean {
+  return conjuncts(filter).some((part) => {
+    if (!isIdBound(part)) return false
+    if (order === 'asc') return part.operator === '<' && id >= Number(part.value)
+    return part.operator === '>' && id <= Number(part.value)
+  })
 }
 
 function nextSize(size: number, milliseconds: number): number {

@@ -1,6 +1,7 @@
 /** Signs the heads of all audit chains, and passes the checkpoint to a sink that the vault cannot change. */
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
+import { fault } from '../errors.ts'
 import type { Signer } from '../ports/signer.ts'
 import type { AuditContext } from './audit-context.ts'
 import { allReadable, readHeads } from './read-trail.ts'
@@ -11,6 +12,16 @@ export interface CheckpointOptions {
   readonly signer: Signer
   /** Stores the checkpoint where writers of the database cannot change it: in another account, an append-only bucket, on paper. */
   sink?(checkpoint: SignedCheckpoint): Promise<void>
+}
+
+/** Returns the options as they were given. Throws `invalid_request` for a signer without its members, and for a sink that is not a function. */
+export function parseCheckpointOptions(given: CheckpointOptions): CheckpointOptions {
+  const { signer, sink }: Partial<CheckpointOptions> = { ...given }
+  if (typeof signer?.keyId !== 'string' || typeof signer.sign !== 'function')
+    throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as ed25519Signer({ … }).`
+  if (sink !== undefined && typeof sink !== 'function')
+    throw fault('invalid_request')`Checkpoint failed. sink must be a function.`
+  return sink === undefined ? { signer } : { signer, sink }
 }
 
 /** Returns the signed checkpoint after the sink has stored it. Reads the catalog, and one small row for each chain. Throws `data_loss` if a head fails authentication. */

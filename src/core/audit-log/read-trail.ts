@@ -2,7 +2,7 @@
 import { decodeHead } from '../audit/chain-head.ts'
 import type { TreeHead } from '../audit/chain-verifier.ts'
 import { treeHeadOf } from '../audit/chain-verifier.ts'
-import { eachPage } from '../maintenance/each-page.ts'
+import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Filter, Storage } from '../ports/storage.ts'
@@ -28,12 +28,16 @@ function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
   return eachEntry(reader, AUDIT_CHAINS.name, 'head')
 }
 
+/** Yields all entries. Of those with an id that no row can have, which was changed in the database, yields at most two, unread: the first and the last. */
 async function* eachEntry(
   { storage, events, scheduler }: AuditReader,
   table: string,
   kind: AuditEntryKind,
 ): AsyncGenerator<readonly OpenedEntry[]> {
-  for await (const rows of eachPage(storage, table, { scheduler })) yield await events.open(storage, kind, rows)
+  const { lowest, highest } = await findImpossibleRows(storage, table)
+  if (lowest !== undefined) yield [{ id: lowest.id, at: 0n, bytes: undefined }]
+  for await (const rows of eachPossiblePage(storage, table, { scheduler })) yield await events.open(storage, kind, rows)
+  if (highest !== undefined) yield [{ id: highest.id, at: 0n, bytes: undefined }]
 }
 
 /** Returns the events of these rows, without rows that do not exist. */

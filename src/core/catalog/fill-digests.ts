@@ -1,4 +1,5 @@
 /** Fills the digests of a column that was made unique or searchable, page by page, inside the transaction that changes the catalog. */
+import { assertVersions } from '../barrier/assert-versions.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
 import { columnValues } from '../barrier/reveal.ts'
@@ -33,7 +34,7 @@ export async function fillDigests(
   const name = required(column.digest, 'The digest of a filled column')
   const fill = async (digestsOf: DigestsOf): Promise<void> => {
     for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
-      await patchPage(storage, table, { name, rows, digestsOf, scheduler })
+      await patchPage(storage, barrier, { table, name, rows, digestsOf, scheduler })
     }
   }
   try {
@@ -47,6 +48,7 @@ export async function fillDigests(
 
 /** A page of rows, the column of the digests, and how they are computed. */
 interface PageToFill {
+  readonly table: Table
   readonly name: string
   readonly rows: readonly Row[]
   readonly digestsOf: DigestsOf
@@ -54,7 +56,11 @@ interface PageToFill {
 }
 
 /** Patches the rows of one page. Reads a row again if it changed between reading and writing. */
-async function patchPage(storage: Storage, table: Table, { name, rows, digestsOf, scheduler }: PageToFill): Promise<void> {
+async function patchPage(
+  storage: Storage,
+  barrier: Barrier,
+  { table, name, rows, digestsOf, scheduler }: PageToFill,
+): Promise<void> {
   let pending = rows
   const policy = retryStale(
     CHANGED,
@@ -62,6 +68,7 @@ async function patchPage(storage: Storage, table: Table, { name, rows, digestsOf
     () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
   )
   await retry(policy, async () => {
+    assertVersions(barrier, table, pending)
     const digests = digestsOf(pending)
     const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))
     const isPatched = await storage.update(table.physical.name, patches)

@@ -88,7 +88,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
     async isCurrent(within) {
       const { id, version } = reading.row
       const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
-      const [row] = await within.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [] })
+      const [row] = await within.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [], newest: true })
       return row?.version === version
     },
     reload(within) {

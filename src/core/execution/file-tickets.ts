@@ -1,4 +1,4 @@
-/** Tickets: sealed texts that let whoever has one upload or download one file for a while, without a credential. */
+/** Tickets: sealed texts that allow an upload or a download of one file for a while, without a credential. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'

@@ -1,11 +1,13 @@
-/** The lifetime of a vault: calls in progress end before it closes, and later ones are refused. */
+/** The lifetime of a vault and of its transactions: a vault waits for calls in progress before it closes, a transaction does not, and later ones are refused. */
 import { VaultError } from '../errors.ts'
 
 /** The calls of a vault, or of one transaction. */
 export interface Lifetime {
-  /** Begins a call. Throws `failed_precondition` after the vault was closed. Each call that began also ends. */
+  /** Begins a call. Throws `failed_precondition` after the vault was closed, `internal` after the transaction has ended. Each call that began also ends. */
   begin(): void
   end(): void
+  /** Throws `internal` after the transaction has ended: a call in progress can store nothing more. A vault waits for its calls. */
+  assertNotEnded(): void
 }
 
 /** The lifetime of a vault. */
@@ -18,8 +20,32 @@ export interface VaultLifetime extends Lifetime {
   close(): Promise<void>
 }
 
-/** The calls inside a transaction of the vault, which is itself a call in progress. */
-export const WITHIN_CALL: Lifetime = { begin() {}, end() {} }
+/** The lifetime of a transaction of the vault, which is itself a call in progress of the vault. */
+export interface TransactionLifetime extends Lifetime {
+  /** Runs the work of the transaction and returns its result. The transaction has ended then. */
+  run<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** Returns the lifetime of a transaction that begins. */
+export function createTransactionLifetime(): TransactionLifetime {
+  let hasEnded = false
+  const assertNotEnded = (): void => {
+    if (hasEnded)
+      throw new VaultError('internal', 'The transaction of this vault has ended. Await every call inside the callback.')
+  }
+  return {
+    begin: assertNotEnded,
+    end() {},
+    assertNotEnded,
+    async run(work) {
+      try {
+        return await work()
+      } finally {
+        hasEnded = true
+      }
+    },
+  }
+}
 
 /** Returns the lifetime of an open vault. */
 export function createLifetime(): VaultLifetime {
@@ -39,6 +65,7 @@ export function createLifetime(): VaultLifetime {
   }
   return {
     assertOpen,
+    assertNotEnded() {},
     begin,
     end,
     async run(call) {

@@ -149,6 +149,7 @@ async function record(unit: RecordedUnit, outcome: Outcome, { session, operation
   } catch (error) {
     const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
     session.log?.error(fields, 'audit event not stored')
+    session.lifetime.assertNotEnded()
     const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
     const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
     const code = isVaultError(error, 'storage_full') || isVaultError(error, 'aborted') ? error.code : 'unavailable'

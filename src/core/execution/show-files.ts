@@ -43,7 +43,7 @@ export async function withFiles<R extends object>(
   rows: readonly RowWithAccess[],
   { table, shown, columns, downloadURL, returnFileMetadata }: Shown<R>,
 ): Promise<(R & ShownFiles)[]> {
-  if (columns.length === 0 || (!downloadURL && !returnFileMetadata)) return shown
+  if (!downloadURL && !returnFileMetadata) return shown
   const readable = readableFiles(context, table, { rows, columns })
   const openable = downloadURL ? await openableFiles(context, readable.flat()) : new Set<number>()
   const ids = encodeRecordIds(
@@ -93,7 +93,7 @@ function readableFiles(
     columns,
   )
   return rows.map(({ access }, index) => {
-    cursor.to(index)
+    if (columns.length > 0) cursor.to(index)
     return columns.flatMap((column) => {
       if (access.level(column) !== 'PLAIN_TEXT') return []
       // The cells of a FILE column hold stored files: their mark was compared when the body was opened.

@@ -55,7 +55,7 @@ export async function removeFiles(context: FileContext, ids: readonly number[]):
   )
 }
 
-/** Claims the rows first: an upload that ends now finds its row changed, and fails. */
+/** Reserves the rows first: an upload that ends now finds its row changed, and fails. */
 async function removeRows(context: FileContext, rows: readonly Row[]): Promise<number> {
   const { storage, blobs } = context
   const removeAt = nowMs(context) + REMOVAL_LEASE_MS

@@ -20,7 +20,7 @@ export interface ClaimedFile {
   version(): number
 }
 
-/** Claims a file whose scan is due; undefined if there is none. */
+/** Reserves a file whose scan is due for this process; undefined if there is none. */
 export async function claimDueFile(context: FileContext): Promise<ClaimedFile | undefined> {
   const now = nowMs(context)
   const due = { kind: 'compare', column: 'scan_at', operator: '<', value: now + 1 } as const

@@ -1,4 +1,5 @@
 /** Delete: the named records, all or none, or every record of a table that the caller can delete. */
+import { assertVersions } from '../barrier/assert-versions.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
@@ -152,6 +153,7 @@ async function lockRows(
   let pending = rows
   await retry(retryRecords(access.table, scheduler), async () => {
     const visible = evaluateAccess(barrier, access, pending).flatMap((one) => (one.access.meets(need) ? [one.row] : []))
+    assertVersions(barrier, access.table, visible)
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)
     locked.push(...visible.flatMap(({ id }, index) => (isLocked[index] === true ? [id] : [])))

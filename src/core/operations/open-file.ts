@@ -81,7 +81,7 @@ export function openByTicket(
   }
 }
 
-/** What whoever has a ticket is not told: that the file, its record or a grant is gone, or that the file is not clean. */
+/** What a ticket's owner does not learn: that the file, its record or a grant is gone, or that the file is not clean. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'not_found',
   'forbidden',

@@ -110,7 +110,7 @@ export function uploadByTicket(ticket: Ticket | undefined): Operation<TicketUplo
   }
 }
 
-/** What whoever has a ticket is not told: that the record or a grant is gone, or that the ticket was used. */
+/** What a ticket's owner does not learn: that the record or a grant is gone, or that the ticket was used. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['not_found', 'forbidden', 'invalid_request', 'conflict'])
 
 function parseContent({

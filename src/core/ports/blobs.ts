@@ -8,24 +8,35 @@ export interface ByteRange {
 }
 
 /**
- * A store of blobs. A key is 32 lower-case hex digits, drawn at random, and is written once. Several vaults and processes can share a
- * store. All errors are `VaultError`s, and none quotes a byte of a blob: `unavailable` if the store cannot be reached (the call can be
- * retried), `storage_full`, `not_found`, and `internal` for everything else.
+ * A store of blobs. A key is 32 lower-case hex digits, drawn at random, and is written once: what a second write of it does is not
+ * defined. Several vaults and processes can share a store. Calls of other keys do not wait for each other's content. All errors are
+ * `VaultError`s, and none quotes a byte of a blob, a path or an address:
+ * - `unavailable`: the store cannot be reached, or its handle is closed. A write can be repeated with another key; the blob of this one
+ *   may be stored, until it is deleted.
+ * - `storage_full`: there is no space left.
+ * - `not_found`: there is no blob of the key, or it was deleted meanwhile.
+ * - `data_loss`: a part of the blob was taken out of the store.
+ * - `internal`: everything else, such as a key or a range of another form.
  */
 export interface BlobStore {
   /**
-   * Stores the chunks, in order, as one blob. Other calls see it whole after this resolves, and not before. The blob then survives a
-   * loss of power. If `content` throws, its error is rethrown unchanged, and nothing of the blob remains. If the process ends
-   * meanwhile, what remains is removed by `delete`. Reads `content` no faster than it stores it.
+   * Stores the chunks, in order, as one blob. Chunks can be empty or of any length, and can be overwritten once the next one is asked
+   * for. Other calls see the blob whole after this resolves, and no part of it before. The blob then survives a loss of power. If
+   * `content` throws, its error is rethrown unchanged, and nothing of the blob remains. If the process ends meanwhile, or the store
+   * fails, what remains is removed by `delete`. Asks `content` for one chunk at a time, and is at most 20 MiB ahead of what is stored.
    */
   write(key: string, content: AsyncIterable<Uint8Array>): Promise<void>
   /**
-   * Yields the bytes of the range in chunks of at most 1 MiB; fewer bytes if the blob ends before. Throws `not_found` if there is no
-   * blob, at the first chunk or, if it is deleted meanwhile, at a later one. A consumer that stops early leaves nothing open.
+   * Yields the bytes of the range in chunks of at most 1 MiB, none empty, which are plain `Uint8Array`s that the consumer can keep or
+   * overwrite; fewer bytes if the blob ends before. Throws `not_found` if there is no blob, at the first chunk or, if it is deleted
+   * meanwhile, at a later one; it never ends early without an error. A consumer that stops early leaves nothing open.
    */
   read(key: string, range: ByteRange): AsyncIterable<Uint8Array>
-  /** Deletes blobs, and what remains of unfinished writes. Keys without a blob are ignored. */
+  /**
+   * Deletes blobs, and what remains of unfinished writes. Keys without a blob are ignored. A write of such a key that goes on meanwhile
+   * either fails, or stores its blob whole after this.
+   */
   delete(keys: readonly string[]): Promise<void>
-  /** Closes the connections and files that this handle opened. */
+  /** Closes the connections and files that this handle opened. Later calls, and reads in progress, throw `unavailable`. */
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@
 export interface ContentTypeDetector {
   /**
    * Returns the MIME type, in lower case and without parameters, of a file that begins with these bytes; `application/octet-stream` if
-   * it is unknown. `isWhole` is true if there are no more bytes. Never throws for any content.
+   * it is unknown, or if there are no bytes. `isWhole` is true if there are no more bytes. Never throws for any content.
    */
   detect(beginning: Uint8Array, isWhole: boolean): Promise<string>
 }

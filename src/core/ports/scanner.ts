@@ -12,7 +12,7 @@ export interface Cancellation {
 
 /** A file to scan. */
 export interface ScannedFile {
-  /** The whole content. Its errors are rethrown unchanged. */
+  /** The whole content. Its errors are rethrown unchanged. A chunk may be overwritten when the next one is asked for. */
   readonly content: AsyncIterable<Uint8Array>
   /** Length of the content in bytes. */
   readonly size: number

@@ -82,6 +82,11 @@ export interface Page {
   readonly limit: number
   /** Returns only these columns, `id` and `version`. Default: all columns. */
   readonly columns?: readonly string[]
+  /**
+   * True for rows that must be as others committed them last, also in a transaction that reads an earlier state. Throws `aborted` there if
+   * one of the rows was changed since. Default false.
+   */
+  readonly newest?: boolean
 }
 
 /** An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. */

@@ -1,5 +1,5 @@
 /** Writes records together with their stored tokens and transient values, all in one transaction. */
-
+import { assertVersions } from '../barrier/assert-versions.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MintInput } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
@@ -9,10 +9,11 @@ import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/discard-files.ts'
+import { isRowId } from '../maintenance/possible-rows.ts'
 import type { Slicing } from '../maintenance/slice-size.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import { MAX_ROW_ID, type NewRow, type Row, type Storage, type StorageReads } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
@@ -97,6 +98,7 @@ export async function storeChanges(
   const { table, records } = request
   const ids = rows.map((row) => row.id)
   context.catalog.assertWritable(table)
+  assertVersions(context.barrier, table, rows)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(unit.storage, context, request)
     const resealed = resealRows(context.barrier, table, { rows, records, sources })
@@ -207,10 +209,6 @@ export async function deleteEveryRow(
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
   await dropOf(storage, context, { table, rows: rest.filter(isRowId) })
-}
-
-function isRowId(id: number): boolean {
-  return id >= 1 && id <= MAX_ROW_ID
 }
 
 /** Yields the ids of all rows in slices, rising. */

@@ -1,5 +1,6 @@
 /** Masks: their definitions as plain JSON, what each reveals, and the function that compiles them. */
 import { required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { compileReplacement, MaskError } from './replacement.ts'
 
@@ -23,16 +24,11 @@ export const mask = {
   email: { preset: 'email' },
   ssn: { preset: 'ssn' },
   card: { preset: 'card' },
-  replace: ({
-    find,
-    replace,
-  }: {
-    readonly find: string
-    readonly replace: string
-  }): { readonly find: string; readonly replace: string } => ({
-    find,
-    replace,
-  }),
+  replace: (options: { readonly find: string; readonly replace: string }): { readonly find: string; readonly replace: string } =>
+    readInput(() => {
+      const { find, replace } = options
+      return { find, replace }
+    }),
 } as const
 
 /** All that each mask reveals about a text. Two texts that agree in this have the same masked form. */

@@ -3,6 +3,7 @@ import type { RedactionLevel } from '../redaction/levels.ts'
 import type { MaskDefinition } from '../redaction/masks.ts'
 import type { TokenFormatDefinition } from '../tokens/token-formats.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
+import { readInput } from '../util/boundary.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 
@@ -115,12 +116,12 @@ type ExactToken<Options> = Options extends { readonly token: infer Token extends
 
 type Built<Type extends ColumnTypeName | 'FILE', Options> = { readonly type: Type } & Options
 
-/** Returns the definition of a column type with its options. */
+/** Returns the definition of a column type with its options. Throws `invalid_request` if reading an option throws. */
 function built<const Type extends ColumnTypeName | 'FILE', Options>(
   type: Type,
   options: Options | undefined,
 ): Built<Type, Options> {
-  return { ...(options as Options), type }
+  return readInput(() => ({ ...(options as Options), type }))
 }
 
 /**

@@ -1,4 +1,4 @@
-/** System tables, which every vault has besides its records: stored tokens, transient values, files and the audit trail. */
+/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, and the audit trail. */
 import type { PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
@@ -77,5 +77,32 @@ export const CATALOG: PhysicalTable = {
 /** The marker that a vault was founded here: one sealed row with the generation of the catalog, which so cannot be emptied or rolled back alone. */
 export const MARKER: PhysicalTable = { name: 'vault_marker', columns: [{ name: 'body', type: 'bytes' }], indexes: [] }
 
+/** Blobs that are stored in the database: the key, the number of pieces that are stored, and the length in bytes once the blob is whole. */
+export const BLOBS: PhysicalTable = {
+  name: 'blobs',
+  columns: [
+    { name: 'key', type: 'text' },
+    { name: 'pieces', type: 'integer' },
+    { name: 'size', type: 'integer' },
+  ],
+  indexes: [{ columns: ['key'], unique: true }],
+}
+
+/** Pieces of these blobs, all of one length but the last. The row id is the row id of the blob and the position of the piece. */
+export const BLOB_PIECES: PhysicalTable = {
+  name: 'blob_pieces',
+  columns: [{ name: 'content', type: 'bytes' }],
+  indexes: [],
+}
+
 /** All system tables, except for the catalog. */
-export const SYSTEM_TABLES: readonly PhysicalTable[] = [MARKER, TOKENS, TRANSIENTS, FILES, AUDIT_EVENTS, AUDIT_CHAINS]
+export const SYSTEM_TABLES: readonly PhysicalTable[] = [
+  MARKER,
+  TOKENS,
+  TRANSIENTS,
+  FILES,
+  AUDIT_EVENTS,
+  AUDIT_CHAINS,
+  BLOBS,
+  BLOB_PIECES,
+]

@@ -12,10 +12,10 @@ import type { Cancellation, FileScanner } from '../ports/scanner.ts'
 import type { Timer } from '../ports/timer.ts'
 
 /** Files that one process scans at the same time. */
-const LANES = 2
+const SCANS_AT_ONCE = 2
 /** Milliseconds between two looks for files that are due: retries, and scans that another process did not finish. */
 const POLL_MS = 15_000
-/** Errors in a row after which a lane waits for the next look. */
+/** Errors in a row after which scanning waits for the next look. */
 const MAX_ERRORS = 3
 
 /** What is done with the contents of infected files. */
@@ -51,7 +51,7 @@ export function createScanWorker(ports: ScanPorts): ScanWorker {
   const run = async (): Promise<void> => {
     do {
       isAwoken = false
-      await Promise.all(Array.from({ length: LANES }, () => runLane(ports, cancellation)))
+      await Promise.all(Array.from({ length: SCANS_AT_ONCE }, () => runScans(ports, cancellation)))
     } while (isAwoken && !cancellation.isCancelled)
   }
   const wake = (): void => {
@@ -65,7 +65,12 @@ export function createScanWorker(ports: ScanPorts): ScanWorker {
   }
   return {
     wake,
-    scanDue: () => scanAll(ports, cancellation),
+    async scanDue() {
+      const scanned = await scanAll(ports, cancellation)
+      // Those that this process had begun before count as due, too.
+      await running
+      return scanned
+    },
     async stop() {
       cancellation.cancel()
       stopTimer()
@@ -94,8 +99,8 @@ function createCancellation(): Cancellation & { cancel(): void } {
   }
 }
 
-/** Scans until nothing is due. Errors of storage end a lane: the next look tries again. */
-async function runLane(ports: ScanPorts, cancellation: Cancellation): Promise<void> {
+/** Scans until nothing is due. After errors of storage, the next look tries again. */
+async function runScans(ports: ScanPorts, cancellation: Cancellation): Promise<void> {
   for (let errors = 0; errors < MAX_ERRORS && !cancellation.isCancelled; ) {
     try {
       if (!(await scanNext(ports, cancellation))) return
@@ -118,6 +123,10 @@ async function scanAll(ports: ScanPorts, cancellation: Cancellation): Promise<nu
 async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<boolean> {
   const claimed = await claimDueFile(ports.files)
   if (claimed === undefined) return false
+  if (cancellation.isCancelled) {
+    await releaseScan(ports.files, claimed)
+    return false
+  }
   const { file } = claimed
   if (file.entry.state === 'deleted') {
     await removeInfected(ports.files, { ...file, version: claimed.version() })
@@ -129,8 +138,9 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
     const { version } = await perform(ports.session(), recordScan, { file, version: claimed.version(), state })
     if (state === 'deleted') await removeInfected(ports.files, { ...file, version })
   } catch (error) {
+    if (cancellation.isCancelled) await releaseScan(ports.files, claimed)
     // Replaced or deleted meanwhile: the result is of no file any more.
-    if (!isVaultError(error, 'not_found')) throw error
+    else if (!isVaultError(error, 'not_found')) throw error
   }
   return true
 }

@@ -75,7 +75,14 @@ export type ReadRecord<T extends TableDefinition, O> = { readonly id: string } &
   ? { readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
   : O extends { readonly onLowered: 'throw' }
     ? { readonly fields: PlainFields<T, AskedFields<O>>; readonly lowered: readonly never[] }
-    : { readonly fields: OutputFields<T, AskedFields<O>>; readonly lowered: readonly LoweredColumn<T, AskedFields<O>>[] })
+    : { readonly fields: OutputFields<T, AskedFields<O>>; readonly lowered: readonly LoweredColumn<T, AskedFields<O>>[] }) &
+  ShownFiles<T, O>
+
+/** The files of a record that was read: those that have one, and that the caller can read in plain text, or open. */
+type ShownFiles<T extends TableDefinition, O> = (O extends { readonly returnFileMetadata: true }
+  ? { readonly fileMetadata: { readonly [C in FileColumn<T>]?: FileMetadata } }
+  : unknown) &
+  (O extends { readonly downloadURL: true } ? { readonly downloadTickets: { readonly [C in FileColumn<T>]?: string } } : unknown)
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =

@@ -4,7 +4,7 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import type { CheckpointOptions } from '../audit-log/checkpoint-audit.ts'
-import { checkpointAudit } from '../audit-log/checkpoint-audit.ts'
+import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import type { ExportOptions } from '../audit-log/export-audit.ts'
 import { exportAudit } from '../audit-log/export-audit.ts'
@@ -19,7 +19,7 @@ import { openCatalog } from '../catalog/open-catalog.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
-import { createLifetime, type Lifetime, WITHIN_CALL } from '../execution/lifetime.ts'
+import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/perform.ts'
 import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
@@ -35,9 +35,7 @@ import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { explainQuery } from '../queries/run-query.ts'
-import type { RecordVerificationResult } from '../records/record-findings.ts'
 import { purgePass } from '../records/transient-store.ts'
-import { type VerifyRecordsOptions, verifyRecords } from '../records/verify-records.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -49,6 +47,8 @@ import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput, toVaultError } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
+import type { RecordVerificationResult } from '../verification/record-findings.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
 import type { Session } from './session.ts'
@@ -191,9 +191,13 @@ function createVault<S extends SchemaDefinition>(
     id,
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work) =>
-      outsideAround('The transaction failed.', (run) =>
-        factories.transact((units) => run(() => work(within(units, WITHIN_CALL)))),
-      ),
+      outsideAround('The transaction failed.', (run) => {
+        assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
+        return factories.transact((units) => {
+          const calls = createTransactionLifetime()
+          return calls.run(() => run(() => work(within(units, calls))))
+        })
+      }),
     withTransaction: (hostTransaction) =>
       within(
         withVerb('Join', () => factories.join(hostTransaction)),
@@ -220,6 +224,7 @@ function createVault<S extends SchemaDefinition>(
     verifyRecords: (given = {}) =>
       outsideAround('Verify failed.', (run) => {
         const { table, signal, onProgress } = readInput(() => ({ ...given }))
+        if (onProgress !== undefined) assertFunction(onProgress, 'Verify failed. onProgress must be a function.')
         const tables =
           table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]
         const reportProgress = (records: number) => run(async () => onProgress?.(records))
@@ -237,13 +242,14 @@ function createVault<S extends SchemaDefinition>(
       }),
     checkpointAudit: (given) =>
       outsideAround('Checkpoint failed.', (run) => {
-        const { signer, sink } = readInput(() => ({ ...given }))
+        const { signer, sink } = readInput(() => parseCheckpointOptions(given))
         return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
       }),
     close: () =>
       guard('Close failed.', async () => {
+        const callsEnd = lifetime.close()
         await files.stop()
-        await lifetime.close()
+        await callsEnd
         try {
           await files.outer.blobs.close()
           await storage.close()
@@ -252,6 +258,11 @@ function createVault<S extends SchemaDefinition>(
         }
       }),
   }
+}
+
+/** Throws `invalid_request` for anything but a function: calling it would throw an error of the engine, as if it were the callback's own. */
+function assertFunction(callback: unknown, sentence: string): void {
+  if (typeof callback !== 'function') throw new VaultError('invalid_request', sentence)
 }
 
 /** Yields the lines of an export. Its errors are thrown as they may leave the vault. */

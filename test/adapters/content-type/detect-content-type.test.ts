@@ -303,6 +303,32 @@ describe('any content', () => {
     )
   })
 
+  it('is HTML if a browser that guesses would take it for HTML, whatever follows', async () => {
+    // WHATWG, MIME Sniffing, "identifying a resource with an unknown MIME type".
+    const starts = '<!DOCTYPE HTML|<HTML|<HEAD|<SCRIPT|<IFRAME|<H1|<DIV|<FONT|<TABLE|<A|<STYLE|<TITLE|<B|<BODY|<BR|<P'.split('|')
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: fc.constantFrom('\t', '\n', '\f', '\r', ' '), maxLength: 5 }),
+        fc.mixedCase(fc.constantFrom(...starts)),
+        fc.constantFrom(' ', '>'),
+        fc.uint8Array({ maxLength: 600 }),
+        async (space, start, end, rest) => {
+          expect(await typeOf(Buffer.concat([latin1(space + start + end), rest]))).toBe('text/html')
+        },
+      ),
+      { numRuns: 1000, seed: 20261124 },
+    )
+  })
+
+  it('is HTML or SVG if it begins with a comment, whatever follows', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(' ', '>'), fc.uint8Array({ maxLength: 300 }), async (end, rest) => {
+        expect(await typeOf(Buffer.concat([latin1(`<!--${end}`), rest]))).toMatch(/^(text\/html|image\/svg\+xml)$/)
+      }),
+      { numRuns: 500, seed: 20261125 },
+    )
+  })
+
   it('gives the same type to the same content, and does not change it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (content) => {

@@ -2,17 +2,9 @@
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
-import { hex, readVectors, toHex } from './read-vectors.ts'
+import { hex, readHkdfVectors, toHex } from './read-vectors.ts'
 
-interface HkdfVector {
-  readonly ikm: string
-  readonly salt: string
-  readonly info: string
-  readonly length: number
-  readonly okm: string
-}
-
-const vectors = readVectors<{ source: string; cases: readonly HkdfVector[] }>('hkdf-sha-256').cases
+const vectors = readHkdfVectors()
 
 /** HKDF written from the text of the RFC. */
 function hkdf(ikm: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Buffer {

@@ -31,3 +31,17 @@ interface Ff1Vector {
 export function readFf1Vectors(name: string): { readonly source: string; readonly cases: readonly Ff1Vector[] } {
   return readVectors<{ source: string; cases: readonly Ff1Vector[] }>(name)
 }
+
+/** A case of HKDF with SHA-256; bytes in hex digits. */
+interface HkdfVector {
+  readonly ikm: string
+  readonly salt: string
+  readonly info: string
+  readonly length: number
+  readonly okm: string
+}
+
+/** The cases of HKDF with SHA-256. */
+export function readHkdfVectors(): readonly HkdfVector[] {
+  return readVectors<{ readonly source: string; readonly cases: readonly HkdfVector[] }>('hkdf-sha-256').cases
+}

@@ -57,16 +57,37 @@ it.each(FAR)('a row whose id is %s: reading on from it is data_loss', async (id)
   await vault.close()
 })
 
-it.each(["'text'", "'1,2'", "'1,2000'", "x'00'"])('a version that is %s: the rows are read without it', async (version) => {
-  const vault = await openChanged(`update records_4_notes set version = ${version} where id = 7`)
-  const { records } = await vault.as(OWNER).get('notes', { limit: COUNT })
-  expect(records.map(({ fields }) => fields.text)).toEqual(Array.from({ length: COUNT }, (_, n) => `text ${n}`))
-  expect(await vault.verifyRecords()).toMatchObject({ ok: true })
-  await vault.close()
-})
+it.each(["'text'", "'1,2'", "'1,2000'", "x'00'"])(
+  'a version that is %s: the rows are read without it, and verification reports it',
+  async (version) => {
+    const vault = await openChanged(`update records_4_notes set version = ${version} where id = 7`)
+    const { records } = await vault.as(OWNER).get('notes', { limit: COUNT })
+    expect(records.map(({ fields }) => fields.text)).toEqual(Array.from({ length: COUNT }, (_, n) => `text ${n}`))
+    expect((await vault.verifyRecords()).counts).toEqual({ impossible_version: 1 })
+    await vault.close()
+  },
+)
 
 it.each(['1.5', '9e999'])('the sum of a column with %s is data_loss', async (cell) => {
   const vault = await openChanged(`update records_1_people set plain_3_age = ${cell} where id = 3`)
   await expect(vault.as(OWNER).query('SELECT SUM(age), AVG(age) FROM people')).rejects.toMatchObject({ code: 'data_loss' })
   await vault.close()
 })
+
+it.each(['1.5', "'text'", "x'01'", 'null'])(
+  'a counter of row ids that is %s: inserts are data_loss, and no id is given out',
+  async (next) => {
+    const vault = await openChanged(`update strongroom_ids set next = ${next} where name = 'records_1_people'`)
+    const owner = vault.as(OWNER)
+    await expect(owner.insert('people', [{ fields: { name: 'another' } }])).rejects.toMatchObject({
+      code: 'data_loss',
+      message: expect.stringContaining(
+        'The counter of row ids of table "records_1_people" in table "strongroom_ids" is no integer',
+      ),
+      details: [{ table: 'records_1_people' }],
+    })
+    await owner.insert('notes', [{ fields: { text: 'another' } }])
+    expect(await vault.verifyRecords()).toMatchObject({ ok: true, recordCount: 2 * COUNT + 1 })
+    await vault.close()
+  },
+)

@@ -278,6 +278,56 @@ describe('a host transaction of a process with an older schema', () => {
   }
 })
 
+describe('a transaction of the application on postgres that began before another process changed the schema', () => {
+  for (const isolation of ['repeatable read', 'serializable']) {
+    it.each([
+      ['off', 'has written nothing', 'things'],
+      ['off', 'has written nothing', 'others'],
+      ['on', 'begins an audit chain', 'things'],
+    ] as const)(`is stopped at ${isolation}, audit %s, where it %s, in table %s`, async (audit, _what, table) => {
+      const database = await freshDatabase(inject('postgresUrl'))
+      const pool = new pg.Pool({ connectionString: database.url, max: 8 })
+      const vault = await open(postgresStorage({ pool }), NARROW, audit)
+      const client = await pool.connect()
+      await client.query(`begin isolation level ${isolation}`)
+      // A transaction at these levels reads the state of its first statement.
+      await client.query('select 1 from pg_class limit 1')
+      await open(postgresStorage({ pool }), UNIQUE, audit)
+      const within = asLoose(vault.withTransaction(client).as(OWNER))
+      const fields = table === 'things' ? { name: 'x' } : { text: 'x' }
+      await expect(within.insert(table, [{ fields }])).rejects.toMatchObject({ code: 'aborted' })
+      await client.query('rollback')
+      // A new transaction reads the change, and is refused or works.
+      await client.query(`begin isolation level ${isolation}`)
+      const again = asLoose(vault.withTransaction(client).as(OWNER)).insert(table, [{ fields }])
+      if (table === 'things') await expect(again).rejects.toMatchObject({ code: 'failed_precondition' })
+      else await again
+      await client.query('commit')
+      client.release()
+      expect((await asLoose(vault.as(OWNER)).get(table)).records).toHaveLength(table === 'things' ? 0 : 1)
+      await pool.end()
+      await database.drop()
+    })
+  }
+})
+
+it('a transaction of the application at read committed that has written does not keep another process from changing the schema of other tables', async () => {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const pool = new pg.Pool({ connectionString: database.url, max: 8 })
+  const vault = await open(postgresStorage({ pool }), NARROW, 'off')
+  const client = await pool.connect()
+  await client.query('begin isolation level read committed')
+  const within = vault.withTransaction(client).as(OWNER)
+  await within.insert('others', [{ fields: { text: 'before' } }])
+  await open(postgresStorage({ pool }), UNIQUE, 'off')
+  await within.insert('others', [{ fields: { text: 'after' } }])
+  await client.query('commit')
+  client.release()
+  expect((await vault.as(OWNER).get('others')).records).toHaveLength(2)
+  await pool.end()
+  await database.drop()
+})
+
 it('stops a process that begins an audit chain while another one changes the catalog, on postgres', async () => {
   const database = await freshDatabase(inject('postgresUrl'))
   const pool = new pg.Pool({ connectionString: database.url, max: 8 })

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { toIntegerCell } from '../../../src/adapters/sql/stored-cells.ts'
+import { verifyExport } from '../../../src/audit-verifier/index.ts'
 import type { Caller, StorageHandle, VaultOptions } from '../../../src/index.ts'
-import { column, createVault, defineSchema, isVaultError, VaultError } from '../../../src/index.ts'
+import { column, createVault, defineSchema, isVaultError, mask, VaultError } from '../../../src/index.ts'
 import { type Clients, clients, eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
@@ -290,6 +291,15 @@ describe('an object of a caller that throws', () => {
       () => vault.verifyRecords(throwing),
       () => vault.checkpointAudit(throwing),
       () => eventsOf({ exportAudit: () => vault.exportAudit({ checkpoints: [throwing] }) }),
+      () => vault.checkpointAudit({ signer: throwing }),
+      () => vault.verifyRecords({ signal: throwing }),
+      () => verifyExport([], throwing),
+      () => verifyExport([], { checkpoints: throwing }),
+      () => verifyExport([], { checkpoints: [throwing] }),
+      () => verifyExport([], { keys: throwing }),
+      () => verifyExport([], { keys: [throwing] }),
+      () => mask.replace(throwing),
+      ...Object.values<(options: never) => unknown>(column).map((build) => () => build(throwing)),
     ]
     for (const [index, call] of calls.entries()) {
       const error = await errorOf(async () => call())

@@ -14,7 +14,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['audit-log', 'row-access', 'catalog', 'file-store'],
   ['unit-of-work', 'queries'],
   ['execution', 'records'],
-  ['operations'],
+  ['operations', 'verification'],
   ['vault'],
 ]
 
@@ -32,6 +32,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'execution',
   'records',
   'operations',
+  'verification',
   'vault',
 ])
 
@@ -76,7 +77,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
-  'src/adapters/blobs': [...MACHINE, '@aws-sdk/client-s3'],
+  'src/adapters/blobs': [...MACHINE, 'node:stream', '@aws-sdk/client-s3'],
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,

@@ -22,7 +22,7 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
   { words: 'undone', use: 'rolled back' },
   // Tokens and cells
   { words: 'stamp|stamps|stamped', use: 'token check' },
-  { words: 'ticket|tickets', use: 'transient reference' },
+  { words: 'ticket|tickets', use: 'transient reference', in: /^src\/core\/(barrier|tokens)\/|^src\/core\/records\/transient/ },
   { words: 'brought|bring your token', use: 'supplied' },
   { words: 'disguise*|undisguise*', use: 'encrypt and decrypt pointers' },
   { words: 'admit|admits|admitted|amend|amends|amended', use: 'seal or reseal rows' },

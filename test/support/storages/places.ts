@@ -127,6 +127,15 @@ export async function openPlaces(url: string): Promise<Places> {
   }
 }
 
+/** The engine of the case with this number: each of these in turn, by default memory, SQLite and PostgreSQL. */
+export function engineInTurn(
+  places: Places,
+  number: number,
+  names: readonly EngineName[] = ['memory', 'sqlite', 'postgres'],
+): OpenEngine {
+  return places[names[number % names.length] ?? 'memory']
+}
+
 /** Runs work on a place of its own, and deletes the place. */
 export async function onFresh<Name extends EngineName, Result>(
   engine: Engine<Name>,

@@ -4,8 +4,10 @@ import type { TransientRef } from '../barrier/token-metadata.ts'
 import { slotOf } from '../barrier/token-metadata.ts'
 import type { FoundTransient } from '../barrier/transients.ts'
 import { revealTransients } from '../barrier/transients.ts'
-import { eachPage } from '../maintenance/each-page.ts'
+import { eachPossiblePage } from '../maintenance/possible-rows.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
+import { digestTokenTexts } from '../records/token-store.ts'
+import { getTransients } from '../records/transient-store.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
@@ -13,8 +15,6 @@ import { required } from '../util/at.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { OpenedPage } from './check-records.ts'
 import type { RecordFindingKind, Suspicion } from './record-findings.ts'
-import { digestTokenTexts } from './token-store.ts'
-import { getTransients } from './transient-store.ts'
 
 /** A cell whose stored token and transient value are checked. */
 interface TokenCell {
@@ -126,7 +126,7 @@ async function storedTokensOf(storage: StorageReads, cells: readonly TokenCell[]
     { kind: 'in', column: 'row_id', values: [...new Set(cells.map(rowIdOf))] },
     { kind: 'in', column: 'object_id', values: [...new Set(cells.map(({ column }) => column.objectId))] },
   ] as const
-  for await (const rows of eachPage(storage, TOKENS.name, { filter: { kind: 'and', filters } })) {
+  for await (const rows of eachPossiblePage(storage, TOKENS.name, { filter: { kind: 'and', filters } })) {
     for (const { object_id: objectId, row_id: row, digest } of rows) {
       const location = `${objectId}/${row}`
       if (wanted.has(location)) stored.set(location, [...(stored.get(location) ?? []), keyOfCell(digest)])

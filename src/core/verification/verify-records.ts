@@ -2,14 +2,15 @@
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
-import { eachPage } from '../maintenance/each-page.ts'
+import { eachPossiblePage, findImpossibleRows, isRowId } from '../maintenance/possible-rows.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import { type Cell, MAX_ROW_ID, type Row, type StorageReads } from '../ports/storage.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Stop } from '../queries/budget-meter.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
 import { openPage } from './check-records.ts'
 import { checkStoredTokens } from './check-stored-tokens.ts'
@@ -49,9 +50,12 @@ export async function verifyRecords(
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
   let recordCount = 0
+  assertNotAborted(signal)
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
-    for await (const rows of eachPage(storage, table.physical.name, { size: SLICE, scheduler })) {
+    const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
+    if ((lowest ?? highest) !== undefined) findings.add(table, { kind: 'impossible_id' }, undefined)
+    for await (const rows of eachPossiblePage(storage, table.physical.name, { size: SLICE, scheduler })) {
       assertNotAborted(signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length
@@ -63,7 +67,8 @@ export async function verifyRecords(
 }
 
 function assertNotAborted(signal: Stop | undefined): void {
-  if (signal?.aborted === true) throw new VaultError('cancelled', 'Verify failed. It was cancelled by its AbortSignal.')
+  if (readInput(() => signal?.aborted === true))
+    throw new VaultError('cancelled', 'Verify failed. It was cancelled by its AbortSignal.')
 }
 
 /** Rows of one table to check. */
@@ -84,13 +89,18 @@ async function checkSlice(context: VerifyingContext, { table, rows, unindexed }:
     const suspicions = await suspect(context, { table, rows: pending, unindexed })
     const suspects = [...new Set(suspicions.map(({ row }) => row))]
     const again = await storedAgain(context, table.physical.name, suspects)
-    confirmed.push(...suspicions.filter(({ row }) => again.get(row.id)?.version === row.version))
-    pending = suspects.flatMap(({ id, version }) => {
-      const row = again.get(id)
-      return row === undefined || row.version === version ? [] : [row]
+    confirmed.push(...suspicions.filter(({ row }) => isUnchanged(row, again.get(row.id))))
+    pending = suspects.flatMap((suspect) => {
+      const row = again.get(suspect.id)
+      return row === undefined || isUnchanged(row, suspect) ? [] : [row]
     })
   }
   return confirmed
+}
+
+/** True if a row that was read again has the same version. One that was changed in the database to text is not a number, and is the same again. */
+function isUnchanged(row: Row, again: Row | undefined): boolean {
+  return again !== undefined && Object.is(again.version, row.version)
 }
 
 /** Returns what seems wrong. Reads the catalog again for a key that this process does not know: another process may have made it. */
@@ -143,8 +153,13 @@ async function verifyTokenRows(context: VerifyingContext, { tables, findings, si
     tables.flatMap((table) => table.tokenized.map((column) => [column.objectId, { table, column }] as const)),
   )
   if (columns.size === 0) return
+  const { lowest, highest } = await findImpossibleRows(context.storage, TOKENS.name, ['object_id'])
+  for (const row of [lowest, highest]) {
+    const place = columns.get(Number(row?.object_id))
+    if (place !== undefined) findings.add(place.table, { kind: 'unexpected_token', column: place.column }, undefined)
+  }
   const filter = { kind: 'in', column: 'object_id', values: [...columns.keys()] } as const
-  for await (const rows of eachPage(context.storage, TOKENS.name, { filter, scheduler: context.scheduler })) {
+  for await (const rows of eachPossiblePage(context.storage, TOKENS.name, { filter, scheduler: context.scheduler })) {
     assertNotAborted(signal)
     const tokens = rows.map((row) => ({ row, ...required(columns.get(Number(row.object_id))) }))
     const orphans = await findOrphans(context, tokens)
@@ -154,7 +169,7 @@ async function verifyTokenRows(context: VerifyingContext, { tables, findings, si
       orphans.map(({ row }) => row),
     )
     for (const { row, table, column } of orphans) {
-      if (again.get(row.id)?.version !== row.version) continue
+      if (!isUnchanged(row, again.get(row.id))) continue
       const isOfRecord = column.token?.expires !== true && isRowId(row.row_id)
       findings.add(table, { kind: 'unexpected_token', column }, isOfRecord ? Number(row.row_id) : undefined)
     }
@@ -178,9 +193,4 @@ async function findOrphans({ storage }: VerifyingContext, tokens: readonly Token
     orphans.push(...group.filter((_, index) => rows[index] === undefined))
   }
   return orphans
-}
-
-function isRowId(cell: Cell | undefined): boolean {
-  const id = Number(cell ?? 0)
-  return Number.isInteger(id) && id >= 1 && id <= MAX_ROW_ID
 }

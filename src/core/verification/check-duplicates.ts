@@ -2,6 +2,7 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
+import { isRowId } from '../maintenance/possible-rows.ts'
 import type { Cell, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
@@ -72,6 +73,7 @@ async function findOthers(storage: StorageReads, { table, rows }: OpenedPage, { 
   const found = await storage.find(table.physical.name, filter, page)
   const idsByCell = new Map<string, number[]>()
   for (const row of found) {
+    if (!isRowId(row.id)) continue
     const key = keyOfCell(row[lookup])
     idsByCell.set(key, [...(idsByCell.get(key) ?? []), row.id])
   }

@@ -8,6 +8,8 @@ import type { Column, Table } from '../schema/layout.ts'
 export type RecordFindingKind =
   | 'unreadable_record'
   | 'unreadable_value'
+  | 'impossible_id'
+  | 'impossible_version'
   | 'missing_digest'
   | 'wrong_digest'
   | 'unexpected_digest'

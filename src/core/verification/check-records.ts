@@ -1,4 +1,5 @@
 /** Checks rows by themselves: whether they open, and whether their digests agree with the opened values. */
+import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
 import type { OpenRows } from '../barrier/reveal.ts'
@@ -31,6 +32,7 @@ export function openPage(barrier: Barrier, table: Table, rows: readonly Row[]): 
   const metadata = createTokenMetadata(table, rows.length)
   const cursor = openRows(barrier, table, rows)
   const values = rows.map((row, index) => {
+    if (hasImpossibleVersion(row)) suspicions.push({ kind: 'impossible_version', row })
     if (!isOpened(cursor, index)) {
       suspicions.push({ kind: 'unreadable_record', row })
       return undefined
