@@ -267,10 +267,11 @@ const FEW_FILES = 4
 const REPLACED_FOR_MS = TICKET_MINUTES * 60_000
 
 /** Removes what an upload that failed has stored. If that fails too, the purge does it later. */
-async function abandon(context: OperationContext, { id }: NewFile): Promise<void> {
+async function abandon(context: OperationContext, { id, entry }: NewFile): Promise<void> {
   try {
     await discardFile(context.files.storage, id, nowMs(context))
-    await removeFiles(context.files, [id])
+    // An upload that lasted too long has lost its row to the purge, which could not delete what was written afterwards.
+    if ((await removeFiles(context.files, [id])) === 0) await context.files.blobs.delete([entry.key])
   } catch {
     context.log?.warn({ file: id }, 'content of a failed upload not removed yet')
   }
