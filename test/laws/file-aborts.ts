@@ -47,7 +47,8 @@ interface Contents {
 
 /** Aborts uploads in a vault of its own. Returns how many. Throws if one leaves something behind. */
 export async function abortUploads(place: FilePlace, random: SeededRandom, ends: readonly number[]): Promise<number> {
-  const vault = await openArchive({ storage: place.storage(), blobs: place.blobs.open() })
+  const storage = place.storage()
+  const vault = await openArchive({ storage, blobs: place.blobs.open(storage) })
   try {
     const session = vault.as(ARCHIVIST)
     const { id } = await session.uploadFile({ table: 'papers', column: 'front', file: BEFORE })
@@ -101,7 +102,7 @@ async function contentsOf({ fileRows, blobs }: FilePlace, session: ArchiveSessio
   const { records } = await session.get('papers', { limit: 1000 })
   return {
     rows: (await fileRows()).length,
-    blobs: blobs.keys().sort(),
+    blobs: [...(await blobs.keys())].sort(),
     descriptors: blobs.descriptors(),
     records: records.length,
   }

@@ -67,7 +67,7 @@ export async function tamperFiles(
   tamperings: Readonly<Record<string, Tampering>> = TAMPERINGS,
 ): Promise<number> {
   const storage = place.storage()
-  const vault = await openArchive({ storage, blobs: place.blobs.open() })
+  const vault = await openArchive({ storage, blobs: place.blobs.open(storage) })
   try {
     const files: Known[] = []
     for (const length of LENGTHS) files.push(await store({ place, vault }, randomContent(random, length)))
@@ -90,9 +90,9 @@ export async function tamperFiles(
 }
 
 async function store({ place, vault }: Pick<Scene, 'place' | 'vault'>, content: Uint8Array): Promise<Known> {
-  const keys = new Set(place.blobs.keys())
+  const keys = new Set(await place.blobs.keys())
   const { id } = await vault.as(OWNER).uploadFile({ table: 'papers', column: 'front', file: content })
-  const key = place.blobs.keys().find((one) => !keys.has(one)) ?? ''
+  const key = (await place.blobs.keys()).find((one) => !keys.has(one)) ?? ''
   const row = (await place.fileRows()).at(-1)?.id ?? 0
   return { id, content, row, key }
 }
@@ -140,15 +140,17 @@ async function assertWhole(scene: Scene, file: Known, name: string): Promise<voi
 }
 
 /** Replaces the bytes of a blob. */
-function blobTampering(change: (bytes: Uint8Array, scene: Scene, target: Known) => Uint8Array | undefined): Tampering {
+function blobTampering(
+  change: (bytes: Uint8Array, scene: Scene, target: Known) => Uint8Array | undefined | Promise<Uint8Array>,
+): Tampering {
   return async (scene, target) => {
     const { blobs } = scene.place
-    const before = Uint8Array.from(blobs.read(target.key))
-    const after = change(before, scene, target)
+    const before = Uint8Array.from(await blobs.read(target.key))
+    const after = await change(before, scene, target)
     if (after === undefined || Buffer.from(after).equals(before)) return undefined
-    blobs.overwrite(target.key, after)
+    await blobs.overwrite(target.key, after)
     const isLonger = Buffer.from(after).subarray(0, before.length).equals(before)
-    return { isLonger, mend: async () => blobs.overwrite(target.key, before) }
+    return { isLonger, mend: () => blobs.overwrite(target.key, before) }
   }
 }
 
@@ -161,15 +163,15 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     if (one === undefined || other === undefined || left === right) return undefined
     return Buffer.concat(pieces.map((piece, index) => (index === left ? other : index === right ? one : piece)))
   }),
-  'a piece of another file': blobTampering((bytes, { place, files, random }, target) => {
+  'a piece of another file': blobTampering(async (bytes, { place, files, random }, target) => {
     const other = random.pick(files.filter(({ key }) => key !== target.key))
-    const foreign = piecesOf(place.blobs.read(other.key))
+    const foreign = piecesOf(await place.blobs.read(other.key))
     const pieces = piecesOf(bytes)
     const index = random.below(Math.min(pieces.length, foreign.length))
     return Buffer.concat(pieces.map((piece, at) => (at === index ? (foreign[index] ?? piece) : piece)))
   }),
   'the blob of another file': blobTampering((_, { place, files, random }, target) =>
-    Uint8Array.from(place.blobs.read(random.pick(files.filter(({ key }) => key !== target.key)).key)),
+    place.blobs.read(random.pick(files.filter(({ key }) => key !== target.key)).key),
   ),
   'cut off': blobTampering((bytes, { random }) => bytes.subarray(0, random.below(bytes.length))),
   'bytes after the end': blobTampering((bytes, { random }) => Buffer.concat([bytes, random.bytes(1 + random.below(100))])),

@@ -96,7 +96,7 @@ async function assertNothingLeft({ place, records, planned, scans, onInfected }:
     scans !== undefined && onInfected === 'delete' && planned.get(name)?.verdict === 'infected'
   const kept = names.filter((name) => !isDestroyed(name))
   const rows = await place.fileRows()
-  const blobs = place.blobs.keys()
+  const blobs = await place.blobs.keys()
   if (rows.length !== names.length || blobs.length !== kept.length) {
     const found = `${rows.length} rows and ${blobs.length} blobs are left`
     throw new Error(`${found} of ${names.length} files with ${kept.length} contents`)

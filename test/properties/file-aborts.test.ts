@@ -13,7 +13,10 @@ itHolds(fileAborts)
 /** Aborts uploads on a store that is broken on purpose. */
 function abortOn(broken: (store: BlobStore, place: FilePlace) => Partial<BlobStore>): Promise<number> {
   return onFreshFiles({ engine: memoryPlaces(), store: 'folder' }, (place) => {
-    const open = () => ({ ...place.blobs.open(), ...broken(place.blobs.open(), place) })
+    const open: FilePlace['blobs']['open'] = (storage) => {
+      const store = place.blobs.open(storage)
+      return { ...store, ...broken(store, place) }
+    }
     return abortUploads({ ...place, blobs: { ...place.blobs, open } }, seededRandom('aborts'), [5, 65_536])
   })
 }
@@ -43,7 +46,7 @@ it('a descriptor that stays open is found out', async () => {
   const opened: number[] = []
   const leaking = (store: BlobStore, { blobs }: FilePlace): Partial<BlobStore> => ({
     async write(key, content) {
-      if (blobs.keys().length > 0) opened.push(openSync(blobs.directory ?? '', 'r'))
+      if ((await blobs.keys()).length > 0) opened.push(openSync(blobs.directory ?? '', 'r'))
       await store.write(key, content)
     },
   })

@@ -1,9 +1,9 @@
 /** A vault with files beside a model of them: what is stored under which name, what was removed when, and who still reads it. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ScanVerdict } from '../../../src/core/ports/scanner.ts'
-import { isVaultError } from '../../../src/index.ts'
+import { isVaultError, VaultError } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import { type FaultyStorage, faultyStorage } from '../storages/faulty-storage.ts'
+import { type Call, type FaultyStorage, faultyStorage } from '../storages/faulty-storage.ts'
 import { START_MS } from '../vaults/open-untyped.ts'
 import { OWNER } from '../vaults/test-vault.ts'
 import { randomContent } from './content-sources.ts'
@@ -102,7 +102,7 @@ export async function openWorld(
 /** Opens another vault of the world, as another process would. */
 export async function openVaultOf({ place, clock, scans, onInfected, storages, stores, broken }: World): Promise<OpenVault> {
   const storage = faultyStorage(place.storage())
-  const blobs = faultyBlobs(place.blobs.open())
+  const blobs = faultyBlobs(place.blobs.open(storage.storage))
   const scanner = scans === undefined ? {} : { scanner: scans.scanner }
   const vault = await openArchive(broken({ storage: storage.storage, blobs: blobs.blobs, clock, onInfected, ...scanner }))
   storages.push(storage)
@@ -118,9 +118,13 @@ export async function closeWorld({ vaults }: World): Promise<void> {
 /** Lets calls of storages and blob stores fail with this probability. */
 export function breakPorts({ storages, stores, random }: World, probability: number): void {
   const isFailing = () => random.chance(probability)
-  for (const one of storages)
-    one.fail(() => (isFailing() ? Object.assign(new Error('The engine is out of order.'), { code: 'unavailable' }) : undefined))
+  for (const one of storages) one.fail(({ method }) => (isFailing() ? outOfOrder(method) : undefined))
   for (const one of stores) one.fail(isFailing)
+}
+
+/** The error of a storage: after a commit it does not say that nothing is stored. */
+function outOfOrder(method: Call['method']): VaultError {
+  return new VaultError(method === 'committed' ? 'outcome_unknown' : 'unavailable', 'The engine is out of order.')
 }
 
 export function mendPorts({ storages, stores }: World): void {
