@@ -51,7 +51,7 @@ function openBlobs(store: BlobStoreName, reading: StorageHandle): StoredBlobs {
     case 'memory':
       return blobsInMemory()
     case 'folder':
-      return blobsInFolder()
+      return blobsInFolder(mkdtempSync(join(tmpdir(), 'strongroom-blobs-')))
     case 'database':
       return blobsInDatabase(reading)
   }
@@ -111,8 +111,8 @@ function blobsInMemory(): StoredBlobs {
   }
 }
 
-function blobsInFolder(): StoredBlobs {
-  const directory = mkdtempSync(join(tmpdir(), 'strongroom-blobs-'))
+/** Blobs in a folder, which exists. */
+export function blobsInFolder(directory: string): StoredBlobs {
   const pathOf = (key: string) => join(directory, key.slice(0, 2), key)
   return {
     directory,
@@ -126,7 +126,7 @@ function blobsInFolder(): StoredBlobs {
 }
 
 /** Rows of blobs, and of pieces: a piece without its blob has a key of its own. */
-function blobsInDatabase(storage: StorageHandle): StoredBlobs {
+export function blobsInDatabase(storage: StorageHandle): StoredBlobs {
   const every = { order: 'asc', limit: 1_000_000 } as const
   const rows = async () => {
     await storage.prepare([BLOBS, BLOB_PIECES])
