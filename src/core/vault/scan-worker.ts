@@ -1,5 +1,5 @@
 /** Scans files in the background: those that are due when the vault opens or a file is uploaded, and later those whose scan failed. */
-import { isVaultError } from '../errors.ts'
+import { type ErrorCode, isVaultError, VaultError } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
 import type { ReadingFiles } from '../file-store/read-content.ts'
@@ -160,12 +160,16 @@ async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancel
   } catch (error) {
     const lost = lostStateOf(error)
     if (lost !== undefined) return lost
-    if (!cancellation.isCancelled)
-      log?.warn({ file: id, code: isVaultError(error) ? error.code : 'internal' }, 'scan failed, and is repeated later')
+    if (!cancellation.isCancelled) log?.warn({ file: id, ...loggedError(error) }, 'scan failed, and is repeated later')
   }
   if (cancellation.isCancelled) await releaseScan(files, claimed)
   else if (!reading.isLost) await postponeScan(files, claimed)
   return undefined
+}
+
+/** What the log says of an error: of a scanner's `VaultError` also its text, which says what the operator must set up. */
+function loggedError(error: unknown): { readonly code: ErrorCode; readonly reason?: string } {
+  return VaultError.isGenuine(error) ? { code: error.code, reason: error.message } : { code: 'internal' }
 }
 
 /** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost. */
