@@ -184,12 +184,12 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
   deleteFile: (session, { name, value }) => session.deleteFile(name('papers'), value(), name('scan')),
   fileStatus: (session, { name, value }) => session.fileStatus(name('papers'), value(), name('scan')),
   uploadStatus: (session, { name, value, random }) => {
-    const record = () => ({ table: name('papers'), id: value(), fileColumns: random.chance(0.8) ? [name('scan')] : value() })
+    const record = () => ({ table: name('papers'), id: value(), fileColumns: random.chance(0.8) ? [name('scan')] : name('scan') })
     return session.uploadStatus(random.chance(0.8) ? [record(), record()] : value())
   },
   uploadURL: (session, { name, value, random }) => {
     const target = random.chance(0.6) ? {} : { id: value() }
-    return session.uploadURL({ table: name('papers'), columns: random.chance(0.8) ? [name('scan')] : value(), ...target })
+    return session.uploadURL({ table: name('papers'), columns: random.chance(0.8) ? [name('scan')] : name('scan'), ...target })
   },
   downloadURL: (session, { name, value }) => session.downloadURL(name('papers'), value(), name('scan')),
   perform: (session, { name, value, options }) =>
