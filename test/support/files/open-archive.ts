@@ -1,6 +1,7 @@
 /** A vault of papers and letters with files, whose clock and scanner the test controls. Its timer never fires. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
+import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import type { FileScanner } from '../../../src/core/ports/scanner.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { OnInfected } from '../../../src/core/vault/scan-worker.ts'
@@ -28,6 +29,7 @@ export interface ArchiveOptions {
   readonly storage: StorageHandle
   readonly blobs: BlobStore
   readonly clock?: { ms: number }
+  readonly entropy?: Entropy
   readonly scanner?: FileScanner
   readonly onInfected?: OnInfected
   readonly policy?: PolicyFor<Archive>
