@@ -15,6 +15,7 @@ import { auditBenchmark } from './suites/audit-benchmark.ts'
 import { blobsBenchmark } from './suites/blobs-benchmark.ts'
 import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
 import { diskBenchmark } from './suites/disk-benchmark.ts'
+import { filesBenchmark } from './suites/files-benchmark.ts'
 import { getBenchmark } from './suites/get-benchmark.ts'
 import { insertBenchmark } from './suites/insert-benchmark.ts'
 import { insertConcurrentBenchmark } from './suites/insert-concurrent-benchmark.ts'
@@ -37,6 +38,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   memoryBenchmark,
   alternativesBenchmark,
   blobsBenchmark,
+  filesBenchmark,
   openingBenchmark,
 ]
 

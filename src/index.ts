@@ -104,6 +104,7 @@ export type {
   WrittenRecord,
 } from './core/vault/session.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
+export type { UploadByTicket } from './core/vault/vault-files.ts'
 export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'
 export type { VerifyRecordsOptions } from './core/verification/verify-records.ts'
 export { createVault } from './create-vault.ts'

@@ -3,13 +3,21 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { VaultError } from '../../src/index.ts'
 import { leaksOf, noLeak } from '../laws/no-leak.ts'
+import { callerOf } from '../support/audit/audited-clients.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import { createCanaries } from '../support/leaks/canaries.ts'
+import { faultsOf } from '../support/leaks/expectations.ts'
 import type { FixtureOptions } from '../support/leaks/fixture.ts'
 import { requestText, textOf } from '../support/leaks/known-values.ts'
-import { spelt } from '../support/leaks/model.ts'
+import { readModel, spelt } from '../support/leaks/model.ts'
+import { createOracle } from '../support/leaks/oracle.ts'
+import type { LeakColumn, LeakTable } from '../support/leaks/schemas.ts'
+import { schemaOf } from '../support/leaks/schemas.ts'
+import type { RandomPolicy } from '../support/policies/random-policies.ts'
 import { CONDITIONS } from '../support/policies/random-policies.ts'
 import { randomFor } from '../support/random/seeded-random.ts'
+import type { Cells, LooseRecord, LooseStored } from '../support/vaults/open-untyped.ts'
+import { asLoose, openLoose } from '../support/vaults/open-untyped.ts'
 
 itHolds(noLeak)
 
@@ -86,6 +94,84 @@ describe('the leak check detects', () => {
       expect(await firstFaults(20, fault, options)).toContainEqual(expect.stringMatching(found))
     })
   }
+})
+
+describe('the leak check of tokens', () => {
+  const READER: RandomPolicy = {
+    clerk: [
+      { effect: 'ALLOW', actions: ['READ', 'DETOKENIZATION'], on: ['notes.*'], redaction: 'PLAIN_TEXT', where: 'grade > 4' },
+    ],
+  }
+  const KIN = { type: 'STRING', redaction: 'PLAIN_TEXT', token: 'deterministic', columnGroup: 'kin' } as const
+  const COLUMNS: readonly LeakColumn[] = [
+    { name: 'grade', form: 'INTEGER', definition: { type: 'INTEGER', redaction: 'PLAIN_TEXT' } },
+    { name: 'json', form: 'JSON', definition: { type: 'JSON', redaction: 'PLAIN_TEXT', token: 'random' } },
+    { name: 'hidden', form: 'STRING', definition: { type: 'STRING', redaction: 'REDACTED', token: 'random' } },
+    { name: 'same', form: 'STRING', definition: KIN },
+    { name: 'kin', form: 'STRING', definition: KIN },
+  ]
+  const TABLE: LeakTable = { name: 'notes', secrets: COLUMNS.slice(1), columns: COLUMNS }
+
+  interface Detokenized {
+    readonly records: readonly LooseRecord[]
+    /** The tokens of the stored records that the clerk detokenizes. */
+    tokensOf(stored: readonly LooseStored[]): readonly (string | undefined)[]
+    readonly options?: Cells
+    /** What a broken vault would return in place of an item. */
+    change?(item: object): object
+  }
+
+  /** What the check finds in the values of tokens that a clerk is shown. */
+  async function faultsOfTokens({ records, tokensOf, options = {}, change = (item) => item }: Detokenized): Promise<string[]> {
+    const { vault, session } = await openLoose(memoryStorage(), schemaOf([TABLE]), { policy: READER })
+    const { records: stored } = await session.insert('notes', records, { tokenization: true, byot: 'ENABLE' })
+    const parameters = tokensOf(stored).map((token) => ({ token }))
+    const clerk = callerOf('clerk')
+    const answer = await asLoose(vault.as(clerk)).detokenize(parameters, { continueOnError: true })
+    const expected = { model: await readModel(session, [TABLE]), oracle: createOracle(READER, clerk) }
+    return faultsOf({ method: 'detokenize', args: [parameters, options] }, { records: answer.records.map(change) }, expected)
+  }
+
+  it('allows a JSON text in its quotes', async () => {
+    const values = ['Ann', '*REDACTED*', '1', 1, true, ['Ann'], { Ann: 'Bo' }, '"']
+    const records = values.map((json) => ({ fields: { grade: 5, json } }))
+    const tokensOf = (stored: readonly LooseStored[]) => stored.map(({ tokens }) => tokens.json)
+    expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
+  })
+
+  it('allows the shared token of a value in a cell that has a supplied one', async () => {
+    const records = [{ fields: { grade: 1, same: 'Ann' } }, { fields: { grade: 5, kin: 'Ann' }, tokens: { kin: 'tok 1' } }]
+    const tokensOf = ([one, two]: readonly LooseStored[]) => [one?.tokens.same, two?.tokens.kin]
+    expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
+  })
+
+  it('detects a supplied token that shows an equal value of another cell', async () => {
+    const records = [{ fields: { grade: 1, same: 'Ann' }, tokens: { same: 'tok 1' } }, { fields: { grade: 5, kin: 'Ann' } }]
+    const tokensOf = ([one, two]: readonly LooseStored[]) => [one?.tokens.same, two?.tokens.kin]
+    expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
+    const change = (item: object) => ('error' in item ? { token: 'tok 1', valueType: 'STRING', value: 'Ann' } : item)
+    expect(await faultsOfTokens({ records, tokensOf, change })).toEqual([expect.stringMatching(/^token 0 is shown as/)])
+  })
+
+  const CHANGED: Readonly<Record<string, (item: object) => object>> = {
+    'another value': (item) => ({ ...item, value: 'Ann' }),
+    'another type': (item) => ({ ...item, valueType: 'ARRAY' }),
+    'no mark of a redacted value': (item) => Object.fromEntries(Object.entries(item).filter(([name]) => name !== 'lowered')),
+    'a mark of a value in plain text': (item) => ({ ...item, lowered: true }),
+    'one more member': (item) => ({ ...item, id: '1' }),
+  }
+  const records = [{ fields: { grade: 5, json: '*REDACTED*', hidden: 'Bo' } }]
+  const tokensOf = ([one]: readonly LooseStored[]) => [one?.tokens.json, one?.tokens.hidden]
+  it.each(Object.entries(CHANGED))('detects %s', async (_, change) => {
+    expect(await faultsOfTokens({ records, tokensOf })).toEqual([])
+    const found = await faultsOfTokens({ records, tokensOf, change })
+    expect(found).toContainEqual(expect.stringMatching(/is shown as .* and may only be/))
+  })
+
+  it('detects a redacted value that had to be refused', async () => {
+    const found = await faultsOfTokens({ records, tokensOf, options: { onLowered: 'throw' } })
+    expect(found).toEqual(['token 1 is lowered, and the call is not refused'])
+  })
 })
 
 describe('the leak check reads', () => {

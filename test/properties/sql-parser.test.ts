@@ -32,6 +32,11 @@ describe('a query', () => {
     }
   })
 
+  it.each(['-0', '-00', '-0.0', '-.0', '-0e5'])('with the number %s parses as in PostgreSQL, where it is 0', (zero) => {
+    for (const condition of [`a = ${zero}`, `${zero} < a`, `a LIKE ${zero}`, `${zero} IS NULL`, `${zero} = 0`])
+      assertReadAlike(`SELECT a FROM t WHERE ${condition}`)
+  })
+
   it('is rejected if it is not one SELECT', () => {
     for (const { sql } of readVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(LanguageError)
   })

@@ -1,6 +1,6 @@
 /** The row of each file: written before its content, so that no content is ever stored that no row names, and removed after it. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { fault, isVaultError } from '../errors.ts'
+import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
 import type { Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
@@ -25,7 +25,7 @@ export interface FileEntry {
   readonly size: number
   /** Number of failed scans since the last one that did not fail. */
   readonly failures: number
-  /** The row stays after its content is removed until this time, in milliseconds since 1970, so that a ticket is not redeemed twice. */
+  /** After a successful upload by ticket, the row stays after its content is removed until this time, in milliseconds since 1970, so that a ticket is not redeemed twice. */
   readonly keepUntil: number
 }
 
@@ -81,7 +81,12 @@ export async function attachFile(
   const body = sealFile(context.barrier, file.id, { ...file.entry, size })
   const set = { body, row_id: rowId, scan_at: nowMs(context), remove_at: null }
   const [isAttached] = await storage.update(FILES.name, [{ id: file.id, version: FIRST_VERSION, set }])
-  if (isAttached !== true) throw fault('aborted')`The upload took too long and was removed. Upload the file again.`
+  if (isAttached !== true) throw uploadRemoved()
+}
+
+/** Returns the error of an upload that was removed as abandoned while it was still running. */
+export function uploadRemoved(): Fault {
+  return fault('aborted')`The upload took too long and was removed. Upload the file again.`
 }
 
 /** Version of the row of an upload in progress. */
@@ -117,7 +122,7 @@ export function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
   if (entry === undefined)
     throw fault(
       'data_loss',
-    )`File ${id} failed authentication: its row was changed or moved in the database, or its key is missing. Restore it.`
+    )`The row of a file failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
   return {
     id,
     version,

@@ -53,7 +53,7 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     for (let index = 0; index < sealed.count; index++) {
       const piece = slabItem(plaintexts, index)
       // Every piece of an authentic file has its length, so a wrong one is of a file of another size.
-      if (piece.length !== Math.min(PIECE_BYTES, size - (first + index) * PIECE_BYTES)) throw unauthentic(file)
+      if (piece.length !== Math.min(PIECE_BYTES, size - (first + index) * PIECE_BYTES)) throw unauthentic()
       const part = piece.subarray(skip, Math.min(piece.length, skip + left))
       skip = 0
       left -= part.length
@@ -61,7 +61,7 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     }
     first += sealed.count
   }
-  if (left > 0) throw unauthentic(file)
+  if (left > 0) throw unauthentic()
 }
 
 /** Yields whole sealed pieces, several at once, from the chunks of the blob store. */
@@ -109,7 +109,7 @@ async function open(
   )
   if (versions.some((version) => version !== 0 && !ring.hasVersion(version))) await context.reloadKeys()
   const { plaintexts, opened } = openPieces({ ring, vault, file, first, count }, sealed)
-  if (opened.includes(0)) throw unauthentic(file)
+  if (opened.includes(0)) throw unauthentic()
   return plaintexts
 }
 
@@ -118,13 +118,11 @@ async function missingContent(context: ReadingFiles, file: number): Promise<Faul
   const [row] = await readFiles(context.storage, context.barrier, [file])
   if (row === undefined || row.removeAt !== null)
     return fault('aborted')`The file was replaced or deleted while it was read. Open it again.`
-  return lost('missing', fault('data_loss')`The content of file ${file} is missing from the blob store. Restore it.`)
+  return lost('missing', fault('data_loss')`The content of this file is missing from the blob store. Restore it.`)
 }
 
-function unauthentic(file: number): Fault {
-  const error = fault(
-    'data_loss',
-  )`The content of file ${file} failed authentication: it was changed, moved or cut off. Restore it.`
+function unauthentic(): Fault {
+  const error = fault('data_loss')`The content of this file failed authentication: it was changed, moved or cut off. Restore it.`
   return lost('invalid', error)
 }
 

@@ -12,7 +12,7 @@ import { type OpenedFile, openFileRow } from './file-rows.ts'
 /** Maximum number of files that one slice of the pass removes. */
 const SLICE = 50
 /** Milliseconds for which a process that removes a file keeps others from doing the same. */
-const REMOVAL_LEASE_MS = 60_000
+export const REMOVAL_LEASE_MS = 60_000
 
 /** Returns the pass that removes the files that are due: discarded ones, and uploads that never ended. */
 export function removalPass(context: FileContext): MaintenancePass {
@@ -59,34 +59,35 @@ export async function removeFiles(context: FileContext, ids: readonly number[]):
 async function removeRows(context: FileContext, rows: readonly Row[]): Promise<number> {
   const { storage, blobs } = context
   const removeAt = nowMs(context) + REMOVAL_LEASE_MS
-  const patches = rows.map(({ id, version }) => ({ id, version, set: { remove_at: removeAt } }))
-  const isClaimed = await storage.update(FILES.name, patches)
-  const claimed = rows.filter((_, index) => isClaimed[index] === true)
-  if (claimed.length === 0) return 0
-  const files = claimed.flatMap((row) => openedOrNone(context, row))
-  await blobs.delete(files.map(({ entry }) => entry.key))
-  await endRows(context, claimed, files)
-  return claimed.length
+  const due = rows.flatMap((row) => openedOrNone(context, row))
+  const patches = due.map(({ id, version }) => ({ id, version, set: { remove_at: removeAt } }))
+  const isReserved = await storage.update(FILES.name, patches)
+  const reserved = due.filter((_, index) => isReserved[index] === true)
+  if (reserved.length === 0) return 0
+  await blobs.delete(reserved.map(({ entry }) => entry.key))
+  await endRows(context, reserved)
+  return reserved.length
 }
 
-/** A row that fails authentication does not say what its content is: only the row is removed. `verifyRecords` reports such rows. */
+/** A row that fails authentication does not say what its content is, so it stays. `verifyRecords` reports it if it is of a record. */
 function openedOrNone({ barrier }: FileContext, row: Row): OpenedFile[] {
   try {
     return [openFileRow(barrier, row)]
-  } catch {
-    return []
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return []
+    throw error
   }
 }
 
 /** Deletes the rows, except for those of uploads whose ticket has not expired: it must not be redeemed twice. */
-async function endRows(context: FileContext, claimed: readonly Row[], files: readonly OpenedFile[]): Promise<void> {
+async function endRows(context: FileContext, files: readonly OpenedFile[]): Promise<void> {
   const now = nowMs(context)
   const kept = files.filter(({ entry, rowId }) => rowId !== null && entry.keepUntil > now)
   const keptIds = new Set(kept.map(({ id }) => id))
-  const ended = claimed.map(({ id }) => id).filter((id) => !keptIds.has(id))
+  const ended = files.map(({ id }) => id).filter((id) => !keptIds.has(id))
   if (ended.length > 0) await context.storage.delete(FILES.name, { ids: ended })
   if (kept.length === 0) return
-  // The claim raised the version by one.
+  // Reserving them raised the version by one.
   const patches = kept.map(({ id, version, entry }) => ({ id, version: version + 1, set: { remove_at: entry.keepUntil } }))
   await context.storage.update(FILES.name, patches)
 }

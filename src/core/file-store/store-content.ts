@@ -54,28 +54,31 @@ async function* sealedBatches(
     stored.contentType = toContentType(await context.contentTypes.detect(batch.subarray(0, filled), isWhole))
     assertAllowed(upload, stored.contentType)
   }
-  for await (const chunk of bytesOf(upload)) {
-    stored.size += chunk.length
-    assertWithin(upload, stored.size)
-    for (let start = 0; start < chunk.length; ) {
-      // A full batch is kept until there are more bytes: it may have the last piece.
-      if (filled === BATCH_BYTES) {
-        await detect(false)
-        yield seal(context, upload, { first, count: undefined, bytes: batch })
-        first += PIECES_PER_BATCH
-        filled = 0
+  try {
+    for await (const chunk of bytesOf(upload)) {
+      stored.size += chunk.length
+      assertWithin(upload, stored.size)
+      for (let start = 0; start < chunk.length; ) {
+        // A full batch is kept until there are more bytes: it may have the last piece.
+        if (filled === BATCH_BYTES) {
+          await detect(false)
+          yield seal(context, upload, { first, count: undefined, bytes: batch })
+          first += PIECES_PER_BATCH
+          filled = 0
+        }
+        const part = chunk.subarray(start, start + BATCH_BYTES - filled)
+        batch.set(part, filled)
+        filled += part.length
+        start += part.length
       }
-      const part = chunk.subarray(start, start + BATCH_BYTES - filled)
-      batch.set(part, filled)
-      filled += part.length
-      start += part.length
     }
+    if (stored.size === 0) throw refused(upload, 'cannot hold an empty file')
+    await detect(true)
+    const count = first + Math.ceil(filled / PIECE_BYTES)
+    yield seal(context, upload, { first, count, bytes: batch.subarray(0, filled) })
+  } finally {
+    batch.fill(0)
   }
-  if (stored.size === 0) throw refused(upload, 'cannot hold an empty file')
-  await detect(true)
-  const count = first + Math.ceil(filled / PIECE_BYTES)
-  yield seal(context, upload, { first, count, bytes: batch.subarray(0, filled) })
-  batch.fill(0)
 }
 
 /** Bytes that begin at a piece, and the number of pieces of the file if they are its last. */

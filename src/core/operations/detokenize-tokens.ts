@@ -34,7 +34,10 @@ export interface DetokenizeOptions {
   readonly onLowered?: OnLowered
 }
 
-/** The value of one token, as text for every type. A token that was not found has valueType NONE and an error. */
+/**
+ * The value of one token, as text for every type; of JSON and ARRAY as JSON text, in which a text has quotes. A token that was not found has
+ * valueType NONE and an error.
+ */
 export interface DetokenizedRecord {
   readonly token: string
   readonly valueType: ColumnType<unknown>['name'] | 'NONE'

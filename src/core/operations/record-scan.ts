@@ -2,6 +2,7 @@
 import { fault } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type OpenedFile, patchOf, readFiles } from '../file-store/file-rows.ts'
+import { REMOVAL_LEASE_MS } from '../file-store/remove-files.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/timestamp.ts'
@@ -13,9 +14,6 @@ export interface ScanResult {
   readonly version: number
   readonly state: ScanState
 }
-
-/** Milliseconds for which a process that destroys an infected content keeps others from doing the same. */
-const REMOVAL_LEASE_MS = 60_000
 
 /** Stores the result. Throws `not_found` if the file was replaced or deleted meanwhile; nothing is changed then. */
 export const recordScan: Operation<ScanResult, ScanResult, { readonly version: number }> = {

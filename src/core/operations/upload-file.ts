@@ -3,7 +3,7 @@
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { type ErrorCode, fault, mayBeStored } from '../errors.ts'
+import { type ErrorCode, fault, isVaultError, mayBeStored } from '../errors.ts'
 import { assertOptions, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertOutsideTransaction, type FileColumn, fileIn, recordRow, requireFileColumn } from '../execution/file-columns.ts'
@@ -12,7 +12,7 @@ import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../exec
 import { assertGranted, assertRequiredWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
 import { discardFile } from '../file-store/discard-files.ts'
-import { attachFile, beginFile, type NewFile, reserveFile } from '../file-store/file-rows.ts'
+import { attachFile, beginFile, type NewFile, reserveFile, uploadRemoved } from '../file-store/file-rows.ts'
 import { removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
 import { storeContent } from '../file-store/store-content.ts'
 import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
@@ -199,7 +199,8 @@ async function storeFile(context: OperationContext, request: UploadFileRequest, 
     return { file, value: { file: id, size, name, contentType } }
   } catch (error) {
     await abandon(context, file)
-    throw error
+    // Removed meanwhile as abandoned: the store found that its blob was deleted while it was written.
+    throw isVaultError(error, 'not_found') ? uploadRemoved() : error
   }
 }
 
@@ -269,6 +270,8 @@ const REPLACED_FOR_MS = TICKET_MINUTES * 60_000
 /** Removes what an upload that failed has stored. If that fails too, the purge does it later. */
 async function abandon(context: OperationContext, { id, entry }: NewFile): Promise<void> {
   try {
+    // The purge may have removed the row of an upload that takes a day, before the store wrote its content.
+    await context.files.blobs.delete([entry.key])
     await discardFile(context.files.storage, id, nowMs(context))
     // An upload that lasted too long has lost its row to the purge, which could not delete what was written afterwards.
     if ((await removeFiles(context.files, [id])) === 0) await context.files.blobs.delete([entry.key])

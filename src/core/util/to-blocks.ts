@@ -1,6 +1,5 @@
 /** Regroups streamed bytes into blocks of one size, with memory for these blocks and no more. */
 import { VaultError } from '../errors.ts'
-import { at } from './at.ts'
 
 /** The size of the blocks, and how many are in memory. */
 export interface BlockOptions {
@@ -9,8 +8,9 @@ export interface BlockOptions {
   readonly buffers?: number
 }
 
-/** Bytes of a buffer at first: most contents are short. */
+/** Bytes of the first buffer at first, because most contents are short, and how often as many it gets when they do not fit. */
 const FIRST_CAPACITY = 64 * 1024
+const GROWTH = 16
 
 /**
  * Yields the bytes in blocks of exactly `size`. The last one is shorter, and empty if the bytes fill the others. Each is a view of a
@@ -20,13 +20,13 @@ export async function* toBlocks(
   content: AsyncIterable<Uint8Array>,
   { size, buffers = 1 }: BlockOptions,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const pool: Uint8Array[] = Array.from({ length: buffers }, () => new Uint8Array(Math.min(size, FIRST_CAPACITY)))
+  const pool: Uint8Array[] = [new Uint8Array(Math.min(size, FIRST_CAPACITY))]
   let turn = 0
   let length = 0
   for await (const chunk of content) {
     for (let from = 0; from < chunk.length; ) {
       const taken = Math.min(chunk.length - from, size - length)
-      const buffer = withCapacity(at(pool, turn), { length, needed: length + taken, size })
+      const buffer = withCapacity(pool[turn] ?? new Uint8Array(size), { length, needed: length + taken, size })
       pool[turn] = buffer
       buffer.set(chunk.subarray(from, from + taken), length)
       from += taken
@@ -37,7 +37,7 @@ export async function* toBlocks(
       length = 0
     }
   }
-  yield at(pool, turn).subarray(0, length)
+  yield (pool[turn] ?? new Uint8Array()).subarray(0, length)
 }
 
 /** The buffer, or a longer one that begins with the same bytes. */
@@ -46,7 +46,7 @@ function withCapacity(
   { length, needed, size }: { readonly length: number; readonly needed: number; readonly size: number },
 ): Uint8Array {
   if (needed <= buffer.length) return buffer
-  const longer = new Uint8Array(Math.min(size, Math.max(needed, buffer.length * 2)))
+  const longer = new Uint8Array(Math.min(size, Math.max(needed, buffer.length * GROWTH)))
   longer.set(buffer.subarray(0, length))
   return longer
 }

@@ -36,7 +36,7 @@ export interface ScanPorts {
 export interface ScanWorker {
   /** Begins the scans that are due, if none are in progress. */
   wake(): void
-  /** Scans all files that are due. Returns how many results were stored. Throws if a result cannot be stored. */
+  /** Scans all files that are due. Returns how many it scanned, without those in progress, for which it waits. Throws if one of its results cannot be stored. */
   scanDue(): Promise<number>
   /** Cancels the scans in progress, and waits for them. */
   stop(): Promise<void>

@@ -6,7 +6,7 @@ import { openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
 import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
-import { type TicketUpload, type UploadedFile, uploadByTicket } from '../operations/upload-file.ts'
+import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
 import { type Caller, parseCaller } from '../policy/caller.ts'
 import type { Log } from '../ports/log.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
@@ -28,6 +28,9 @@ interface FilePorts {
   contextOf(caller: Caller): SessionContext
 }
 
+/** An upload by ticket: its content, its name and its options. */
+export type UploadByTicket = Pick<UploadFileInput, 'file' | 'fileName'> & UploadFileOptions
+
 /** The files of a vault. */
 export interface VaultFiles {
   /** As sessions have them, outside and inside a transaction. */
@@ -36,7 +39,7 @@ export interface VaultFiles {
   /** Undefined without a scanner, and without a column that holds files. */
   readonly scans: ScanWorker | undefined
   download(ticket: unknown, options?: OpenFileOptions): Promise<OpenFileResult>
-  upload(ticket: unknown, given: TicketUpload): Promise<UploadedFile>
+  upload(ticket: unknown, given: UploadByTicket): Promise<UploadedFile>
   /** Ends the scans in progress. */
   stop(): Promise<void>
 }
@@ -72,7 +75,19 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     },
     upload(text, given) {
       const ticket = openTicket({ barrier, clock }, text, 'upload')
-      return perform(callerOf(ticket), uploadByTicket(ticket), given)
+      return perform(callerOf(ticket), uploadByTicket(ticket), {
+        // Read inside the operation, so that a getter that throws there leaves an event.
+        get file() {
+          return given?.file
+        },
+        get fileName() {
+          return given?.fileName as string
+        },
+        get options() {
+          const returnFileMetadata = given?.returnFileMetadata
+          return returnFileMetadata === undefined ? {} : { returnFileMetadata }
+        },
+      })
     },
     stop: async () => scans?.stop(),
   }

@@ -25,7 +25,7 @@ import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import { parseQueryText } from '../operations/query-records.ts'
-import type { TicketUpload, UploadedFile } from '../operations/upload-file.ts'
+import type { UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Caller } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
@@ -53,7 +53,7 @@ import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
 import type { Session } from './session.ts'
 import { createSession } from './session.ts'
-import { createVaultFiles } from './vault-files.ts'
+import { createVaultFiles, type UploadByTicket } from './vault-files.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition> {
@@ -77,12 +77,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
    * replaced and deleted ones, and those of uploads that never ended. Returns the number of values and of files.
    */
   purgeExpired(): Promise<{ deleted: number; files: number }>
-  /** Scans the files whose scan is due, and waits for the results. Without a scanner, does nothing. A vault with one also scans in the background. */
+  /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. */
   scanFiles(): Promise<{ scanned: number }>
   /** Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any more. */
   downloadWithTicket(ticket: string, options?: OpenFileOptions): Promise<OpenFileResult>
   /** Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the content. */
-  uploadWithTicket(ticket: string, given: TicketUpload): Promise<UploadedFile>
+  uploadWithTicket(ticket: string, given: UploadByTicket): Promise<UploadedFile>
   /**
    * Returns what the policy allows this caller to do with this table, column by column, and the statements that decide it. Reads no
    * record and records no event. For tests of policies.

@@ -18,6 +18,8 @@ export type RecordFindingKind =
   | 'unexpected_token'
   | 'missing_transient'
   | 'wrong_transient'
+  | 'missing_file'
+  | 'wrong_file'
   | 'duplicate_value'
 
 /** One finding. It names where, and never holds a value or a token. */

@@ -12,6 +12,7 @@ import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
+import { checkFiles } from './check-files.ts'
 import { openPage } from './check-records.ts'
 import { checkStoredTokens } from './check-stored-tokens.ts'
 import { RecordFindings, type RecordVerificationResult, type Suspicion } from './record-findings.ts'
@@ -121,6 +122,7 @@ async function suspectNow(context: VerifyingContext, { table, rows, unindexed }:
   return [
     ...page.suspicions,
     ...(await checkStoredTokens(storage, context, page)),
+    ...(await checkFiles(storage, barrier, page)),
     ...(await checkDuplicates(storage, barrier, { page, unindexed })),
   ]
 }

@@ -1,9 +1,11 @@
 /** Blobs in an S3-compatible store: the conformance suite, and what is special to objects and to requests that fail. */
+import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { inChunks, keyOf, LARGE, MIB, put, read, sampleBytes } from '../../../src/adapters/blob-conformance/sample.ts'
 import { s3Blobs } from '../../../src/adapters/blobs/index.ts'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
+import { clientOf } from '../../support/blobs/open-blobs.ts'
 import { runBlobCases } from '../../support/blobs/run-blob-cases.ts'
 import { type RequestFailure, type S3Server, startS3 } from '../../support/blobs/s3-server.ts'
 
@@ -94,6 +96,31 @@ describe('blobs in an S3-compatible store', () => {
     expect(await errorOf(put(store, keyOf(2), sampleBytes(100)))).toMatchObject({ code: 'unavailable' })
     expect(await errorOf(read(store, keyOf(1)))).toMatchObject({ code: 'unavailable' })
     expect(await errorOf(store.delete([keyOf(1)]))).toMatchObject({ code: 'unavailable' })
+  })
+
+  it('are unavailable if the connection ends in the middle of a read, and the bytes before are right', async () => {
+    const bytes = sampleBytes(500_000)
+    const socketServer = createServer((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 206 Partial Content\r\ncontent-length: 500000\r\n\r\n')
+        socket.end(bytes.subarray(0, 200_000))
+      })
+    })
+    await new Promise<void>((resolve) => socketServer.listen(0, '127.0.0.1', resolve))
+    const address = socketServer.address()
+    if (address === null || typeof address === 'string') throw new Error('The server has no port.')
+    const client = clientOf(`http://127.0.0.1:${address.port}`)
+    let received = 0
+    const reading = (async () => {
+      for await (const chunk of s3Blobs({ client, bucket: 'vault' }).read(keyOf(1), { start: 0, end: 500_000 })) {
+        expect(Buffer.from(chunk).equals(bytes.subarray(received, received + chunk.length))).toBe(true)
+        received += chunk.length
+      }
+    })()
+    expect(await errorOf(reading)).toMatchObject({ code: 'unavailable' })
+    expect(received).toBeLessThan(500_000)
+    client.destroy()
+    socketServer.close()
   })
 
   it('are internal, and not missing, in a bucket that does not exist', async () => {

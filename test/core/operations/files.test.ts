@@ -1,6 +1,7 @@
 /** Files: uploads, openings, replacements and deletions, and what is left of those that fail. */
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import { VaultError } from '../../../src/core/errors.ts'
 import { bytesOf, countedBlobs, type FileVault, openFileVault, pngOf } from '../../support/files/open-file-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { asLoose } from '../../support/vaults/open-untyped.ts'
@@ -262,6 +263,36 @@ onEachStorage('files', (engine) => {
     vault.clock.ms += 1
     expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 1 })
     expect(await vault.fileRows()).toBe(0)
+  })
+
+  it('that take more than a day and are purged meanwhile are aborted, and leave nothing', async () => {
+    for (const notices of [true, false]) {
+      let release = (): void => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const blobs = countedBlobs()
+      const slow = {
+        ...blobs,
+        async write(key: string, content: AsyncIterable<Uint8Array>) {
+          await held
+          if (notices) throw new VaultError('not_found', 'The blob was deleted while it was written.')
+          await blobs.write(key, content)
+        },
+      }
+      const vault = await openFileVault(engine.fresh().open(), { blobs: slow })
+      const upload = vault.session.uploadFile({ table: 'people', column: 'paper', file: text(10) })
+      const outcome = expect(upload).rejects.toMatchObject({
+        code: 'aborted',
+        message: 'Upload failed. The upload took too long and was removed. Upload the file again.',
+      })
+      while ((await vault.fileRows()) === 0) await new Promise((resolve) => setImmediate(resolve))
+      vault.clock.ms += 24 * 60 * 60_000
+      expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 1 })
+      release()
+      await outcome
+      expect([await vault.fileRows(), blobs.keys()]).toEqual([0, []])
+    }
   })
 
   it('leave one event each, with the audit on', async () => {

@@ -35,6 +35,27 @@ onEachStorage('queries', ({ fresh }) => {
     expect(totals).toEqual([{ 'count(age)': 90, 'sum(age)': 13500, 'min(name)': 'name 0', 'max(ssn)': '000-00-0297' }])
   })
 
+  it('find zero by every way to write it, also with a sign', async () => {
+    const numbers = { whole: 'INTEGER', real: 'FLOAT' } as const
+    const columns = Object.entries(numbers).flatMap(([name, type]) => [
+      [name, { type }] as const,
+      [`${name}_digest`, { type, searchable: true }] as const,
+      [`${name}_plain`, { type, encrypted: false, index: true }] as const,
+    ])
+    const queries = await openQueries({ sums: Object.fromEntries(columns) }, { storage: fresh().open() })
+    const row = (value: number) => Object.fromEntries(columns.map(([name]) => [name, value]))
+    await queries.insert('sums', [row(-1), row(0), row(-0), row(1)])
+    const count = async (condition: string) =>
+      (await queries.query(`SELECT count(*) FROM sums WHERE ${condition}`))[0]?.['count(*)']
+    for (const zero of ['0', '-0', '-00', '-0.0', '-.0', '-0e5', "'-0'"]) {
+      for (const [name] of columns) {
+        const counts = [await count(`${name} = ${zero}`), await count(`${name} < ${zero}`), await count(`${zero} < ${name}`)]
+        expect(counts, `${name} and ${zero}`).toEqual([2, 1, 1])
+      }
+    }
+    expect([await count('-0 = 0'), await count('-0 < 0.0'), await count('-0 IS NULL')]).toEqual([4, 0, 0])
+  })
+
   it('join in every way, unmatched rows of the joined table last', async () => {
     const queries = await openQueries({ people: PEOPLE, pets: PETS }, { storage: fresh().open() })
     await queries.insert('people', samplePeople(4))

@@ -166,6 +166,20 @@ onEachStorage('tokens', (engine) => {
     )
   })
 
+  it('a JSON value is detokenized as JSON text, in which a text has quotes, so that none looks redacted', async () => {
+    const notes = { note: column.json({ token: 'random', redaction: 'REDACTED' }) }
+    const { session } = await openLoose(engine.fresh().open(), { notes })
+    const texts = ['"*REDACTED*"', '"1"', '1', '"true"', 'true', '"[]"', '[]', '{"a":"b"}', '"\\"é\\""']
+    const records = texts.map((text) => ({ fields: { note: JSON.parse(text) } }))
+    const stored = (await session.insert('notes', records, { tokenization: true })).records
+    const shown = async (redaction: string) => {
+      const answer = await session.detokenize(stored.map(({ tokens }) => ({ token: tokens.note, redaction })))
+      return answer.records.map(({ token: _, ...item }) => item)
+    }
+    expect(await shown('PLAIN_TEXT')).toEqual(texts.map((value) => ({ valueType: 'JSON', value })))
+    expect(await shown('DEFAULT')).toEqual(texts.map(() => ({ valueType: 'JSON', value: '*REDACTED*', lowered: true })))
+  })
+
   it('a stable token is replaced if the new value equals its text', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { code: '111111' })

@@ -126,7 +126,7 @@ onEachStorage('scans of files', (engine) => {
       [(stored: Map<string, Uint8Array>) => stored.clear(), 'SCAN_FILE_NOT_FOUND'],
       [
         (stored: Map<string, Uint8Array>) => {
-          for (const bytes of stored.values()) bytes.fill(9, 70_000, 70_001)
+          for (const bytes of stored.values()) bytes[70_000] = (bytes[70_000] ?? 0) ^ 1
         },
         'SCAN_INVALID',
       ],

@@ -130,7 +130,7 @@ onEachStorage('file tickets', (engine) => {
       code: 'unprocessable',
     })
     const file = new File([pngOf(10) as Uint8Array<ArrayBuffer>], 'a.png')
-    const stored = await vault.vault.uploadWithTicket(ticket, { file, options: { returnFileMetadata: true } })
+    const stored = await vault.vault.uploadWithTicket(ticket, { file, returnFileMetadata: true })
     expect(stored).toEqual({ id, fileMetadata: { photo: { fileName: 'a.png', fileSizeKB: 1, fileType: 'image/png' } } })
     await expect(vault.vault.uploadWithTicket(ticket, { file: pngOf(20) })).rejects.toMatchObject(INVALID)
     await vault.session.deleteFile('people', id, 'photo')

@@ -1,6 +1,6 @@
 /** Compares results with the oracle, cell by cell: they must hold no more and no less. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Redaction } from '../../../src/core/redaction/levels.ts'
+import type { Redaction, RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { LeakRequest } from './known-values.ts'
 import type { Model, ModelRow } from './model.ts'
 import { spelt } from './model.ts'
@@ -8,7 +8,7 @@ import type { Oracle } from './oracle.ts'
 import { answeredLevel } from './oracle.ts'
 import type { LeakColumn } from './schemas.ts'
 import { tokenKindOf } from './schemas.ts'
-import { shown } from './shown-value.ts'
+import { shown, shownText } from './shown-value.ts'
 
 /** The members of a record that are compared. */
 interface Answered {
@@ -28,7 +28,10 @@ export function faultsOf(request: LeakRequest, answer: unknown, { model, oracle 
   const asked = levelIn(options)
   const refuses = memberOf(options, 'onLowered') === 'throw'
   if (request.method === 'detokenize')
-    return records.flatMap((record, index) => faultOfValue(request, record, index, { model, oracle }))
+    return records.flatMap((record, index) => [
+      ...faultOfItem(request, record, index, { model, oracle }),
+      ...(refuses ? refusalFault(record, index) : []),
+    ])
   if (request.method !== 'get' && request.method !== 'getOne' && request.method !== 'getByTokens') return []
   const isTokenView = memberOf(options, 'tokenization') === true
   const named = memberOf(options, 'fields')
@@ -104,17 +107,28 @@ function faultsOfTokens({ fields }: Answered, row: ModelRow, oracle: Oracle): st
   return hidden.map((name) => `the token of hidden column ${row.table.name}.${name} is shown`)
 }
 
-/** The value of a token must equal that of one of its cells, at the level of that cell. */
-function faultOfValue(request: LeakRequest, record: Answered, index: number, { model, oracle }: Expected): string[] {
-  const homes = model.homes.get(record.token ?? '') ?? []
+/** An item of detokenize must equal that of one of the cells of its token, at the level of that cell. */
+function faultOfItem(request: LeakRequest, answered: Answered, index: number, { model, oracle }: Expected): string[] {
+  const { token = '', ...item } = answered
+  const homes = model.homes.get(token) ?? []
   const isApart = homes.length === 0 || homes.some(({ column }) => tokenKindOf(column) === 'transient')
-  if (record.valueType === 'NONE' || isApart) return []
+  if (item.valueType === 'NONE' || isApart) return []
   const asked = levelIn(memberOf(request.args[0], String(index)))
   const allowed = homes.flatMap(({ row, column }) => {
     const level = oracle.level(row.table, column, row.asked)
     if (level === undefined || !oracle.may('DETOKENIZATION', row.table, column, row.asked)) return []
-    return [spelt(shown(column, row.values[column.name], answeredLevel(column, asked, level)))]
+    return [itemOf(column, row.values[column.name], answeredLevel(column, asked, level))]
   })
-  if (allowed.includes(record.value ?? '')) return []
-  return [`token ${index} is shown as ${record.value} and may only be ${allowed.join(' or ')}`]
+  if (allowed.some((one) => isDeepStrictEqual(one, item))) return []
+  return [`token ${index} is shown as ${spelt(item)} and may only be ${allowed.map(spelt).join(' or ')}`]
+}
+
+/** A cell as detokenize returns it, without the token. */
+function itemOf(column: LeakColumn, value: unknown, level: RedactionLevel): Answered {
+  const shownHere = { valueType: column.definition.type, value: shownText(column, value, level) }
+  return level === 'PLAIN_TEXT' ? shownHere : { ...shownHere, lowered: true }
+}
+
+function refusalFault({ lowered }: Answered, index: number): string[] {
+  return lowered === undefined ? [] : [`token ${index} is lowered, and the call is not refused`]
 }

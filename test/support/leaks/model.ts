@@ -33,7 +33,7 @@ const MANY = 1000
 /** Reads all records and tokens as the owner. */
 export async function readModel(owner: LooseSession, tables: readonly LeakTable[]): Promise<Model> {
   const rows: ModelRow[] = []
-  const homes = new Map<string, TokenLocation[]>()
+  const homes = new Map<string, readonly TokenLocation[]>()
   for (const table of tables) {
     const { records } = await owner.get(table.name, { redaction: 'PLAIN_TEXT', limit: MANY })
     const views = await owner.get(table.name, { tokenization: true, limit: MANY })
@@ -46,7 +46,31 @@ export async function readModel(owner: LooseSession, tables: readonly LeakTable[
       }
     }
   }
+  for (const [token, [first]] of homes)
+    if (first !== undefined && isDerived(token, first)) homes.set(token, cellsLike(first, rows))
   return { rows, homes }
+}
+
+/** The forms of tokens that are derived from values. The vault accepts no supplied token of such a form. */
+const DERIVED: Readonly<Record<string, RegExp>> = {
+  deterministic: /^[0-9a-f]{8}-[0-9a-f]{4}-8/,
+  deterministicFormatPreserving: /^[0-9]+$/,
+}
+
+function isDerived(token: string, { column }: TokenLocation): boolean {
+  return DERIVED[tokenKindOf(column) ?? '']?.test(token) === true
+}
+
+/** The cells with the value of this one in its scope. A derived token is valid for all of them, also where the token view has a supplied one. */
+function cellsLike({ row, column }: TokenLocation, rows: readonly ModelRow[]): readonly TokenLocation[] {
+  const { columnGroup } = column.definition
+  const isInScope = (table: LeakTable, other: LeakColumn) =>
+    columnGroup === undefined ? table === row.table && other === column : other.definition.columnGroup === columnGroup
+  return rows.flatMap((one) =>
+    one.table.columns
+      .filter((other) => isInScope(one.table, other) && one.values[other.name] === row.values[column.name])
+      .map((other) => ({ row: one, column: other })),
+  )
 }
 
 /** A canary that was written to a transient column. */

@@ -90,7 +90,8 @@ function randomColumn(random: SeededRandom, name: string): LeakColumn {
   const plain = isList ? {} : { index: random.chance(0.5) }
   const keeping = random.chance(0.25) ? { encrypted: false, ...plain } : sealedOptions(random, form !== 'BOOL')
   const token = random.chance(0.4) ? { token: random.pick(['random', { kind: 'random', stable: true }] as const) } : {}
-  return { name, form, definition: { type: form, ...redaction, ...keeping, ...token } }
+  const mask = random.chance(0.3) ? { mask: random.pick(TEXT_MASKS) } : {}
+  return { name, form, definition: { type: form, ...redaction, ...keeping, ...token, ...mask } }
 }
 
 function sealedOptions(random: SeededRandom, mayBeUnique: boolean): { readonly unique?: boolean; readonly searchable?: boolean } {

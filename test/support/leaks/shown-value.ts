@@ -9,7 +9,17 @@ const REDACTED = '*REDACTED*'
 export function shown({ definition }: LeakColumn, value: unknown, level: RedactionLevel): unknown {
   if (value === null || value === undefined || level === 'PLAIN_TEXT') return value
   if (level === 'REDACTED' || definition.mask === undefined) return REDACTED
-  return masked(definition.mask, spelt(value))
+  return masked(definition.mask, textOf(definition, value))
+}
+
+/** The same as text, as detokenize returns it for every type. */
+export function shownText(column: LeakColumn, value: unknown, level: RedactionLevel): string {
+  return level === 'PLAIN_TEXT' ? textOf(column.definition, value) : spelt(shown(column, value, level))
+}
+
+/** A value as text. A text in a JSON column has its quotes: without them it could be another value, or look redacted. */
+function textOf({ type }: LeakColumn['definition'], value: unknown): string {
+  return type === 'JSON' ? JSON.stringify(value) : spelt(value)
 }
 
 function masked(mask: NonNullable<LeakColumn['definition']['mask']>, text: string): string {

@@ -35,7 +35,7 @@ export function toReading(tree: unknown): unknown {
   if (Array.isArray(tree)) return tree.map(toReading)
   if (typeof tree !== 'object' || tree === null) return tree
   const node = json(tree)
-  if (node.kind === 'number') return { kind: 'number', value: Number(node.text) }
+  if (node.kind === 'number') return toNumber(node.text)
   const isAggregate = node.kind === 'aggregate'
   const members = Object.entries(node).filter(([name]) => name !== 'at' && !(isAggregate && name === 'text'))
   return Object.fromEntries(members.map(([name, value]) => [name, toReading(value)]))
@@ -132,8 +132,13 @@ function toOperand(node: unknown): Reading {
   const { ival, fval, sval, boolval } = json(constant)
   if (sval !== undefined) return { kind: 'text', text: json(sval).sval ?? '' }
   if (boolval !== undefined) return { kind: 'boolean', value: json(boolval).boolval === true }
-  if (ival !== undefined) return { kind: 'number', value: Number(json(ival).ival ?? 0) }
-  return fval === undefined ? { kind: 'null' } : { kind: 'number', value: Number(json(fval).fval) }
+  if (ival !== undefined) return toNumber(json(ival).ival ?? 0)
+  return fval === undefined ? { kind: 'null' } : toNumber(json(fval).fval)
+}
+
+/** A number by its value. Adding zero makes -0 zero: PostgreSQL's tree has 0 for the integer -0, our literal keeps its spelling, and both mean zero. */
+function toNumber(written: unknown): Reading {
+  return { kind: 'number', value: Number(written) + 0 }
 }
 
 function toBound(node: unknown): unknown {

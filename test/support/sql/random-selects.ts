@@ -84,6 +84,8 @@ const ODD_NAMES = ['order', 'select', 'hello world', 'a"b', "it's", '1st', 'ün�
 const TEXTS = ['', 'x', "O'Brien", 'a"b', '%a_', '\\', '-- no', '/* no */', '日本', '🦆', ';', 'NULL', '2020-01-01', '\n\t']
 const NUMBERS = [
   '0',
+  '-0',
+  '-0.0',
   '1',
   '-1',
   '42',
