@@ -199,7 +199,7 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
     ),
 }
 
-/** A content: bytes of a canary, chunks that are none, or a stream that throws. */
+/** A content: bytes of a canary, chunks of other types, or a stream that throws. */
 function sourceOf({ random, text, value, raise }: Parts): unknown {
   return random.pick<() => unknown>([
     () => Buffer.from(text()),

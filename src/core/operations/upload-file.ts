@@ -273,8 +273,7 @@ async function abandon(context: OperationContext, { id, entry }: NewFile): Promi
     // The purge may have removed the row of an upload that takes a day, before the store wrote its content.
     await context.files.blobs.delete([entry.key])
     await discardFile(context.files.storage, id, nowMs(context))
-    // An upload that lasted too long has lost its row to the purge, which could not delete what was written afterwards.
-    if ((await removeFiles(context.files, [id])) === 0) await context.files.blobs.delete([entry.key])
+    await removeFiles(context.files, [id])
   } catch {
     context.log?.warn({ file: id }, 'content of a failed upload not removed yet')
   }
