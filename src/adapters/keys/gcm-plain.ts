@@ -16,9 +16,19 @@ export function sealPlain(
 ): void {
   const cipher = createCipheriv(ALGORITHM, key.secret, iv, OPTIONS)
   cipher.setAAD(associatedData)
-  out.set(cipher.update(plaintext), offset)
+  const ciphertext = cipher.update(plaintext)
+  out.set(ciphertext, offset)
+  release(ciphertext)
   cipher.final()
   out.set(cipher.getAuthTag(), offset + plaintext.length)
+}
+
+/**
+ * Gives the memory of a copied array back at once. The garbage collector sees small objects there, and would let the memory of a long
+ * stream of messages grow, and then stop for long.
+ */
+function release({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 /** Returns the plaintext of `iv | ciphertext | tag`; undefined if the tag is wrong. */

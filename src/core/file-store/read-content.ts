@@ -5,9 +5,8 @@ import { PIECE_BYTES } from '../limits.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openPieces } from '../sealing/file-pieces.ts'
-import { pieceCount, piecesOf, SEALED_PIECE_BYTES, sealedSize } from '../sealing/piece-layout.ts'
-import { at } from '../util/at.ts'
-import { type Slab, slabItem, slabStart } from '../util/slab.ts'
+import { pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/piece-layout.ts'
+import { slabItem, toSlab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
 import { readFiles } from './file-rows.ts'
 
@@ -44,73 +43,64 @@ export function lostStateOf(error: unknown): LostState | undefined {
  */
 export async function* readContent(context: ReadingFiles, content: ContentToRead): AsyncGenerator<Uint8Array> {
   const { file, size, range } = content
-  const wanted = piecesOf(size, range)
+  const { first, skip } = piecesOf(size, range)
   let left = range.end - range.start
-  let skip = wanted.skip
-  let first = wanted.first
+  let position = first
   for await (const sealed of sealedPieces(context, content)) {
-    const plaintexts = await open(context, { file, first, count: pieceCount(size) }, sealed)
-    for (let index = 0; index < sealed.count; index++) {
-      const piece = slabItem(plaintexts, index)
-      // Every piece of an authentic file has its length, so a wrong one is of a file of another size.
-      if (piece.length !== Math.min(PIECE_BYTES, size - (first + index) * PIECE_BYTES)) throw unauthentic()
-      const part = piece.subarray(skip, Math.min(piece.length, skip + left))
-      skip = 0
-      left -= part.length
-      yield part
-    }
-    first += sealed.count
+    const piece = await open(context, { file, first: position, count: pieceCount(size) }, sealed)
+    // Every piece of an authentic file has its length, so a wrong one is of a file of another size.
+    if (piece.length !== Math.min(PIECE_BYTES, size - position * PIECE_BYTES)) throw unauthentic()
+    const from = position === first ? skip : 0
+    const part = piece.subarray(from, Math.min(piece.length, from + left))
+    left -= part.length
+    position++
+    yield part
   }
   if (left > 0) throw unauthentic()
 }
 
-/** Yields whole sealed pieces, several at once, from the chunks of the blob store. */
-async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: ContentToRead): AsyncGenerator<Slab> {
+/** Yields the sealed pieces, one by one, from the chunks of the blob store. A piece is valid until the next one is asked for. */
+async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: ContentToRead): AsyncGenerator<Uint8Array> {
   const { sealed } = piecesOf(size, range)
-  let rest: Uint8Array = new Uint8Array(0)
-  let position = sealed.start
+  // Holds a piece that begins in one chunk and ends in another. One buffer for all: memory for each would be collected too late.
+  const buffer = new Uint8Array(Math.min(SEALED_PIECE_BYTES, sealed.end - sealed.start))
+  let filled = 0
   try {
     for await (const chunk of context.blobs.read(key, sealed)) {
-      const bytes = rest.length === 0 ? chunk : joined(rest, chunk)
-      const isEnd = position + bytes.length >= sealedSize(size)
-      const whole = isEnd ? bytes.length : bytes.length - (bytes.length % SEALED_PIECE_BYTES)
-      rest = bytes.subarray(whole).slice()
-      position += whole
-      if (whole > 0) yield cut(bytes.subarray(0, whole))
+      for (let start = 0; start < chunk.length; ) {
+        const end = Math.min(chunk.length, start + SEALED_PIECE_BYTES - filled)
+        const part = chunk.subarray(start, end)
+        start = end
+        if (part.length === SEALED_PIECE_BYTES) {
+          yield part
+          continue
+        }
+        if (filled + part.length > buffer.length) throw unauthentic()
+        buffer.set(part, filled)
+        filled += part.length
+        if (filled < SEALED_PIECE_BYTES) continue
+        yield buffer
+        filled = 0
+      }
     }
   } catch (error) {
     throw isVaultError(error, 'not_found') ? await missingContent(context, file) : error
   }
-  if (rest.length > 0) yield cut(rest)
+  if (filled > 0) yield buffer.subarray(0, filled)
 }
 
-function joined(left: Uint8Array, right: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(left.length + right.length)
-  bytes.set(left)
-  bytes.set(right, left.length)
-  return bytes
-}
-
-function cut(bytes: Uint8Array): Slab {
-  const count = Math.ceil(bytes.length / SEALED_PIECE_BYTES)
-  const ends = Uint32Array.from({ length: count }, (_, index) => Math.min((index + 1) * SEALED_PIECE_BYTES, bytes.length))
-  return { bytes, ends, count }
-}
-
-/** Returns the pieces opened. A key that another process added is read first. */
+/** Returns a piece opened. A key that another process added is read first. */
 async function open(
   context: ReadingFiles,
   { file, first, count }: { readonly file: number; readonly first: number; readonly count: number },
-  sealed: Slab,
-): Promise<Slab> {
+  sealed: Uint8Array,
+): Promise<Uint8Array> {
   const { ring, vault } = context.barrier
-  const versions = Array.from({ length: sealed.count }, (_, index) =>
-    readVersion(sealed.bytes, slabStart(sealed, index), at(sealed.ends, index)),
-  )
-  if (versions.some((version) => version !== 0 && !ring.hasVersion(version))) await context.reloadKeys()
-  const { plaintexts, opened } = openPieces({ ring, vault, file, first, count }, sealed)
-  if (opened.includes(0)) throw unauthentic()
-  return plaintexts
+  const version = readVersion(sealed, 0, sealed.length)
+  if (version !== 0 && !ring.hasVersion(version)) await context.reloadKeys()
+  const { plaintexts, opened } = openPieces({ ring, vault, file, first, count }, toSlab([sealed]))
+  if (opened[0] !== 1) throw unauthentic()
+  return slabItem(plaintexts, 0)
 }
 
 /** Returns the error for content that is not in the blob store: it was removed with its file, or it is lost. */
