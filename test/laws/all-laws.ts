@@ -11,6 +11,11 @@ import { contention } from './contention.ts'
 import { exportTampering } from './export-tampering.ts'
 import { failingCalls } from './failing-calls.ts'
 import { fileMemory } from './file-memory.ts'
+import { fileAborts } from './file-aborts.ts'
+import { fileKills } from './file-kills.ts'
+import { fileLeaks } from './file-leaks.ts'
+import { fileTampering } from './file-tampering.ts'
+import { files } from './files.ts'
 import { hostileInput } from './hostile-input.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
@@ -39,6 +44,9 @@ export const ALL_LAWS: readonly Law[] = [
   recordTampering,
   auditWriters,
   failingCalls,
+  fileAborts,
+  fileTampering,
+  fileLeaks,
   exportTampering,
   auditTampering,
   batchedSealing,
@@ -52,6 +60,8 @@ export const ALL_LAWS: readonly Law[] = [
   powerLoss,
   contention,
   kills,
+  fileKills,
+  files,
   storagesAgree,
   sqlDifferential,
   noLeak,

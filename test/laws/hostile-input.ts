@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { Log, Tracing, Vault } from '../../src/index.ts'
-import { VaultError } from '../../src/index.ts'
+import { column, VaultError } from '../../src/index.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import { faultyStorage } from '../support/storages/faulty-storage.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'
@@ -20,8 +20,12 @@ const IN_ANY_CASE = new RegExp(`${NAME}|quetzal ?coatl`, 'i')
 const VALUE_IN_ANY_CASE = /quetzal ?coatl/i
 
 type Method = 'insert' | 'get' | 'getOne' | 'update' | 'delete' | 'deleteOne' | 'detokenize' | 'tokenize' | 'getByTokens'
+type FileMethod = 'uploadFile' | 'openFile' | 'deleteFile' | 'fileStatus' | 'uploadStatus' | 'uploadURL' | 'downloadURL'
 /** A call without types, as a JavaScript caller makes it. */
-type Untyped = Record<Method | 'query' | 'listEvents' | 'perform', (...given: readonly unknown[]) => Promise<unknown>>
+type Untyped = Record<
+  Method | FileMethod | 'query' | 'listEvents' | 'perform',
+  (...given: readonly unknown[]) => Promise<unknown>
+>
 
 /** Draws the parts of a request: mostly canaries, sometimes what is valid, sometimes an object that throws. */
 function partsOf(random: SeededRandom) {
@@ -30,18 +34,20 @@ function partsOf(random: SeededRandom) {
   const value = (...valid: readonly unknown[]): unknown =>
     valid.length > 0 && random.chance(0.4) ? random.pick(valid) : hostile(text())
 
+  /** Throws a canary in one form or another. */
+  const raise = (): never => {
+    throw random.pick<() => unknown>([
+      () => new Error(text()),
+      () => text(),
+      () => new VaultError(random.pick(['internal', 'cancelled']), text()),
+      () => Object.assign(new Error(text()), { name: 'VaultError', code: random.pick(['conflict', text()]), httpStatus: 500 }),
+      () => new Proxy(new Error(text()), { get: raise, getPrototypeOf: raise }),
+    ])()
+  }
+
   /** A canary as it is, or inside an object that is hard to handle. */
   function hostile(canary: string): unknown {
     if (random.chance(0.7)) return canary
-    const raise = (): never => {
-      throw random.pick<() => unknown>([
-        () => new Error(text()),
-        () => text(),
-        () => new VaultError('internal', text()),
-        () => Object.assign(new Error(text()), { name: 'VaultError', code: random.pick(['conflict', text()]), httpStatus: 500 }),
-        () => new Proxy(new Error(text()), { get: raise, getPrototypeOf: raise }),
-      ])()
-    }
     const trap: ProxyHandler<object> = { get: raise, has: raise, ownKeys: raise, getPrototypeOf: raise }
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
@@ -69,7 +75,7 @@ function partsOf(random: SeededRandom) {
     const chosen = random.sample(Object.entries(members), 3).map(([member, draw]): [string, unknown] => [member, draw()])
     return Object.fromEntries(random.chance(0.1) ? [...chosen, [NAME, value()]] : chosen)
   }
-  return { random, text, name, value, options, flag: () => value(true, false), number: () => value(1, 5, -1) }
+  return { random, text, raise, name, value, options, flag: () => value(true, false), number: () => value(1, 5, -1) }
 }
 
 type Parts = ReturnType<typeof partsOf>
@@ -161,11 +167,55 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
     const sortOps = options({ sortBy: () => value('actor'), orderBy: () => value('ASCENDING') })
     return session.listEvents(options({ filterOps: () => filterOps, sortOps: () => sortOps, limit: () => value(5) }))
   },
+  uploadFile(session, parts) {
+    const { name, value, flag, random } = parts
+    const target = random.chance(0.6) ? {} : { id: value() }
+    const named = random.chance(0.5) ? { fileName: value('a.txt') } : {}
+    const given = { table: name('papers'), column: name('scan', 'title'), file: sourceOf(parts), ...target, ...named }
+    return session.uploadFile(random.chance(0.9) ? { ...given, returnFileMetadata: flag() } : value())
+  },
+  openFile: (session, { name, value, options }) =>
+    session.openFile(
+      name('papers'),
+      value(),
+      name('scan'),
+      options({ range: () => options({ start: () => value(0), end: () => value(9) }) }),
+    ),
+  deleteFile: (session, { name, value }) => session.deleteFile(name('papers'), value(), name('scan')),
+  fileStatus: (session, { name, value }) => session.fileStatus(name('papers'), value(), name('scan')),
+  uploadStatus: (session, { name, value, random }) => {
+    const record = () => ({ table: name('papers'), id: value(), fileColumns: random.chance(0.8) ? [name('scan')] : name('scan') })
+    return session.uploadStatus(random.chance(0.8) ? [record(), record()] : value())
+  },
+  uploadURL: (session, { name, value, random }) => {
+    const target = random.chance(0.6) ? {} : { id: value() }
+    return session.uploadURL({ table: name('papers'), columns: random.chance(0.8) ? [name('scan')] : name('scan'), ...target })
+  },
+  downloadURL: (session, { name, value }) => session.downloadURL(name('papers'), value(), name('scan')),
   perform: (session, { name, value, options }) =>
     session.perform(
       name('get', 'query', 'listEvents'),
       options({ table: () => name('people'), query: () => value(), ids: () => value() }),
     ),
+}
+
+/** A content: bytes of a canary, chunks of other types, or a stream that throws. */
+function sourceOf({ random, text, value, raise }: Parts): unknown {
+  return random.pick<() => unknown>([
+    () => Buffer.from(text()),
+    () => new File([text()], text()),
+    () => value(),
+    async function* () {
+      yield Buffer.from(text())
+      raise()
+    },
+    async function* () {
+      yield random.pick([value(), text(), null, 5])
+    },
+    () => ({ stream: raise }),
+    () => ({ [Symbol.asyncIterator]: raise }),
+    () => ({ [Symbol.asyncIterator]: () => ({ next: () => value(), return: raise }) }),
+  ])()
 }
 
 /** Everything that an error shows: what is printed of it, and what a logger would serialize. */
@@ -180,6 +230,9 @@ async function trailOf(vault: Vault): Promise<string> {
   return lines.join('\n')
 }
 
+/** A table with a FILE column. */
+const PAPERS = { title: column.string(), scan: column.file() }
+
 /** A vault whose log, spans and storage the test sees; a tenth of the calls of its storage fail with a canary. */
 async function openWatched(random: SeededRandom) {
   const seen: string[] = []
@@ -193,7 +246,7 @@ async function openWatched(random: SeededRandom) {
       }),
   }
   const faulty = faultyStorage(memoryStorage())
-  const { vault } = await openLoose(faulty.storage, people.tables, { log, tracing })
+  const { vault } = await openLoose(faulty.storage, { ...people.tables, papers: PAPERS }, { log, tracing })
   const engineError = () => {
     const text = random.pick(VALUES)
     return random.pick([
@@ -224,7 +277,8 @@ export async function sendHostile(
     const parts = partsOf(random.fork(`step ${step}`))
     const name = parts.random.pick(names)
     if (name === 'perform') performed++ // A name that is no operation, or an input that is no object, leaves no event.
-    if (parts.random.chance(0.1)) faulty.fail(({ table }) => (table?.startsWith('records') === true ? engineError() : undefined))
+    if (parts.random.chance(0.1))
+      faulty.fail(({ table }) => (/^(records|files|blobs)/.test(table ?? '') ? engineError() : undefined))
     const error: unknown = await KINDS[name]?.(session, parts).then(
       () => undefined,
       (thrown: unknown) => betray(thrown ?? 'undefined was thrown'),

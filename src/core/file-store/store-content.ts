@@ -1,5 +1,5 @@
 /** Stores the content of an upload: detects its type, cuts it into pieces, seals them and hands them to the blob store. */
-import { fault, isVaultError, VaultError, words } from '../errors.ts'
+import { fault, VaultError, words } from '../errors.ts'
 import { isAllowedType, toContentType } from '../files/content-types.ts'
 import { PIECE_BYTES } from '../limits.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
@@ -148,7 +148,6 @@ async function closeQuietly(chunks: AsyncIterator<unknown>): Promise<void> {
 }
 
 function unreadable(error: unknown): VaultError {
-  if (isVaultError(error, 'cancelled')) return error
   const message = 'The content of the file ended with an error before it was complete. Nothing is stored. Upload it again.'
   return new VaultError('cancelled', `Upload failed. ${message}`, {}, { cause: causeOf(error) })
 }

@@ -57,9 +57,15 @@ export const fileStatus: Operation<FileInput, FileRequest, FileStatus> = {
   },
 }
 
-/** The records asked for, not checked yet: what is wrong with one is an error of that one. */
+/** A record asked for. Its table and columns are not checked yet: what is wrong with them is an error of this record. */
+interface StatusToGet {
+  readonly table: unknown
+  readonly id: string
+  readonly columns: readonly unknown[]
+}
+
 interface UploadStatusRequest {
-  readonly records: readonly unknown[]
+  readonly records: readonly StatusToGet[]
 }
 
 /** Returns the statuses of files of several records, in order. A record that cannot be read has an error. Throws `invalid_request`. */
@@ -78,25 +84,22 @@ export const uploadStatus: Operation<
       if (typeof record === 'object' && record !== null) continue
       throw fault('invalid_request', { index })`records[${index}] must be an object with table, id and fileColumns.`
     }
-    return { records: list }
+    return { records: list.map(toRecord) }
   },
   async execute(context, { records }) {
     const results: UploadStatusResult[] = []
-    for (const record of records) results.push(await resultOf(context, toRecord(record)))
+    for (const record of records) results.push(await resultOf(context, record))
     return { records: results }
   },
 }
 
-function toRecord(given: unknown): { readonly table: unknown; readonly id: string; readonly columns: readonly unknown[] } {
+function toRecord(given: unknown): StatusToGet {
   const { table, id, fileColumns }: { readonly [Member in keyof UploadStatusRecord]?: unknown } = Object(given)
   return { table, id: at(toTexts([id]), 0), columns: Array.isArray(fileColumns) ? [...fileColumns] : [] }
 }
 
 /** Returns the result of one record. Refusals are its own, other errors are those of all. */
-async function resultOf(
-  context: OperationContext,
-  { table: name, id, columns }: ReturnType<typeof toRecord>,
-): Promise<UploadStatusResult> {
+async function resultOf(context: OperationContext, { table: name, id, columns }: StatusToGet): Promise<UploadStatusResult> {
   const given = { table: typeof name === 'string' ? name : '', id }
   try {
     if (columns.length === 0) throw fault('invalid_request')`fileColumns must be a non-empty array of column names.`

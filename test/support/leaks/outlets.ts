@@ -1,11 +1,16 @@
 /** Outputs of a vault beside its results: the audit trail as an auditor reads it, and storage as a thief reads it. */
 import { inspect } from 'node:util'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
-import type { Vault } from '../../../src/index.ts'
+import type { Caller, SchemaDefinition, Session, Vault } from '../../../src/index.ts'
 import { OWNER } from '../vaults/test-vault.ts'
 
+/** A vault of any tables. */
+interface Audited extends Pick<Vault, 'exportAudit'> {
+  as(caller: Caller): Pick<Session<SchemaDefinition>, 'listEvents'>
+}
+
 /** The whole trail, listed page by page and exported. */
-export async function auditOf(vault: Vault): Promise<string> {
+export async function auditOf(vault: Audited): Promise<string> {
   const lines: string[] = []
   const owner = vault.as(OWNER)
   const query = { filterOps: { accountID: 'v1' }, limit: 100 }

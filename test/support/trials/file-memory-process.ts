@@ -38,7 +38,7 @@ async function* contentOf(bytes: number): AsyncGenerator<Uint8Array> {
 }
 
 /** Uploads and opens files of this total length. Throws if one is not as long as it was. */
-async function move(mebibytes: number, files: number): Promise<void> {
+async function move(mebibytes: number, files: number, isKept: boolean): Promise<void> {
   const size = (mebibytes * MIB) / files
   const moves = Array.from({ length: files }, async () => {
     const { id } = await session.uploadFile({ table: 'people', column: 'paper', file: contentOf(size) })
@@ -46,22 +46,21 @@ async function move(mebibytes: number, files: number): Promise<void> {
     let read = 0
     for await (const piece of stream) {
       read += piece.length
-      if (options.isKept) kept.push(piece)
+      if (isKept) kept.push(piece)
     }
     if (read !== size) throw new Error(`a file of ${size} bytes came back with ${read}`)
   })
   await Promise.all(moves)
 }
 
-await move(WARM_UP_MIB, 1)
-kept.length = 0
+await move(WARM_UP_MIB, 1, false)
 globalThis.gc?.()
 const before = process.memoryUsage.rss()
 let highest = before
 const timer = setInterval(() => {
   highest = Math.max(highest, process.memoryUsage.rss())
 }, 5)
-await move(options.mebibytes, options.files)
+await move(options.mebibytes, options.files, options.isKept)
 clearInterval(timer)
 highest = Math.max(highest, process.memoryUsage.rss())
 await vault.close()
