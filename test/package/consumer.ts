@@ -11,6 +11,7 @@ import {
   isVaultError,
   mask,
   type PolicyFor,
+  type Vault,
   type VaultError,
 } from 'strongroom'
 import { verifyExport } from 'strongroom/audit-verifier'
@@ -365,3 +366,35 @@ export function explain(error: unknown): string {
   if (error.code === 'teapot') return ''
   return error.code === 'not_found' ? error.message : String(error.grpcCode)
 }
+
+/** Files: columns that hold them take no values, and only they take files. */
+export async function useFiles(vault: Vault<(typeof withFiles)['tables']>): Promise<readonly Vault[]> {
+  const session = vault.as({ actor: 'consumer', actorType: 'SERVICE_ACCOUNT', roles: [] })
+  const { records } = await session.insert('people', [{ fields: { name: 'Ann' } }])
+  const id = records[0]?.id ?? ''
+  // @ts-expect-error a file is uploaded, not inserted
+  await session.insert('people', [{ fields: { paper: 'a file' } }])
+  // @ts-expect-error a name is no file
+  await session.uploadFile({ table: 'people', id, column: 'name', file: new Uint8Array(1) })
+  // @ts-expect-error text is no content
+  await session.uploadFile({ table: 'people', id, column: 'paper', file: 'text' })
+  const uploaded = await session.uploadFile({
+    table: 'people',
+    id,
+    column: 'paper',
+    file: new Uint8Array(1),
+    returnFileMetadata: true,
+  })
+  const size: number | undefined = uploaded.fileMetadata.paper?.fileSizeKB
+  const { stream } = await session.openFile('people', id, 'paper', { range: { start: 0, end: size ?? 1 } })
+  for await (const piece of stream) holds<Same<typeof piece, Uint8Array>>()
+  const read = await session.getOne('people', id, { downloadURL: true })
+  const ticket: string | undefined = read.downloadTickets.paper
+  await vault.downloadWithTicket(ticket ?? '')
+  // @ts-expect-error there are tickets only where they are asked for
+  ;(await session.getOne('people', id)).downloadTickets
+  // A helper of the application can take any vault.
+  return [vault]
+}
+
+const withFiles = defineSchema({ people: { name: column.string(), paper: column.file({ allowedTypes: ['image/*'] }) } })

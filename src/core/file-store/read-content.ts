@@ -4,7 +4,7 @@ import type { ScanState } from '../files/scan-state.ts'
 import { PIECE_BYTES } from '../limits.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 import { readVersion } from '../sealing/envelope.ts'
-import { openPieces } from '../sealing/file-pieces.ts'
+import { openPieces, type PiecesAddress } from '../sealing/file-pieces.ts'
 import { pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/piece-layout.ts'
 import { slabItem, toSlab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
@@ -42,12 +42,12 @@ export function lostStateOf(error: unknown): LostState | undefined {
  * was replaced or deleted meanwhile, and what the blob store throws. Bytes yielded before are authentic.
  */
 export async function* readContent(context: ReadingFiles, content: ContentToRead): AsyncGenerator<Uint8Array> {
-  const { file, size, range } = content
+  const { file, key, size, range } = content
   const { first, skip } = piecesOf(size, range)
   let left = range.end - range.start
   let position = first
   for await (const sealed of sealedPieces(context, content)) {
-    const piece = await open(context, { file, first: position, count: pieceCount(size) }, sealed)
+    const piece = await open(context, { file, key, first: position, count: pieceCount(size) }, sealed)
     // Every piece of an authentic file has its length, so a wrong one is of a file of another size.
     if (piece.length !== Math.min(PIECE_BYTES, size - position * PIECE_BYTES)) throw unauthentic()
     const from = position === first ? skip : 0
@@ -90,15 +90,11 @@ async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: 
 }
 
 /** Returns a piece opened. A key that another process added is read first. */
-async function open(
-  context: ReadingFiles,
-  { file, first, count }: { readonly file: number; readonly first: number; readonly count: number },
-  sealed: Uint8Array,
-): Promise<Uint8Array> {
-  const { ring, vault } = context.barrier
+async function open(context: ReadingFiles, position: Omit<PiecesAddress, 'ring'>, sealed: Uint8Array): Promise<Uint8Array> {
+  const { ring } = context.barrier
   const version = readVersion(sealed, 0, sealed.length)
   if (version !== 0 && !ring.hasVersion(version)) await context.reloadKeys()
-  const { plaintexts, opened } = openPieces({ ring, vault, file, first, count }, toSlab([sealed]))
+  const { plaintexts, opened } = openPieces({ ring, ...position }, toSlab([sealed]))
   if (opened[0] !== 1) throw unauthentic()
   return slabItem(plaintexts, 0)
 }

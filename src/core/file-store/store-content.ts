@@ -88,8 +88,8 @@ interface Batch {
   readonly bytes: Uint8Array
 }
 
-function seal({ barrier: { ring, vault } }: FileContext, { file }: Upload, { first, count, bytes }: Batch): Uint8Array {
-  return sealPieces({ ring, vault, file: file.id, first, count }, toPieces(bytes)).bytes
+function seal({ barrier: { ring } }: FileContext, { file }: Upload, { first, count, bytes }: Batch): Uint8Array {
+  return sealPieces({ ring, key: file.entry.key, file: file.id, first, count }, toPieces(bytes)).bytes
 }
 
 function toPieces(bytes: Uint8Array): Slab {

@@ -88,12 +88,15 @@ export type LookupColumn<T extends TableDefinition> = {
 }[ColumnName<T>]
 
 /** Columns that hold files. */
-export type FileColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends { readonly type: 'FILE' } ? K : never
-}[ColumnName<T>]
+export type FileColumn<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string
+    : { [K in ColumnName<T>]: T[K] extends { readonly type: 'FILE' } ? K : never }[ColumnName<T>]
 
 /** Columns that accept a value in a record: all but those that hold files. */
-type ValueColumn<T extends TableDefinition> = Exclude<ColumnName<T>, FileColumn<T>>
+type ValueColumn<T extends TableDefinition> = {
+  [K in ColumnName<T>]: T[K] extends { readonly type: 'FILE' } ? never : K
+}[ColumnName<T>]
 
 /** The fields of a record to insert. Required columns must have a value, others can be null or absent. */
 export type InsertFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]: InputValue<T[K]> } & {

@@ -1,6 +1,7 @@
-/** Seals and opens the pieces of a file. Each piece is bound to its file, its position, and whether it is the last. */
+/** Seals and opens the pieces of a file. Each piece is bound to its file, its content, its position, and whether it is the last. */
 import { AAD_BYTES, type KeyRing, type Opened } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
+import { fromHex } from '../util/byte-text.ts'
 import { type Slab, slabStart } from '../util/slab.ts'
 import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 
@@ -17,10 +18,11 @@ const PIECE_FORMAT = 2
 /** Number of bytes that sealing adds to a piece: the header, the nonce and the tag. */
 export const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
 
-/** The keys, the vault and the file of some neighboring pieces. `vault` is the 16-byte digest of the vault id. */
+/** The keys, the file and the content of some neighboring pieces. The keys are those of one vault alone. */
 export interface PiecesAddress {
   readonly ring: KeyRing
-  readonly vault: Uint8Array
+  /** Key of the content in the blob store, 32 hex digits: an upload that failed and one that is tried again with the same file differ in it. */
+  readonly key: string
   /** Row id of the file. */
   readonly file: number
   /** Position of the first of these pieces, from 0. */
@@ -48,14 +50,15 @@ export function openPieces(address: PiecesAddress, sealed: Slab): Opened {
   return address.ring.open(PURPOSE, HEADER_BYTES, versions, sealed, associatedData)
 }
 
-/** Layout of the associated data of a piece in bytes, big-endian: format 1 | root key version 2 | is last 1 | position 4 | file 8 | vault 16. */
+/** Layout of the associated data of a piece in bytes, big-endian: format 1 | root key version 2 | is last 1 | position 4 | file 8 | key 16. */
 function associatedDataOf(
-  { vault, file, first, count }: PiecesAddress,
+  { key, file, first, count }: PiecesAddress,
   pieces: number,
   versionOf: (index: number) => number,
 ): Uint8Array {
   const associatedData = new Uint8Array(pieces * AAD_BYTES)
   const view = new DataView(associatedData.buffer)
+  const content = fromHex(key)
   for (let i = 0; i < pieces; i++) {
     const start = i * AAD_BYTES
     view.setUint8(start, PIECE_FORMAT)
@@ -64,7 +67,7 @@ function associatedDataOf(
     view.setUint32(start + 4, first + i)
     view.setUint32(start + 8, Math.floor(file / 0x1_0000_0000))
     view.setUint32(start + 12, file >>> 0)
-    associatedData.set(vault, start + AAD_BYTES - vault.length)
+    associatedData.set(content, start + AAD_BYTES - content.length)
   }
   return associatedData
 }
