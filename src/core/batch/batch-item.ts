@@ -96,7 +96,16 @@ export function readMembers(item: unknown, { method, members, byot }: OfMethod):
   }
   const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata } = given
   const read: ItemMembers = {
-    ...{ method, tableName, byot, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata },
+    method,
+    tableName,
+    byot,
+    ID,
+    batchID,
+    redaction,
+    tokenization,
+    upsert,
+    downloadURL,
+    returnFileMetadata,
     fields: copyColumns(fields),
     tokens: copyColumns(tokens),
   }

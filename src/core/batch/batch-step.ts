@@ -101,7 +101,10 @@ export function openMethod<Given extends object, Request, Result, Value>({
       const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
       const { tableName, ID } = members
       return {
-        ...{ runner, event, members, slot: parsed.push(found) - 1 },
+        runner,
+        event,
+        members,
+        slot: parsed.push(found) - 1,
         group: 'request' in found ? together?.groupOf(found.request) : undefined,
         // Ids are compared in one case, so that two spellings of one id are never taken for two records.
         record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,

@@ -82,7 +82,9 @@ function partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: 
   return steps.map((step, index) => {
     const { response, outcome = NOT_RUN } = ended[index] ?? {}
     return {
-      ...{ event: step.event, resourceType: step.runner.resourceType, outcome },
+      event: step.event,
+      resourceType: step.runner.resourceType,
+      outcome,
       error: response?.ok === false ? response.error : undefined,
       content: contents.add(step),
     }

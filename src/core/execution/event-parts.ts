@@ -60,7 +60,10 @@ function endOf({ event, resourceType, content, outcome: own }: EventPart, { whol
   const outcome = outcomeWithin(event, { own, whole })
   const [rows] = outcome === NOT_RUN ? [] : event.rowsOf(outcome)
   return {
-    ...{ code: outcome.code, message: outcome.message, resourceType, source },
+    code: outcome.code,
+    message: outcome.message,
+    resourceType,
+    source,
     content: typeof content === 'string' ? content : undefined,
     table: rows?.table,
     rows: rows === undefined ? [] : fromRuns(rows.runs),
