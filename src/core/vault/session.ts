@@ -20,7 +20,6 @@ import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts
 import type { QueryOptions } from '../operations/query-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
-import type { UploadFileInput, UploadFileOptions } from '../operations/upload-file.ts'
 import type { QueryRecord } from '../queries/run-query.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
@@ -39,6 +38,7 @@ import type {
 } from '../schema/infer.ts'
 import type { BatchResponses, OnlyKnownItems, SessionBatchItem } from './session-batch.ts'
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
+import { type GivenUpload, toUploadInput } from './upload-input.ts'
 
 /** Options of an insert, with column names checked by the compiler. */
 export interface SessionInsertOptions<T extends TableDefinition> {
@@ -216,31 +216,6 @@ export interface Session<S extends SchemaDefinition> {
   perform<Name extends OperationName>(name: Name, input: OperationInput<Name>): Promise<OperationResult<Name>>
 }
 
-/** Returns the input of the operation: what is no option is read inside it, so that a getter that throws there leaves an event. */
-function toUploadInput(given: UploadFileInput & UploadFileOptions): UploadFileInput {
-  return {
-    get table() {
-      return given?.table
-    },
-    get column() {
-      return given?.column
-    },
-    get id() {
-      return given?.id as string
-    },
-    get file() {
-      return given?.file
-    },
-    get fileName() {
-      return given?.fileName as string
-    },
-    get options() {
-      const returnFileMetadata = given?.returnFileMetadata
-      return returnFileMetadata === undefined ? {} : { returnFileMetadata }
-    },
-  }
-}
-
 /** Returns a session. Operations check their input; the cast gives their results the types of the schema. */
 export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
   const session = {
@@ -274,7 +249,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     query: (sql: string, options = {}) => performNamed(context, 'query', { query: sql, options }),
     batch: (items: readonly BatchItem[], options = {}) => performNamed(context, 'batch', { items, options }),
     listEvents: (query: EventQueryInput) => performNamed(context, 'listEvents', { query }),
-    uploadFile: (given: UploadFileInput & UploadFileOptions) => performNamed(context, 'uploadFile', toUploadInput(given)),
+    uploadFile: (given: GivenUpload) => performNamed(context, 'uploadFile', toUploadInput(given)),
     openFile: (table: string, id: string, column: string, options = {}) =>
       performNamed(context, 'openFile', { table, id, column, options }),
     deleteFile: (table: string, id: string, column: string) => performNamed(context, 'deleteFile', { table, id, column }),

@@ -13,6 +13,7 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { OpenOptions } from './options.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
+import { toUploadInput } from './upload-input.ts'
 
 /** The vault itself, as its own caller: in events of scans. */
 const VAULT_CALLER = parseCaller({ actor: 'strongroom', actorType: 'SERVICE_ACCOUNT', roles: [] })
@@ -75,19 +76,7 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     },
     upload(text, given) {
       const ticket = openTicket({ barrier, clock }, text, 'upload')
-      return perform(callerOf(ticket), uploadByTicket(ticket), {
-        // Read inside the operation, so that a getter that throws there leaves an event.
-        get file() {
-          return given?.file
-        },
-        get fileName() {
-          return given?.fileName as string
-        },
-        get options() {
-          const returnFileMetadata = given?.returnFileMetadata
-          return returnFileMetadata === undefined ? {} : { returnFileMetadata }
-        },
-      })
+      return perform(callerOf(ticket), uploadByTicket(ticket), toUploadInput(given))
     },
     stop: async () => scans?.stop(),
   }
