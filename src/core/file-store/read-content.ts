@@ -60,6 +60,8 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
       yield part
     }
     first += sealed.count
+    // Other work gets a turn, also when neither the store nor the reader waits for anything.
+    await context.scheduler.yield()
   }
   if (left > 0) throw unauthentic()
 }
