@@ -158,10 +158,11 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
 async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancellation): Promise<ScanState | undefined> {
   const { files, scanner, onInfected, log } = ports
   const { id, entry } = claimed.file
-  const reading = { isLost: false }
+  const reading: Reading = { isLost: false, read: 0, error: undefined }
   try {
     const content = contentOf(files, claimed, { reading, cancellation })
     const verdict = await untilCancelled(cancellation, () => scanner.scan({ content, size: entry.size, cancellation }))
+    if (verdict === 'clean') assertReadWhole(reading, entry.size)
     if (verdict === 'clean' || verdict === 'unscannable') return verdict
     if (verdict === 'infected') {
       log?.warn({ file: id }, 'infected file')
@@ -175,6 +176,25 @@ async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancel
   if (cancellation.isCancelled) await releaseScan(files, claimed)
   else if (!reading.isLost) await postponeScan(files, claimed)
   return undefined
+}
+
+/** What a scanner has read. */
+interface Reading {
+  /** True if the claim was lost meanwhile. */
+  isLost: boolean
+  /** Number of bytes. */
+  read: number
+  /** What ended the content early. */
+  error: unknown
+}
+
+/** Throws if a scanner called a file clean of which it read only a part, or whose content failed: it may have ignored the error. */
+function assertReadWhole({ read, error }: Reading, size: number): void {
+  if (read === size) return
+  throw (
+    error ??
+    new VaultError('internal', 'The scanner returned "clean" before it read all of the file. A scanner must read it all.')
+  )
 }
 
 /** Returns the result of a scan. Rejects at a cancellation, so that a scanner that does not stop then does not hold up `close`. */
@@ -201,16 +221,22 @@ function loggedError(error: unknown): { readonly code: ErrorCode; readonly reaso
 async function* contentOf(
   files: ReadingFiles,
   claimed: ClaimedFile,
-  { reading, cancellation }: { readonly reading: { isLost: boolean }; readonly cancellation: Cancellation },
+  { reading, cancellation }: { readonly reading: Reading; readonly cancellation: Cancellation },
 ): AsyncGenerator<Uint8Array> {
   const { id, entry } = claimed.file
   const range = { start: 0, end: entry.size }
-  for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
-    if (!(await claimed.renew())) {
-      reading.isLost = true
-      throw new Error('the claim of a scan was lost')
+  try {
+    for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
+      if (!(await claimed.renew())) {
+        reading.isLost = true
+        throw new Error('the claim of a scan was lost')
+      }
+      if (cancellation.isCancelled) throw new Error('the scan was cancelled')
+      reading.read += piece.length
+      yield piece
     }
-    if (cancellation.isCancelled) throw new Error('the scan was cancelled')
-    yield piece
+  } catch (error) {
+    reading.error = error
+    throw error
   }
 }

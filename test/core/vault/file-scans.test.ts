@@ -198,6 +198,39 @@ onEachStorage('scans of files', (engine) => {
     expect(scans).toBe(1)
   })
 
+  it('do not make a file clean of which the scanner read only a part', async () => {
+    const scanner: FileScanner = {
+      async scan({ content }) {
+        for await (const _chunk of content) break
+        return 'clean'
+      },
+    }
+    const vault = await openFileVault(engine.fresh().open(), { scanner })
+    const id = await upload(vault)
+    await untilStatus(() => status(vault, id), 'SCAN_ERROR')
+    await expectClosed(vault, id)
+  })
+
+  it('do not make a file clean if the scanner ignored the error of a changed content', async () => {
+    const storage = engine.fresh().open()
+    const blobs = countedBlobs()
+    const id = await upload(await openFileVault(storage, { blobs }))
+    for (const blob of blobs.stored.values()) blob[100_000] = (blob[100_000] ?? 0) ^ 1
+    const scanner: FileScanner = {
+      async scan({ content }) {
+        try {
+          for await (const _chunk of content);
+        } catch {
+          // On purpose.
+        }
+        return 'clean'
+      },
+    }
+    const vault = await openFileVault(storage, { blobs, scanner })
+    await untilStatus(() => status(vault, id), 'SCAN_INVALID')
+    await expectClosed(vault, id)
+  })
+
   it.each([
     ['ignores the cancellation', () => {}],
     [
