@@ -6,7 +6,7 @@ import { memoryEngine, sqliteEngine } from '../../support/storages/engines.ts'
 
 const CONTENT = Buffer.alloc(4 * 1024 * 1024, 'content ')
 /** One for each 256 KiB, but for the last. */
-const LEAST_TURNS = 15
+const MIN_TURNS = 15
 
 it.each([
   ['memory', 'its own store', memoryEngine(), false],
@@ -18,10 +18,10 @@ it.each([
   const { records } = await session.insert('teams', [{ fields: { name: 'Blue' } }])
   const id = records[0]?.id ?? ''
   const { turns } = await turnsDuring(() => session.uploadFile({ table: 'teams', id, column: 'badge', file: CONTENT }))
-  expect(turns).toBeGreaterThanOrEqual(LEAST_TURNS)
+  expect(turns).toBeGreaterThanOrEqual(MIN_TURNS)
   const { stream } = await session.openFile('teams', id, 'badge')
   const read = await turnsDuring(() => bytesOf(stream))
-  expect(read.turns).toBeGreaterThanOrEqual(LEAST_TURNS)
+  expect(read.turns).toBeGreaterThanOrEqual(MIN_TURNS)
   expect(read.result.equals(CONTENT)).toBe(true)
 })
 
