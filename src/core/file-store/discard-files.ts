@@ -32,6 +32,17 @@ export async function discardFile(storage: Storage, id: number, removeAt: number
   })
 }
 
+/** Marks an upload that failed: it is due for removal now. A file that a record has is left as it is, whatever the error of its upload says. */
+export async function discardUpload(storage: Storage, id: number, now: number): Promise<'marked' | 'attached'> {
+  let isAttached = false
+  await retryStale(async () => {
+    const [row] = await storage.get(FILES.name, [id])
+    isAttached = row !== undefined && row.row_id !== null
+    return row === undefined || isAttached || (await mark(storage, [row], now)) === 0 ? 'done' : 'stale'
+  })
+  return isAttached ? 'attached' : 'marked'
+}
+
 async function discard(storage: Storage, now: number, filter: Filter): Promise<readonly number[]> {
   const discarded: number[] = []
   let after = 0

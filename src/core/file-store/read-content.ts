@@ -10,6 +10,9 @@ import { slabItem, toSlab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
 import { readFiles } from './file-rows.ts'
 
+/** Number of pieces between two turns of the event loop. */
+const PIECES_PER_TURN = 4
+
 /** A stored file whose content is read. */
 export interface ContentToRead {
   /** Row id of the file. */
@@ -55,6 +58,8 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     left -= part.length
     position++
     yield part
+    // Other work gets a turn, also when neither the store nor the reader waits for anything.
+    if (position % PIECES_PER_TURN === 0) await context.scheduler.yield()
   }
   if (left > 0) throw unauthentic()
 }

@@ -65,6 +65,8 @@ async function* sealedBatches(
           yield seal(context, upload, { first, count: undefined, bytes: batch })
           first += PIECES_PER_BATCH
           filled = 0
+          // Other work gets a turn, also when neither the source nor the store waits for anything.
+          await context.scheduler.yield()
         }
         const part = chunk.subarray(start, start + BATCH_BYTES - filled)
         batch.set(part, filled)

@@ -11,7 +11,7 @@ import { nameOfFile, toSource } from '../execution/file-source.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { assertGranted, assertRequiredWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
-import { discardFile } from '../file-store/discard-files.ts'
+import { discardFile, discardUpload } from '../file-store/discard-files.ts'
 import { attachFile, beginFile, type NewFile, reserveFile, uploadRemoved } from '../file-store/file-rows.ts'
 import { removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
 import { storeContent } from '../file-store/store-content.ts'
@@ -88,7 +88,7 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
     const recordId = id === undefined || id === '' ? undefined : at(toTexts([id]), 0)
     return { ...parseContent(given), table, column, id: recordId, reserved: undefined }
   },
-  execute: storeUpload,
+  execute: storeOrAbandon,
 }
 
 /** What is uploaded by ticket. */
@@ -106,7 +106,7 @@ export function uploadByTicket(ticket: Ticket | undefined): Operation<TicketUplo
       context.event.setTable(table)
       return { ...content, table, column, id, reserved: file }
     },
-    execute: (context, request) => refusedAlike(REFUSALS, () => storeUpload(context, request)),
+    execute: (context, request) => refusedAlike(REFUSALS, () => storeOrAbandon(context, request)),
   }
 }
 
@@ -125,6 +125,18 @@ function parseContent({
     name: toFileName(fileName ?? nameOfFile(file) ?? ''),
     returnsMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
     uploaded: undefined,
+  }
+}
+
+/** Stores an upload. Content that was stored for nothing is removed, also if it is a later attempt that fails. */
+async function storeOrAbandon(context: OperationContext, request: UploadFileRequest): Promise<UploadedFile> {
+  try {
+    return await storeUpload(context, request)
+  } catch (error) {
+    // After a lost COMMIT the file may be the record's: then nothing is removed, and if it is not, the row says when it will be.
+    const isOver = error !== CATALOG_MOVED && error !== UNKNOWN_KEY && !mayBeStored(error)
+    if (isOver && request.uploaded !== undefined) await abandon(context, request.uploaded.file)
+    throw error
   }
 }
 
@@ -214,21 +226,15 @@ async function attachToRecord(
   const { file, value } = uploaded
   const values = valuesOf(table, column, value)
   const request = { table, records: [values], supplied: [undefined], indexes: [undefined] }
-  try {
-    return await context.unit.change(async (unit) => {
-      const rowId = await retry(retryRecords(table, context.scheduler), () =>
-        id === undefined
-          ? insertRecord(context, unit, { access, values, request })
-          : replaceFile(context, unit, { access, column, id, values, request }),
-      )
-      await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
-      return rowId
-    })
-  } catch (error) {
-    // After a lost COMMIT the file may be the record's: then nothing is removed, and if it is not, the row says when it will be.
-    if (error !== CATALOG_MOVED && error !== UNKNOWN_KEY && !mayBeStored(error)) await abandon(context, file)
-    throw error
-  }
+  return context.unit.change(async (unit) => {
+    const rowId = await retry(retryRecords(table, context.scheduler), () =>
+      id === undefined
+        ? insertRecord(context, unit, { access, values, request })
+        : replaceFile(context, unit, { access, column, id, values, request }),
+    )
+    await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
+    return rowId
+  })
 }
 
 /** What the steps of the change have in common. */
@@ -270,9 +276,9 @@ const REPLACED_FOR_MS = TICKET_MINUTES * 60_000
 /** Removes what an upload that failed has stored. If that fails too, the purge does it later. */
 async function abandon(context: OperationContext, { id, entry }: NewFile): Promise<void> {
   try {
+    if ((await discardUpload(context.files.storage, id, nowMs(context))) === 'attached') return
     // The purge may have removed the row of an upload that takes a day, before the store wrote its content.
     await context.files.blobs.delete([entry.key])
-    await discardFile(context.files.storage, id, nowMs(context))
     await removeFiles(context.files, [id])
   } catch {
     context.log?.warn({ file: id }, 'content of a failed upload not removed yet')

@@ -87,15 +87,24 @@ function createCancellation(): Cancellation & { cancel(): void } {
       return isCancelled
     },
     onCancel(callback) {
-      if (isCancelled) callback()
+      if (isCancelled) runQuietly(callback)
       else callbacks.add(callback)
       return () => callbacks.delete(callback)
     },
     cancel() {
       isCancelled = true
-      for (const callback of callbacks) callback()
+      for (const callback of callbacks) runQuietly(callback)
       callbacks.clear()
     },
+  }
+}
+
+/** Runs a callback of the scanner. Its errors do not keep the others from running, nor the vault from closing. */
+function runQuietly(callback: () => void): void {
+  try {
+    callback()
+  } catch {
+    // The scan that it belongs to ends all the same.
   }
 }
 
@@ -149,9 +158,11 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
 async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancellation): Promise<ScanState | undefined> {
   const { files, scanner, onInfected, log } = ports
   const { id, entry } = claimed.file
-  const reading = { isLost: false }
+  const reading: Reading = { isLost: false, read: 0, error: undefined }
   try {
-    const verdict = await scanner.scan({ content: contentOf(files, claimed, reading), size: entry.size, cancellation })
+    const content = contentOf(files, claimed, { reading, cancellation })
+    const verdict = await untilCancelled(cancellation, () => scanner.scan({ content, size: entry.size, cancellation }))
+    if (verdict === 'clean') assertReadWhole(reading, entry.size)
     if (verdict === 'clean' || verdict === 'unscannable') return verdict
     if (verdict === 'infected') {
       log?.warn({ file: id }, 'infected file')
@@ -167,20 +178,65 @@ async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancel
   return undefined
 }
 
+/** What a scanner has read. */
+interface Reading {
+  /** True if the claim was lost meanwhile. */
+  isLost: boolean
+  /** Number of bytes. */
+  read: number
+  /** What ended the content early. */
+  error: unknown
+}
+
+/** Throws if a scanner called a file clean of which it read only a part, or whose content failed: it may have ignored the error. */
+function assertReadWhole({ read, error }: Reading, size: number): void {
+  if (read === size) return
+  throw (
+    error ??
+    new VaultError('internal', 'The scanner returned "clean" before it read all of the file. A scanner must read it all.')
+  )
+}
+
+/** Returns the result of a scan. Rejects at a cancellation, so that a scanner that does not stop then does not hold up `close`. */
+async function untilCancelled<T>(cancellation: Cancellation, work: () => Promise<T>): Promise<T> {
+  let forget = (): void => {}
+  const cancelled = new Promise<never>((_, reject) => {
+    forget = cancellation.onCancel(() => reject(new Error('the scan was cancelled')))
+  })
+  cancelled.catch(() => {})
+  try {
+    // The scanner's own callback runs in the same turn. What it throws after that concerns no scan any more.
+    return await Promise.race([work(), cancelled])
+  } finally {
+    forget()
+  }
+}
+
 /** What the log says of an error: of a scanner's `VaultError` also its text, which says what the operator must set up. */
 function loggedError(error: unknown): { readonly code: ErrorCode; readonly reason?: string } {
   return VaultError.isGenuine(error) ? { code: error.code, reason: error.message } : { code: 'internal' }
 }
 
-/** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost. */
-async function* contentOf(files: ReadingFiles, claimed: ClaimedFile, reading: { isLost: boolean }): AsyncGenerator<Uint8Array> {
+/** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost or the scan is cancelled. */
+async function* contentOf(
+  files: ReadingFiles,
+  claimed: ClaimedFile,
+  { reading, cancellation }: { readonly reading: Reading; readonly cancellation: Cancellation },
+): AsyncGenerator<Uint8Array> {
   const { id, entry } = claimed.file
   const range = { start: 0, end: entry.size }
-  for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
-    if (!(await claimed.renew())) {
-      reading.isLost = true
-      throw new Error('the claim of a scan was lost')
+  try {
+    for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
+      if (!(await claimed.renew())) {
+        reading.isLost = true
+        throw new Error('the claim of a scan was lost')
+      }
+      if (cancellation.isCancelled) throw new Error('the scan was cancelled')
+      reading.read += piece.length
+      yield piece
     }
-    yield piece
+  } catch (error) {
+    reading.error = error
+    throw error
   }
 }

@@ -47,11 +47,11 @@ export interface VaultFiles {
 
 /** Returns the files of a vault, and begins the scans that are due. */
 export function createVaultFiles<S extends SchemaDefinition>(options: OpenOptions<S>, ports: FilePorts): VaultFiles {
-  const { storage, clock, contentTypes, scanner, onInfected = 'quarantine', timer } = options
+  const { storage, clock, scheduler, contentTypes, scanner, onInfected = 'quarantine', timer } = options
   const { barrier, catalog, layout, log } = ports
   const blobs = options.blobs ?? databaseBlobs(storage)
   const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
-  const reading = { barrier, clock, storage, blobs, contentTypes, reloadKeys: () => catalog.reload(storage) }
+  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys: () => catalog.reload(storage) }
   const session = (): SessionContext => ports.contextOf(VAULT_CALLER)
   const scans =
     scanner === undefined || !hasFiles

@@ -1,7 +1,8 @@
 /** Scans of files: what each verdict leads to, who may open a file meanwhile, retries, and results that come too late. */
 import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
-import type { ScanVerdict } from '../../../src/core/ports/scanner.ts'
+import type { FileScanner, ScanVerdict } from '../../../src/core/ports/scanner.ts'
+import { FILES } from '../../../src/core/schema/system-tables.ts'
 import { bytesOf, countedBlobs, type FileVault, openFileVault, scriptedScanner } from '../../support/files/open-file-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 
@@ -195,6 +196,68 @@ onEachStorage('scans of files', (engine) => {
     await Promise.all([next.vault.scanFiles(), third.vault.scanFiles(), next.vault.scanFiles()])
     await untilStatus(() => status(next, id), 'SCAN_CLEAN')
     expect(scans).toBe(1)
+  })
+
+  it('do not make a file clean of which the scanner read only a part', async () => {
+    const scanner: FileScanner = {
+      async scan({ content }) {
+        for await (const _chunk of content) break
+        return 'clean'
+      },
+    }
+    const vault = await openFileVault(engine.fresh().open(), { scanner })
+    const id = await upload(vault)
+    await untilStatus(() => status(vault, id), 'SCAN_ERROR')
+    await expectClosed(vault, id)
+  })
+
+  it('do not make a file clean if the scanner ignored the error of a changed content', async () => {
+    const storage = engine.fresh().open()
+    const blobs = countedBlobs()
+    const id = await upload(await openFileVault(storage, { blobs }))
+    for (const blob of blobs.stored.values()) blob[100_000] = (blob[100_000] ?? 0) ^ 1
+    const scanner: FileScanner = {
+      async scan({ content }) {
+        try {
+          for await (const _chunk of content);
+        } catch {
+          // On purpose.
+        }
+        return 'clean'
+      },
+    }
+    const vault = await openFileVault(storage, { blobs, scanner })
+    await untilStatus(() => status(vault, id), 'SCAN_INVALID')
+    await expectClosed(vault, id)
+  })
+
+  it.each([
+    ['ignores the cancellation', () => {}],
+    [
+      'throws at the cancellation',
+      () => {
+        throw new Error('foreign')
+      },
+    ],
+  ])('do not hold up the closing of the vault by a scanner that %s', async (_name, onCancelled) => {
+    const storage = engine.fresh().open()
+    let begin = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const scanner: FileScanner = {
+      scan({ cancellation }) {
+        cancellation.onCancel(onCancelled)
+        begin()
+        return new Promise(() => {})
+      },
+    }
+    const vault = await openFileVault({ ...storage, close: async () => {} }, { scanner })
+    await upload(vault)
+    await begun
+    await vault.vault.close()
+    const rows = await storage.find(FILES.name, { kind: 'all' }, { order: 'asc', limit: 10 })
+    expect(rows.map(({ scan_at }) => scan_at)).toEqual([vault.clock.ms])
   })
 
   it('are given up when the vault closes, and the file is due at once for the next one', async () => {
