@@ -137,6 +137,53 @@ onEachStorage('files', (engine) => {
     expect((await session.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields.paper).toBeNull()
   })
 
+  it('take their length from the bytes themselves, and refuse chunks that shrink or are transferred while the store writes', async () => {
+    const held = countedBlobs()
+    let change = (): void => {}
+    const blobs = {
+      ...held,
+      write: (key: string, sealed: AsyncIterable<Uint8Array>) =>
+        held.write(
+          key,
+          (async function* () {
+            for await (const bytes of sealed) {
+              change()
+              yield bytes
+            }
+          })(),
+        ),
+    }
+    const vault = await open({ blobs })
+    const id = await vault.person()
+    const paper = { table: 'people', id, column: 'paper' } as const
+    class Shorter extends Uint8Array {
+      override get length(): number {
+        return 5
+      }
+      override subarray(): Uint8Array<ArrayBuffer> {
+        return new Uint8Array(0)
+      }
+    }
+    await vault.session.uploadFile({ ...paper, file: Shorter.from(text(10)) })
+    expect((await content(vault, id)).equals(text(10))).toBe(true)
+    await vault.session.deleteFile('people', id, 'paper')
+    // The types of the language version that is compiled to do not know buffers that shrink.
+    const shrinking: ArrayBuffer = Reflect.construct(ArrayBuffer, [350_000, { maxByteLength: 350_000 }])
+    const shrink = (): void => Reflect.apply(Reflect.get(shrinking, 'resize'), shrinking, [10])
+    const transferred = new ArrayBuffer(350_000)
+    const transfer = (): void => void structuredClone(transferred, { transfer: [transferred] })
+    const looksLikeBytes = new Proxy(new Uint8Array(10), {})
+    for (const [file, changed] of [
+      [new Uint8Array(shrinking), shrink],
+      [new Uint8Array(transferred), transfer],
+      [looksLikeBytes, () => {}],
+    ] as const) {
+      change = changed
+      await expect(vault.session.uploadFile({ ...paper, file })).rejects.toMatchObject({ code: 'invalid_request' })
+    }
+    expect([await vault.fileRows(), held.keys()]).toEqual([0, []])
+  })
+
   it('are replaced whole: who reads the old one reads it to its end, and the purge removes it later', async () => {
     const vault = await open()
     const id = await vault.person()

@@ -1,4 +1,5 @@
 /** Tickets: one file, one direction, fifteen minutes, the grants of who asked for it, and one answer for all that are not valid. */
+import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import type { Caller, Session } from '../../../src/index.ts'
 import {
@@ -128,6 +129,9 @@ onEachStorage('file tickets', (engine) => {
     await expect(wrong).rejects.toMatchObject({ code: 'unprocessable' })
     await expect(vault.vault.uploadWithTicket(ticket, { file: new Uint8Array(0) })).rejects.toMatchObject({
       code: 'unprocessable',
+    })
+    await expect(vault.vault.uploadWithTicket(ticket, { file: Readable.from(['text']) })).rejects.toMatchObject({
+      code: 'invalid_request',
     })
     const file = new File([pngOf(10) as Uint8Array<ArrayBuffer>], 'a.png')
     const stored = await vault.vault.uploadWithTicket(ticket, { file, returnFileMetadata: true })
