@@ -149,10 +149,15 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
 async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancellation): Promise<ScanState | undefined> {
   const { files, scanner, onInfected, log } = ports
   const { id, entry } = claimed.file
-  const reading = { isLost: false }
+  // The row says the length since the upload ended: this one was put back from before. No scan of nothing makes it clean.
+  if (entry.size === 0) return 'invalid'
+  const reading: Reading = { isLost: false, length: 0, error: undefined }
   try {
     const verdict = await scanner.scan({ content: contentOf(files, claimed, reading), size: entry.size, cancellation })
-    if (verdict === 'clean' || verdict === 'unscannable') return verdict
+    // A scanner that goes on after an error of the content has not read the file.
+    if (reading.error !== undefined) throw reading.error
+    if (verdict === 'clean') return reading.length === entry.size ? 'clean' : 'unscannable'
+    if (verdict === 'unscannable') return verdict
     if (verdict === 'infected') {
       log?.warn({ file: id }, 'infected file')
       return onInfected === 'delete' ? 'deleted' : 'infected'
@@ -172,15 +177,31 @@ function loggedError(error: unknown): { readonly code: ErrorCode; readonly reaso
   return VaultError.isGenuine(error) ? { code: error.code, reason: error.message } : { code: 'internal' }
 }
 
+/** How far a scanner has read a content. */
+interface Reading {
+  /** True if another process has the claim now, or the file is gone. */
+  isLost: boolean
+  /** Bytes that were given to the scanner. */
+  length: number
+  /** What ended the content before its end. */
+  error: unknown
+}
+
 /** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost. */
-async function* contentOf(files: ReadingFiles, claimed: ClaimedFile, reading: { isLost: boolean }): AsyncGenerator<Uint8Array> {
+async function* contentOf(files: ReadingFiles, claimed: ClaimedFile, reading: Reading): AsyncGenerator<Uint8Array> {
   const { id, entry } = claimed.file
   const range = { start: 0, end: entry.size }
-  for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
-    if (!(await claimed.renew())) {
-      reading.isLost = true
-      throw new Error('the claim of a scan was lost')
+  try {
+    for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
+      if (!(await claimed.renew())) {
+        reading.isLost = true
+        throw new Error('the claim of a scan was lost')
+      }
+      reading.length += piece.length
+      yield piece
     }
-    yield piece
+  } catch (error) {
+    reading.error = error
+    throw error
   }
 }
