@@ -57,7 +57,8 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
       const part = piece.subarray(skip, Math.min(piece.length, skip + left))
       skip = 0
       left -= part.length
-      yield part
+      // A reader can transfer a chunk, for example to a stream of bytes. The next pieces are in the same buffer.
+      yield part.slice()
     }
     first += sealed.count
   }

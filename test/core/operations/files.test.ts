@@ -184,6 +184,19 @@ onEachStorage('files', (engine) => {
     expect([await vault.fileRows(), held.keys()]).toEqual([0, []])
   })
 
+  it('are read in chunks that belong to their reader, who can transfer them', async () => {
+    const vault = await open()
+    const file = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+    const { id } = await vault.session.uploadFile({ table: 'people', column: 'paper', file })
+    const opened = await vault.session.openFile('people', id, 'paper', { range: { start: 5, end: 299_990 } })
+    const taken: Uint8Array[] = []
+    for await (const chunk of opened.stream) {
+      expect(chunk.buffer.byteLength).toBe(chunk.length)
+      taken.push(structuredClone(chunk, { transfer: [chunk.buffer as ArrayBuffer] }))
+    }
+    expect(Buffer.concat(taken).equals(file.subarray(5, 299_990))).toBe(true)
+  })
+
   it('are replaced whole: who reads the old one reads it to its end, and the purge removes it later', async () => {
     const vault = await open()
     const id = await vault.person()
