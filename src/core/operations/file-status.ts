@@ -59,7 +59,7 @@ export const fileStatus: Operation<FileInput, FileRequest, FileStatus> = {
 
 /** The records asked for, not checked yet: what is wrong with one is an error of that one. */
 interface UploadStatusRequest {
-  readonly records: readonly unknown[]
+  readonly records: readonly ReturnType<typeof toRecord>[]
 }
 
 /** Returns the statuses of files of several records, in order. A record that cannot be read has an error. Throws `invalid_request`. */
@@ -78,11 +78,11 @@ export const uploadStatus: Operation<
       if (typeof record === 'object' && record !== null) continue
       throw fault('invalid_request', { index })`records[${index}] must be an object with table, id and fileColumns.`
     }
-    return { records: list }
+    return { records: list.map(toRecord) }
   },
   async execute(context, { records }) {
     const results: UploadStatusResult[] = []
-    for (const record of records) results.push(await resultOf(context, toRecord(record)))
+    for (const record of records) results.push(await resultOf(context, record))
     return { records: results }
   },
 }

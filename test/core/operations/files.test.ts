@@ -197,6 +197,18 @@ onEachStorage('files', (engine) => {
     expect(Buffer.concat(taken).equals(file.subarray(5, 299_990))).toBe(true)
   })
 
+  it('have no status for records that throw when they are read, and the error says so', async () => {
+    const { session } = await open()
+    const record = {
+      get table(): 'people' {
+        throw new Error('secret of the caller')
+      },
+      id: '',
+      fileColumns: ['paper'] as const,
+    }
+    await expect(session.uploadStatus([record])).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
   it('are replaced whole: who reads the old one reads it to its end, and the purge removes it later', async () => {
     const vault = await open()
     const id = await vault.person()
