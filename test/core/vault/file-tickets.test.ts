@@ -11,6 +11,7 @@ import {
   scriptedScanner,
 } from '../../support/files/open-file-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const CONTENT = Buffer.alloc(1000, 'content ')
 const MINUTES = 60_000
@@ -147,6 +148,16 @@ onEachStorage('file tickets', (engine) => {
     await vault.vault.purgeExpired()
     await expect(vault.vault.uploadWithTicket(created.tickets.paper.ticket, { file: CONTENT })).rejects.toMatchObject(INVALID)
     expect(await vault.fileRows()).toBe(1)
+  })
+
+  it('are not issued when the caller is too long for one that could be redeemed', async () => {
+    const vault = await open()
+    const id = await withPaper(vault)
+    const ticketOf = (length: number) =>
+      vault.vault.as({ ...OWNER, context: { note: 'n'.repeat(length) } }).downloadURL('people', id, 'paper')
+    const { ticket } = await ticketOf(48_000)
+    expect((await download(vault, ticket)).equals(CONTENT)).toBe(true)
+    await expect(ticketOf(50_000)).rejects.toMatchObject({ code: 'limit_exceeded' })
   })
 
   it('do not open a file that is not clean, whatever it was when they were issued', async () => {
