@@ -22,6 +22,7 @@ const POLICY = {
   masked: ['ALLOW READ ON people.* WITH REDACTION = MASKED'],
   uploader: ['ALLOW UPDATE ON people.photo', 'ALLOW READ ON people.name'],
   creator: ['ALLOW CREATE ON people.paper'],
+  once: ['ALLOW UPDATE ON people.paper WHERE people.paper IS NULL'],
   swede: ["ALLOW READ, UPDATE ON people.* WITH REDACTION = PLAIN_TEXT WHERE people.country = 'SE'"],
 } as const
 
@@ -112,6 +113,10 @@ onEachStorage('file tickets', (engine) => {
     })
     await expect(as(vault, 'uploader').uploadURL({ table: 'people', id, columns: ['paper'] })).rejects.toMatchObject({
       code: 'invalid_request',
+    })
+    const empty = await vault.person()
+    await expect(as(vault, 'once').uploadURL({ table: 'people', id: empty, columns: ['paper'] })).rejects.toMatchObject({
+      code: 'forbidden',
     })
     const { ticket } = await as(vault, 'swede').downloadURL('people', id, 'paper')
     const { tickets } = await as(vault, 'swede').uploadURL({ table: 'people', id, columns: ['photo'] })
