@@ -149,7 +149,7 @@ function viewOf(chunk: unknown): Uint8Array {
   throw notBytes('is something else. A stream with an encoding yields text: remove the encoding')
 }
 
-/** Returns the error for a chunk. It is no fault: whoever uploads by ticket is told it, too. */
+/** Returns the error for a chunk. It is no fault, so a caller who uploads by ticket gets it unchanged, too. */
 function notBytes(what: string): VaultError {
   return new VaultError('invalid_request', `Upload failed. file must yield bytes, as Uint8Array. A chunk ${what}.`)
 }
