@@ -32,10 +32,10 @@ export interface IssuedTicket {
   readonly expiresAt: number
 }
 
-/** Maximum length of a ticket, in UTF-16 units. Longer text is rejected without further checks. */
+/** Maximum length of a ticket, in UTF-16 units. Longer text is rejected without further checks, and none is issued. */
 const MAX_TICKET_LENGTH = 64 * 1024
 
-/** Seals a ticket of the session's caller. It expires after TICKET_MINUTES. */
+/** Seals a ticket of the session's caller. It expires after TICKET_MINUTES. Throws `limit_exceeded` if roles and context are too long for one. */
 export function issueTicket(
   context: Pick<OperationContext, 'barrier' | 'clock' | 'caller'>,
   grant: Pick<Ticket, 'direction' | 'table' | 'column' | 'id' | 'file'>,
@@ -47,7 +47,10 @@ export function issueTicket(
   out.utf8(JSON.stringify({ ...grant, expiresAt, caller } satisfies Ticket))
   const { ring, vault } = context.barrier
   const sealed = sealEntry({ ring, vault, kind: 'ticket', id: 0 }, out.written())
-  return { ticket: toBase64(sealed).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, ''), expiresAt }
+  const ticket = toBase64(sealed).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  if (ticket.length > MAX_TICKET_LENGTH)
+    throw fault('limit_exceeded')`The roles and the context of this caller are too long for a ticket. Shorten them.`
+  return { ticket, expiresAt }
 }
 
 /** Returns what a ticket says; undefined for a text that is no ticket of this vault and direction, or one that has expired. */

@@ -57,7 +57,8 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     const part = piece.subarray(from, Math.min(piece.length, from + left))
     left -= part.length
     position++
-    yield part
+    // A reader can transfer a chunk, for example to a stream of bytes: it has a buffer of its own.
+    yield part.length === part.buffer.byteLength ? part : part.slice()
     // Other work gets a turn, also when neither the store nor the reader waits for anything.
     if (position % PIECES_PER_TURN === 0) await context.scheduler.yield()
   }

@@ -1,6 +1,8 @@
 /** The queue of scans: files that are due, each claimed by one process at a time. A claim ends by itself if its process does. */
+
+import { isVaultError } from '../errors.ts'
 import { retryDelayMs } from '../files/scan-state.ts'
-import type { Patch } from '../ports/storage.ts'
+import type { Patch, Row } from '../ports/storage.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { FileContext } from './file-context.ts'
@@ -24,12 +26,25 @@ export interface ClaimedFile {
 export async function claimDueFile(context: FileContext): Promise<ClaimedFile | undefined> {
   const now = nowMs(context)
   const due = { kind: 'compare', column: 'scan_at', operator: '<', value: now + 1 } as const
-  const rows = await context.storage.find(FILES.name, due, { order: 'asc', limit: CANDIDATES })
-  for (const row of rows) {
-    const [isClaimed] = await context.storage.update(FILES.name, [claimOf(row, now)])
-    if (isClaimed === true) return claimed(context, openFileRow(context.barrier, row), now)
+  for (;;) {
+    const rows = await context.storage.find(FILES.name, due, { order: 'asc', limit: CANDIDATES })
+    if (rows.length === 0) return undefined
+    for (const row of rows) {
+      const [isClaimed] = await context.storage.update(FILES.name, [claimOf(row, now)])
+      const file = isClaimed === true ? openedOrNone(context, row) : undefined
+      if (file !== undefined) return claimed(context, file, now)
+    }
   }
-  return undefined
+}
+
+/** A row that fails authentication is not scanned, and keeps no other from being: its claim only ends later. `verifyRecords` reports it. */
+function openedOrNone({ barrier }: FileContext, row: Row): OpenedFile | undefined {
+  try {
+    return openFileRow(barrier, row)
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return undefined
+    throw error
+  }
 }
 
 function claimOf({ id, version }: Pick<Patch, 'id' | 'version'>, now: number): Patch {

@@ -56,9 +56,10 @@ async function* sealedBatches(
   }
   try {
     for await (const chunk of bytesOf(upload)) {
-      stored.size += chunk.length
+      const { length } = chunk
+      stored.size += length
       assertWithin(upload, stored.size)
-      for (let start = 0; start < chunk.length; ) {
+      for (let start = 0; start < length; ) {
         // A full batch is kept until there are more bytes: it may have the last piece.
         if (filled === BATCH_BYTES) {
           await detect(false)
@@ -68,6 +69,8 @@ async function* sealedBatches(
           // Other work gets a turn, also when neither the source nor the store waits for anything.
           await context.scheduler.yield()
         }
+        // The store took its time: a source can transfer or shrink a chunk meanwhile, and its length would be wrong.
+        if (chunk.length !== length) throw notBytes('was transferred or resized while it was read')
         const part = chunk.subarray(start, start + BATCH_BYTES - filled)
         batch.set(part, filled)
         filled += part.length
@@ -111,15 +114,12 @@ async function* bytesOf({ source }: Upload): AsyncGenerator<Uint8Array> {
         isDone = true
         return
       }
-      if (!(chunk instanceof Uint8Array))
-        throw fault(
-          'invalid_request',
-        )`file must yield bytes, as Uint8Array. A stream with an encoding yields text: remove the encoding.`
-      if (chunk.length > 0) yield chunk
+      const bytes = viewOf(chunk)
+      if (bytes.length > 0) yield bytes
     }
   } finally {
     // The source learns that its rest is not wanted, as from a loop that ends early.
-    if (!isDone) await closeQuietly(chunks)
+    if (!isDone) closeQuietly(chunks)
   }
 }
 
@@ -141,11 +141,27 @@ async function nextOf(chunks: AsyncIterator<unknown>): Promise<unknown> {
   }
 }
 
-async function closeQuietly(chunks: AsyncIterator<unknown>): Promise<void> {
+/** Returns a chunk as a view without methods of the source's own. Throws `invalid_request` for anything but bytes. */
+function viewOf(chunk: unknown): Uint8Array {
   try {
-    await chunks.return?.()
+    if (chunk instanceof Uint8Array) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
   } catch {
-    // The error that ended the upload matters more.
+    // A proxy, or an object that only looks like bytes.
+  }
+  throw notBytes('is something else. A stream with an encoding yields text: remove the encoding')
+}
+
+/** Returns the error for a chunk. It is no fault, so a caller who uploads by ticket gets it unchanged, too. */
+function notBytes(what: string): VaultError {
+  return new VaultError('invalid_request', `Upload failed. file must yield bytes, as Uint8Array. A chunk ${what}.`)
+}
+
+/** Does not wait: a source that never ends must not hold up the refusal. Its error matters less than the one that ended the upload. */
+function closeQuietly(chunks: AsyncIterator<unknown>): void {
+  try {
+    Promise.resolve(chunks.return?.()).catch(() => {})
+  } catch {
+    // It threw at once.
   }
 }
 

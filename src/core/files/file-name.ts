@@ -3,8 +3,8 @@ import { MAX_FILE_NAME_LENGTH } from '../limits.ts'
 
 /** The name of a file without a usable one. */
 const UNNAMED = 'file'
-/** Control characters, and those that change the direction of text or are invisible: a name must not look like another. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+/** Control characters, and those that change the direction of text or are invisible, also fillers and variants: a name must not look like another. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu
 /** Characters that file systems and headers give a meaning. */
 const SPECIAL = /["*:<>?|]/gu
 /** Maximum length of an extension that is kept when a long name is cut, in UTF-16 units. */
@@ -15,10 +15,11 @@ const MAX_EXTENSION_LENGTH = 16
  * MAX_FILE_NAME_LENGTH long with its extension kept. Any text is accepted.
  */
 export function toFileName(given: string): string {
-  const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
-  const visible = last.replace(HIDDEN, '').replace(SPECIAL, '_').trim()
-  const name = /^[.\s]*$/.test(visible) ? UNNAMED : visible
-  return shorten(name)
+  const last = given.split(/[/\\]/).at(-1) ?? ''
+  // A hidden character can separate two that are one in NFC.
+  const visible = last.replace(HIDDEN, '').normalize('NFC').replace(SPECIAL, '_').trim()
+  const name = shorten(visible).trim()
+  return /^[.\s]*$/.test(name) ? UNNAMED : name
 }
 
 function shorten(name: string): string {

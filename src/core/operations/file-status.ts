@@ -104,6 +104,8 @@ async function resultOf(context: OperationContext, { table: name, id, columns }:
   try {
     if (columns.length === 0) throw fault('invalid_request')`fileColumns must be a non-empty array of column names.`
     const table = requireTable(context, name)
+    if (columns.length > table.columns.length)
+      throw fault('invalid_request', { table: table.name })`fileColumns names more columns than table ${table.name} has.`
     const statuses = await statusesOf(context, { table, id, columns })
     return { ...given, fields: Object.fromEntries(statuses.map(({ column, ...status }) => [column, status])), httpStatus: 200 }
   } catch (error) {

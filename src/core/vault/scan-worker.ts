@@ -158,12 +158,16 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
 async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancellation): Promise<ScanState | undefined> {
   const { files, scanner, onInfected, log } = ports
   const { id, entry } = claimed.file
+  // The row says the length since the upload ended: this one was put back from before. No scan of nothing makes it clean.
+  if (entry.size === 0) return 'invalid'
   const reading: Reading = { isLost: false, read: 0, error: undefined }
   try {
     const content = contentOf(files, claimed, { reading, cancellation })
     const verdict = await untilCancelled(cancellation, () => scanner.scan({ content, size: entry.size, cancellation }))
-    if (verdict === 'clean') assertReadWhole(reading, entry.size)
-    if (verdict === 'clean' || verdict === 'unscannable') return verdict
+    // A scanner that goes on after an error of the content has not read the file.
+    if (reading.error !== undefined) throw reading.error
+    if (verdict === 'clean') return reading.read === entry.size ? 'clean' : 'unscannable'
+    if (verdict === 'unscannable') return verdict
     if (verdict === 'infected') {
       log?.warn({ file: id }, 'infected file')
       return onInfected === 'delete' ? 'deleted' : 'infected'
@@ -186,15 +190,6 @@ interface Reading {
   read: number
   /** What ended the content early. */
   error: unknown
-}
-
-/** Throws if a scanner called a file clean of which it read only a part, or whose content failed: it may have ignored the error. */
-function assertReadWhole({ read, error }: Reading, size: number): void {
-  if (read === size) return
-  throw (
-    error ??
-    new VaultError('internal', 'The scanner returned "clean" before it read all of the file. A scanner must read it all.')
-  )
 }
 
 /** Returns the result of a scan. Rejects at a cancellation, so that a scanner that does not stop then does not hold up `close`. */

@@ -137,6 +137,78 @@ onEachStorage('files', (engine) => {
     expect((await session.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields.paper).toBeNull()
   })
 
+  it('take their length from the bytes themselves, and refuse chunks that shrink or are transferred while the store writes', async () => {
+    const held = countedBlobs()
+    let change = (): void => {}
+    const blobs = {
+      ...held,
+      write: (key: string, sealed: AsyncIterable<Uint8Array>) =>
+        held.write(
+          key,
+          (async function* () {
+            for await (const bytes of sealed) {
+              change()
+              yield bytes
+            }
+          })(),
+        ),
+    }
+    const vault = await open({ blobs })
+    const id = await vault.person()
+    const paper = { table: 'people', id, column: 'paper' } as const
+    class Shorter extends Uint8Array {
+      override get length(): number {
+        return 5
+      }
+      override subarray(): Uint8Array<ArrayBuffer> {
+        return new Uint8Array(0)
+      }
+    }
+    await vault.session.uploadFile({ ...paper, file: Shorter.from(text(10)) })
+    expect((await content(vault, id)).equals(text(10))).toBe(true)
+    await vault.session.deleteFile('people', id, 'paper')
+    // The types of the language version that is compiled to do not know buffers that shrink.
+    const shrinking: ArrayBuffer = Reflect.construct(ArrayBuffer, [350_000, { maxByteLength: 350_000 }])
+    const shrink = (): void => Reflect.apply(Reflect.get(shrinking, 'resize'), shrinking, [10])
+    const transferred = new ArrayBuffer(350_000)
+    const transfer = (): void => void structuredClone(transferred, { transfer: [transferred] })
+    const looksLikeBytes = new Proxy(new Uint8Array(10), {})
+    for (const [file, changed] of [
+      [new Uint8Array(shrinking), shrink],
+      [new Uint8Array(transferred), transfer],
+      [looksLikeBytes, () => {}],
+    ] as const) {
+      change = changed
+      await expect(vault.session.uploadFile({ ...paper, file })).rejects.toMatchObject({ code: 'invalid_request' })
+    }
+    expect([await vault.fileRows(), held.keys()]).toEqual([0, []])
+  })
+
+  it('are read in chunks that belong to their reader, who can transfer them', async () => {
+    const vault = await open()
+    const file = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+    const { id } = await vault.session.uploadFile({ table: 'people', column: 'paper', file })
+    const opened = await vault.session.openFile('people', id, 'paper', { range: { start: 5, end: 299_990 } })
+    const taken: Uint8Array[] = []
+    for await (const chunk of opened.stream) {
+      expect(chunk.buffer.byteLength).toBe(chunk.length)
+      taken.push(structuredClone(chunk, { transfer: [chunk.buffer as ArrayBuffer] }))
+    }
+    expect(Buffer.concat(taken).equals(file.subarray(5, 299_990))).toBe(true)
+  })
+
+  it('have no status for records that throw when they are read, and the error says so', async () => {
+    const { session } = await open()
+    const record = {
+      get table(): 'people' {
+        throw new Error('secret of the caller')
+      },
+      id: '',
+      fileColumns: ['paper'] as const,
+    }
+    await expect(session.uploadStatus([record])).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
   it('are replaced whole: who reads the old one reads it to its end, and the purge removes it later', async () => {
     const vault = await open()
     const id = await vault.person()

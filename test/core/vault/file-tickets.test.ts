@@ -1,4 +1,5 @@
 /** Tickets: one file, one direction, fifteen minutes, the grants of who asked for it, and one answer for all that are not valid. */
+import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import type { Caller, Session } from '../../../src/index.ts'
 import {
@@ -10,6 +11,7 @@ import {
   scriptedScanner,
 } from '../../support/files/open-file-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const CONTENT = Buffer.alloc(1000, 'content ')
 const MINUTES = 60_000
@@ -20,6 +22,7 @@ const POLICY = {
   masked: ['ALLOW READ ON people.* WITH REDACTION = MASKED'],
   uploader: ['ALLOW UPDATE ON people.photo', 'ALLOW READ ON people.name'],
   creator: ['ALLOW CREATE ON people.paper'],
+  once: ['ALLOW UPDATE ON people.paper WHERE people.paper IS NULL'],
   swede: ["ALLOW READ, UPDATE ON people.* WITH REDACTION = PLAIN_TEXT WHERE people.country = 'SE'"],
 } as const
 
@@ -111,6 +114,10 @@ onEachStorage('file tickets', (engine) => {
     await expect(as(vault, 'uploader').uploadURL({ table: 'people', id, columns: ['paper'] })).rejects.toMatchObject({
       code: 'invalid_request',
     })
+    const empty = await vault.person()
+    await expect(as(vault, 'once').uploadURL({ table: 'people', id: empty, columns: ['paper'] })).rejects.toMatchObject({
+      code: 'forbidden',
+    })
     const { ticket } = await as(vault, 'swede').downloadURL('people', id, 'paper')
     const { tickets } = await as(vault, 'swede').uploadURL({ table: 'people', id, columns: ['photo'] })
     await vault.session.update('people', id, { fields: { country: 'DE' } })
@@ -129,6 +136,9 @@ onEachStorage('file tickets', (engine) => {
     await expect(vault.vault.uploadWithTicket(ticket, { file: new Uint8Array(0) })).rejects.toMatchObject({
       code: 'unprocessable',
     })
+    await expect(vault.vault.uploadWithTicket(ticket, { file: Readable.from(['text']) })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
     const file = new File([pngOf(10) as Uint8Array<ArrayBuffer>], 'a.png')
     const stored = await vault.vault.uploadWithTicket(ticket, { file, returnFileMetadata: true })
     expect(stored).toEqual({ id, fileMetadata: { photo: { fileName: 'a.png', fileSizeKB: 1, fileType: 'image/png' } } })
@@ -143,6 +153,16 @@ onEachStorage('file tickets', (engine) => {
     await vault.vault.purgeExpired()
     await expect(vault.vault.uploadWithTicket(created.tickets.paper.ticket, { file: CONTENT })).rejects.toMatchObject(INVALID)
     expect(await vault.fileRows()).toBe(1)
+  })
+
+  it('are not issued when the caller is too long for one that could be redeemed', async () => {
+    const vault = await open()
+    const id = await withPaper(vault)
+    const ticketOf = (length: number) =>
+      vault.vault.as({ ...OWNER, context: { note: 'n'.repeat(length) } }).downloadURL('people', id, 'paper')
+    const { ticket } = await ticketOf(48_000)
+    expect((await download(vault, ticket)).equals(CONTENT)).toBe(true)
+    await expect(ticketOf(50_000)).rejects.toMatchObject({ code: 'limit_exceeded' })
   })
 
   it('do not open a file that is not clean, whatever it was when they were issued', async () => {
