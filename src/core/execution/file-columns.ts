@@ -12,14 +12,14 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column, FileRules, Table } from '../schema/layout.ts'
 import type { StoredFile } from '../values/file-type.ts'
 import { recordsNotFound } from './check-input.ts'
 import type { OperationContext } from './context.ts'
 import { requireColumn } from './grants.ts'
 
 /** A column that holds files. */
-export type FileColumn = Column & Required<Pick<Column, 'file'>> & { readonly file: NonNullable<Column['file']> }
+export type FileColumn = Column & { readonly file: FileRules }
 
 /** Returns the column. Throws like `requireColumn`, and `unprocessable` for a column of another type. */
 export function requireFileColumn(
