@@ -58,13 +58,14 @@ export const fileStatus: Operation<FileInput, FileRequest, FileStatus> = {
 }
 
 /** A record asked for. Its table and columns are not checked yet: what is wrong with them is an error of this record. */
-interface StatusToGet {
+export interface StatusToGet {
   readonly table: unknown
   readonly id: string
   readonly columns: readonly unknown[]
 }
 
-interface UploadStatusRequest {
+/** The records asked for. */
+export interface UploadStatusRequest {
   readonly records: readonly StatusToGet[]
 }
 

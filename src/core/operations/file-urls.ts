@@ -52,7 +52,7 @@ export interface UploadURLInput {
 }
 
 /** A parsed request, before grants are checked. */
-interface UploadURLRequest {
+export interface UploadURLRequest {
   readonly table: Table
   readonly id: string | undefined
   readonly columns: readonly unknown[]
