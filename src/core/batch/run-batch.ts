@@ -2,10 +2,10 @@
 import { NOT_RUN } from '../audit/outcome.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOptions, parseByot, parseFlag, parseList } from '../execution/check-input.ts'
-import type { OperationContext, ParsingContext } from '../execution/context.ts'
+import type { ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
-import { removeDueQuietly } from '../file-store/remove-files.ts'
+import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
 import { beginSteps, type MethodValue } from './batch-methods.ts'
@@ -62,18 +62,10 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
       await runSteps({ context: inside, continueOnError, ended }, storage, steps)
       return ended.map(({ response }) => response)
     })
-    if (steps.some(({ runner }) => runner.method === 'DELETE')) await removeFilesOf(context)
+    if (steps.some(({ runner }) => runner.method === 'DELETE'))
+      await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
   },
-}
-
-/** Number of files that a batch with deletions removes at once. More are left to the purge. */
-const MANY_FILES = 100
-
-/** Removes the contents of the files of deleted records. */
-async function removeFilesOf(context: OperationContext): Promise<void> {
-  const tables = [...context.layout.tables.values()]
-  if (tables.some((table) => context.catalog.holdsFiles(table))) await removeDueQuietly(context, MANY_FILES)
 }
 
 /** Returns the parts of the event. A step that did not end was not run. */

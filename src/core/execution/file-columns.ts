@@ -1,11 +1,11 @@
 /** What the operations on files share: the column, the record, and the file that a caller may open. */
-
-import { cellDetail, unknownColumn } from '../barrier/parse-record.ts'
+import { cellDetail, unknownColumn, type Values } from '../barrier/parse-record.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import { type Fault, fault } from '../errors.ts'
 import type { OpenedFile } from '../file-store/file-rows.ts'
 import { readFiles } from '../file-store/file-rows.ts'
+import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
 import { mayOpen } from '../files/scan-state.ts'
 import type { Action } from '../policy/actions.ts'
 import { forbidden } from '../policy/forbidden.ts'
@@ -16,7 +16,7 @@ import type { Column, FileRules, Table } from '../schema/layout.ts'
 import type { StoredFile } from '../values/file-type.ts'
 import { recordsNotFound } from './check-input.ts'
 import type { OperationContext } from './context.ts'
-import { requireColumn } from './grants.ts'
+import { checkOverwrites, requireColumn } from './grants.ts'
 
 /** A column that holds files. */
 export type FileColumn = Column & { readonly file: FileRules }
@@ -57,6 +57,26 @@ export async function recordRow(
   const [rowId] = decodeRecordIds(barrier.ring, table, [id])
   if (rowId === undefined) return undefined
   const [row] = await storage.get(table.physical.name, [rowId])
+  return row
+}
+
+/** The value of a file that does not exist yet: conditions of grants see that there will be one. */
+export const NEW_FILE: StoredFile = { file: 0, size: 0, name: '', contentType: UNKNOWN_CONTENT_TYPE }
+
+/** Returns the values of a record of which only this column is written; null takes the file away. */
+export function fileValues(table: Table, column: FileColumn, value: StoredFile | null): Values {
+  return table.columns.map((one) => (one === column ? value : undefined))
+}
+
+/** Returns the row, if the caller can write each of these values over it. Throws `not_found` or `forbidden`. */
+export function requireUpdatable(
+  context: OperationContext,
+  access: TableAccess,
+  { id, row, writes }: { readonly id: string; readonly row: Row | undefined; readonly writes: readonly Values[] },
+): Row {
+  const overwrites = row === undefined ? [] : writes.map((values) => ({ row, values, index: undefined }))
+  const { invisible } = checkOverwrites(context, access, overwrites)
+  if (row === undefined || invisible.length > 0) throw recordsNotFound(access.table, [id], [0])
   return row
 }
 

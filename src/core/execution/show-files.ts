@@ -1,5 +1,4 @@
 /** Shows the files of records that were read: their metadata, and tickets to download them. */
-
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import { readFiles } from '../file-store/file-rows.ts'

@@ -9,13 +9,13 @@ const MAX_ATTEMPTS = 100
 /** Number of files that one statement marks. */
 const SLICE = 500
 
-/** Marks the files of deleted records: they are due for removal now. Returns their ids. */
-export function discardFilesOf(
+/** Marks the files of deleted records: they are due for removal now. */
+export async function discardFilesOf(
   storage: Storage,
   { table, rows, now }: { readonly table: Pick<Table, 'objectId'>; readonly rows: readonly number[]; readonly now: number },
-): Promise<readonly number[]> {
-  if (rows.length === 0) return Promise.resolve([])
-  return discard(storage, now, {
+): Promise<void> {
+  if (rows.length === 0) return
+  await discard(storage, now, {
     kind: 'and',
     filters: [
       { kind: 'in', column: 'row_id', values: rows },
@@ -43,8 +43,7 @@ export async function discardUpload(storage: Storage, id: number, now: number): 
   return isAttached ? 'attached' : 'marked'
 }
 
-async function discard(storage: Storage, now: number, filter: Filter): Promise<readonly number[]> {
-  const discarded: number[] = []
+async function discard(storage: Storage, now: number, filter: Filter): Promise<void> {
   let after = 0
   await retryStale(async () => {
     const page = { order: 'asc', after, limit: SLICE, columns: [] } as const
@@ -52,11 +51,9 @@ async function discard(storage: Storage, now: number, filter: Filter): Promise<r
     const last = rows.at(-1)
     if (last === undefined) return 'done'
     if ((await mark(storage, rows, now)) > 0) return 'stale'
-    for (const { id } of rows) discarded.push(id)
     after = last.id
     return rows.length < SLICE ? 'done' : 'more'
   })
-  return discarded
 }
 
 /** Returns the number of rows that changed meanwhile, and so are not marked. */

@@ -133,6 +133,16 @@ export function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
   }
 }
 
+/** Returns a row opened; undefined if it fails authentication. `verifyRecords` reports such a row if it is of a record. */
+export function tryOpenFileRow(barrier: Keys, row: Row): OpenedFile | undefined {
+  try {
+    return openFileRow(barrier, row)
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return undefined
+    throw error
+  }
+}
+
 /** Returns what the body says. It was authenticated, so its shape is that of `sealFile`. */
 function toEntry(plaintext: Uint8Array): FileEntry | undefined {
   const { key, state, size, failures, keepUntil }: Partial<FileEntry> = JSON.parse(readUtf8(plaintext, 0, plaintext.length))

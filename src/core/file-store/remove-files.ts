@@ -1,13 +1,13 @@
 /** Removes files that no record names: contents first, then rows, so that a process that ends meanwhile leaves nothing unnamed. */
-
 import { isVaultError } from '../errors.ts'
 import type { MaintenancePass } from '../maintenance/run-pass.ts'
 import type { Log } from '../ports/log.ts'
 import type { Row } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { FileContext } from './file-context.ts'
-import { type OpenedFile, openFileRow } from './file-rows.ts'
+import { type OpenedFile, tryOpenFileRow } from './file-rows.ts'
 
 /** Maximum number of files that one slice of the pass removes. */
 const SLICE = 50
@@ -45,6 +45,19 @@ export async function removeDueQuietly({ files: context, log }: RemovingSession,
   }
 }
 
+/** Number of files that a deletion of records removes at once. More are left to the purge. */
+const MANY_FILES = 100
+
+/** The session of a deletion, and what it knows of tables. */
+interface DeletingSession extends RemovingSession {
+  readonly catalog: { holdsFiles(table: Pick<Table, 'name'>): boolean }
+}
+
+/** Removes the contents of the files of deleted records, if one of these tables holds files. */
+export async function removeFilesOfDeleted(session: DeletingSession, tables: readonly Pick<Table, 'name'>[]): Promise<void> {
+  if (tables.some((table) => session.catalog.holdsFiles(table))) await removeDueQuietly(session, MANY_FILES)
+}
+
 /** Removes these files if they are due. Returns how many. */
 export async function removeFiles(context: FileContext, ids: readonly number[]): Promise<number> {
   const rows = await context.storage.get(FILES.name, ids)
@@ -59,7 +72,8 @@ export async function removeFiles(context: FileContext, ids: readonly number[]):
 async function removeRows(context: FileContext, rows: readonly Row[]): Promise<number> {
   const { storage, blobs } = context
   const removeAt = nowMs(context) + REMOVAL_LEASE_MS
-  const due = rows.flatMap((row) => openedOrNone(context, row))
+  // A row that fails authentication does not say what its content is, so it stays.
+  const due = rows.flatMap((row) => tryOpenFileRow(context.barrier, row) ?? [])
   const patches = due.map(({ id, version }) => ({ id, version, set: { remove_at: removeAt } }))
   const isReserved = await storage.update(FILES.name, patches)
   const reserved = due.filter((_, index) => isReserved[index] === true)
@@ -67,16 +81,6 @@ async function removeRows(context: FileContext, rows: readonly Row[]): Promise<n
   await blobs.delete(reserved.map(({ entry }) => entry.key))
   await endRows(context, reserved)
   return reserved.length
-}
-
-/** A row that fails authentication does not say what its content is, so it stays. `verifyRecords` reports it if it is of a record. */
-function openedOrNone({ barrier }: FileContext, row: Row): OpenedFile[] {
-  try {
-    return [openFileRow(barrier, row)]
-  } catch (error) {
-    if (isVaultError(error, 'data_loss')) return []
-    throw error
-  }
 }
 
 /** Deletes the rows, except for those of uploads whose ticket has not expired: it must not be redeemed twice. */

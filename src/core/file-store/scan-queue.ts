@@ -1,12 +1,10 @@
 /** The queue of scans: files that are due, each claimed by one process at a time. A claim ends by itself if its process does. */
-
-import { isVaultError } from '../errors.ts'
 import { retryDelayMs } from '../files/scan-state.ts'
-import type { Patch, Row } from '../ports/storage.ts'
+import type { Patch } from '../ports/storage.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { FileContext } from './file-context.ts'
-import { type OpenedFile, openFileRow, patchOf } from './file-rows.ts'
+import { type OpenedFile, patchOf, tryOpenFileRow } from './file-rows.ts'
 
 /** Milliseconds of a claim. It is renewed while content is read, so only the scanner's reply must be faster. */
 const CLAIM_MS = 5 * 60_000
@@ -31,19 +29,10 @@ export async function claimDueFile(context: FileContext): Promise<ClaimedFile | 
     if (rows.length === 0) return undefined
     for (const row of rows) {
       const [isClaimed] = await context.storage.update(FILES.name, [claimOf(row, now)])
-      const file = isClaimed === true ? openedOrNone(context, row) : undefined
+      // A row that fails authentication is not scanned, and keeps no other from being: its claim only ends later.
+      const file = isClaimed === true ? tryOpenFileRow(context.barrier, row) : undefined
       if (file !== undefined) return claimed(context, file, now)
     }
-  }
-}
-
-/** A row that fails authentication is not scanned, and keeps no other from being: its claim only ends later. `verifyRecords` reports it. */
-function openedOrNone({ barrier }: FileContext, row: Row): OpenedFile | undefined {
-  try {
-    return openFileRow(barrier, row)
-  } catch (error) {
-    if (isVaultError(error, 'data_loss')) return undefined
-    throw error
   }
 }
 

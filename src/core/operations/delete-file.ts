@@ -1,10 +1,8 @@
 /** Delete file: takes the file from its record, and removes its content. */
-import type { Values } from '../barrier/parse-record.ts'
-import { recordsNotFound } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { fileIn, noFile, recordRow, requireFileColumn } from '../execution/file-columns.ts'
+import { fileIn, fileValues, noFile, recordRow, requireFileColumn, requireUpdatable } from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
-import { checkOverwrites, requireAccess } from '../execution/grants.ts'
+import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { discardFile } from '../file-store/discard-files.ts'
 import { removeFiles } from '../file-store/remove-files.ts'
@@ -30,12 +28,11 @@ export const deleteFile: Operation<FileInput, FileRequest, { id: string; deleted
 function takeFile(context: OperationContext, { table, id, column: name }: FileRequest): Promise<number> {
   const access = requireAccess(context, table, 'UPDATE')
   const column = requireFileColumn(context, access, { name, action: 'UPDATE' })
-  const values: Values = table.columns.map((one) => (one === column ? null : undefined))
+  const values = fileValues(table, column, null)
   return context.unit.change((unit) =>
     retry(retryRecords(table, context.scheduler), async () => {
-      const row = await recordRow(context, unit.storage, { table, id })
-      const { invisible } = checkOverwrites(context, access, row === undefined ? [] : [{ row, values, index: undefined }])
-      if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
+      const found = await recordRow(context, unit.storage, { table, id })
+      const row = requireUpdatable(context, access, { id, row: found, writes: [values] })
       const stored = fileIn(context, table, column, row)
       if (stored === undefined) throw noFile(table, column)
       await storeChanges(unit, context, { table, rows: [row], records: [values], supplied: [undefined], indexes: [undefined] })

@@ -7,7 +7,7 @@ import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
-import { removeDueQuietly } from '../file-store/remove-files.ts'
+import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import { createSlicing } from '../maintenance/slice-size.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
@@ -54,7 +54,7 @@ export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     })
-    await removeFilesOf(context, table)
+    await removeFilesOfDeleted(context, [table])
     return { ids: [ALL] }
   },
 }
@@ -90,7 +90,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   },
   async execute(context, request) {
     await deleteByIds(context, request)
-    await removeFilesOf(context, request.table)
+    await removeFilesOfDeleted(context, [request.table])
     return { ids: [...request.ids] }
   },
   together: {
@@ -118,14 +118,6 @@ async function deleteByIds(context: DeleteContext, { table, ids }: DeleteRequest
     if (absent.length > 0) throw recordsNotFound(table, ids, absent)
     context.event.setWrittenRows(table, rows)
   })
-}
-
-/** Number of files that a deletion removes at once. More are left to the purge. */
-const MANY_FILES = 100
-
-/** Removes the contents of the files of deleted records. */
-async function removeFilesOf(context: OperationContext, table: Table): Promise<void> {
-  if (context.catalog.holdsFiles(table)) await removeDueQuietly(context, MANY_FILES)
 }
 
 /** Deletes the rows visible to the caller, a slice at a time. */

@@ -1,5 +1,4 @@
 /** File status: whether a record has a file, and the state of its malware scan; for one file, or for many at once. */
-
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { Fault, fault } from '../errors.ts'
 import { parseList, requireTable, toTexts } from '../execution/check-input.ts'

@@ -1,21 +1,26 @@
 /** Upload and download URLs: tickets for one file and one direction. The HTTP adapter makes URLs of them. */
-
-import { assertComplete, type Values } from '../barrier/parse-record.ts'
+import { assertComplete } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
-import { recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { type FileColumn, recordRow, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
+import {
+  type FileColumn,
+  fileValues,
+  NEW_FILE,
+  recordRow,
+  requireFileColumn,
+  requireOpenableFile,
+  requireUpdatable,
+} from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
 import { type IssuedTicket, issueTicket } from '../execution/file-tickets.ts'
-import { assertRequiredWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
+import { assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { reserveFile } from '../file-store/file-rows.ts'
-import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
-import type { StoredFile } from '../values/file-type.ts'
 
 /** Returns a ticket to download a file, valid for 15 minutes, and as long as the file is neither replaced nor deleted. Throws like `openFile`. */
 export const downloadURL: Operation<FileInput, FileRequest, IssuedTicket> = {
@@ -88,13 +93,6 @@ export const uploadURL: Operation<UploadURLInput, UploadURLRequest, { tickets: R
   },
 }
 
-/** Returns the values of a record of which only this column is written, with a file that does not exist yet. */
-function valuesOf(table: Table, column: FileColumn): Values {
-  return table.columns.map((one) => (one === column ? NEW_FILE : undefined))
-}
-
-const NEW_FILE: StoredFile = { file: 0, size: 0, name: '', contentType: UNKNOWN_CONTENT_TYPE }
-
 function assertCreatable(context: OperationContext, access: TableAccess): void {
   assertRequiredWritable(context, access)
   assertComplete(access.table, [], undefined)
@@ -108,10 +106,6 @@ async function assertUpdatable(
   const { table } = access
   const row = await recordRow(context, context.unit.storage, { table, id })
   // Each ticket is for an upload of its own, so conditions are evaluated on the record with this one file.
-  const overwrites = columns.flatMap((column) =>
-    row === undefined ? [] : [{ row, values: valuesOf(table, column), index: undefined }],
-  )
-  const { invisible } = checkOverwrites(context, access, overwrites)
-  if (row === undefined || invisible.length > 0) throw recordsNotFound(table, [id], [0])
-  context.event.addRows(table, [row.id])
+  const writes = columns.map((column) => fileValues(table, column, NEW_FILE))
+  context.event.addRows(table, [requireUpdatable(context, access, { id, row, writes }).id])
 }

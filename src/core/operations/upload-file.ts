@@ -1,26 +1,33 @@
 /** Upload file: stores a file in a new or an existing record. Readers see the old file or the new one, whole. */
-
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type ErrorCode, fault, isVaultError, mayBeStored } from '../errors.ts'
-import { assertOptions, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { assertOptions, parseFlag, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertOutsideTransaction, type FileColumn, fileIn, recordRow, requireFileColumn } from '../execution/file-columns.ts'
+import {
+  assertOutsideTransaction,
+  type FileColumn,
+  fileIn,
+  fileValues,
+  NEW_FILE,
+  recordRow,
+  requireFileColumn,
+  requireUpdatable,
+} from '../execution/file-columns.ts'
 import { nameOfFile, toSource } from '../execution/file-source.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
-import { assertGranted, assertRequiredWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
+import { assertGranted, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
 import { discardFile, discardUpload } from '../file-store/discard-files.ts'
 import { attachFile, beginFile, type NewFile, reserveFile, uploadRemoved } from '../file-store/file-rows.ts'
 import { removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
 import { storeContent } from '../file-store/store-content.ts'
-import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import { toFileName } from '../files/file-name.ts'
 import { TICKET_MINUTES } from '../limits.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Row, Storage } from '../ports/storage.ts'
+import type { Storage } from '../ports/storage.ts'
 import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
@@ -167,37 +174,16 @@ interface Target {
 
 /** Throws before any content is read if the caller cannot write the column of this record, or if a new record lacks required columns. */
 async function assertAccepted(context: OperationContext, access: TableAccess, { column, id }: Target): Promise<void> {
-  const values = valuesOf(access.table, column, { file: 0, size: 0, name: '', contentType: UNKNOWN_CONTENT_TYPE })
-  if (id === undefined) assertCreatable(context, access, values)
-  else
-    assertUpdatable(context, access, {
-      id,
-      values,
-      row: await recordRow(context, context.unit.storage, { table: access.table, id }),
-    })
+  const { table } = access
+  const values = fileValues(table, column, NEW_FILE)
+  if (id === undefined) return assertCreatable(context, access, values)
+  requireUpdatable(context, access, { id, row: await recordRow(context, context.unit.storage, { table, id }), writes: [values] })
 }
 
 function assertCreatable(context: OperationContext, access: TableAccess, values: Values): void {
   assertRequiredWritable(context, access)
   assertComplete(access.table, values, undefined)
   assertGranted(context, access, { action: 'CREATE', values })
-}
-
-/** Returns the row, if the caller can write these values over it. Throws `not_found` or `forbidden`. */
-function assertUpdatable(
-  context: OperationContext,
-  access: TableAccess,
-  { id, values, row }: { readonly id: string; readonly values: Values; readonly row: Row | undefined },
-): Row {
-  const overwrites = row === undefined ? [] : [{ row, values, index: undefined }]
-  const { invisible } = checkOverwrites(context, access, overwrites)
-  if (row === undefined || invisible.length > 0) throw recordsNotFound(access.table, [id], [0])
-  return row
-}
-
-/** Returns the values of a record of which only this column is written. */
-function valuesOf(table: Table, column: FileColumn, value: StoredFile): Values {
-  return table.columns.map((one) => (one === column ? value : undefined))
 }
 
 /** Stores the content. What remains of a failed upload is removed. */
@@ -224,7 +210,7 @@ async function attachToRecord(
 ): Promise<number> {
   const { table } = access
   const { file, value } = uploaded
-  const values = valuesOf(table, column, value)
+  const values = fileValues(table, column, value)
   const request = { table, records: [values], supplied: [undefined], indexes: [undefined] }
   return context.unit.change(async (unit) => {
     const rowId = await retry(retryRecords(table, context.scheduler), () =>
@@ -260,7 +246,11 @@ async function replaceFile(
   { access, column, id, values, request }: Step & { readonly column: FileColumn; readonly id: string },
 ): Promise<number> {
   const { table } = access
-  const row = assertUpdatable(context, access, { id, values, row: await recordRow(context, unit.storage, { table, id }) })
+  const row = requireUpdatable(context, access, {
+    id,
+    row: await recordRow(context, unit.storage, { table, id }),
+    writes: [values],
+  })
   const before = fileIn(context, table, column, row)
   await storeChanges(unit, context, { ...request, rows: [row] })
   if (before !== undefined) await discardFile(unit.storage, before.file, nowMs(context) + REPLACED_FOR_MS)

@@ -1,7 +1,6 @@
 /** Checks the files of rows: the row of each must exist, open, and be that of the record. Contents are not read. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { isVaultError } from '../errors.ts'
-import { type OpenedFile, openFileRow } from '../file-store/file-rows.ts'
+import { tryOpenFileRow } from '../file-store/file-rows.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
@@ -47,18 +46,9 @@ function compareFile(
   { cell, file }: { readonly cell: FileCell; readonly file: Row | undefined },
 ): RecordFindingKind | undefined {
   if (file === undefined) return 'missing_file'
-  const opened = openedOrNone(barrier, file)
+  const opened = tryOpenFileRow(barrier, file)
   if (opened === undefined) return 'wrong_file'
   if (opened.removeAt !== null) return 'missing_file'
   const isOfCell = opened.tableId === table.objectId && opened.rowId === cell.row.id && opened.entry.size === cell.stored.size
   return isOfCell ? undefined : 'wrong_file'
-}
-
-function openedOrNone(barrier: Barrier, file: Row): OpenedFile | undefined {
-  try {
-    return openFileRow(barrier, file)
-  } catch (error) {
-    if (isVaultError(error, 'data_loss')) return undefined
-    throw error
-  }
 }

@@ -1,8 +1,9 @@
 /** A daemon that replies too early, fails, stalls or cuts connections: nothing but a whole scan is clean, and nothing stays open. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { clamdScanner } from '../../../src/adapters/scanner/index.ts'
 import type { ScannedFile } from '../../../src/core/ports/scanner.ts'
 import { CANARY, codeOf, MEBIBYTE, scannerWith } from '../../support/scanner/clamd-trial.ts'
+import { startForEachTest } from '../../support/scanner/each-test.ts'
 import {
   behaveWell,
   type ClamdBehavior,
@@ -22,13 +23,8 @@ const atEnd = (session: ClamdSession) => session.whole()
 
 let clamd: FakeClamd
 
-beforeEach(async () => {
-  clamd = await startFakeClamd()
-})
-
-afterEach(async () => {
-  await clamd.idle()
-  await clamd.stop()
+startForEachTest((started) => {
+  clamd = started
 })
 
 describe('replies before the end of the file', () => {

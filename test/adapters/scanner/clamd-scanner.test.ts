@@ -1,8 +1,9 @@
 /** The scanner against a daemon of the tests: what it sends, what replies mean, and which settings it accepts. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { clamdScanner } from '../../../src/adapters/scanner/index.ts'
 import type { ScannedFile } from '../../../src/core/ports/scanner.ts'
 import { CANARY, codeOf, scannerWith } from '../../support/scanner/clamd-trial.ts'
+import { startForEachTest } from '../../support/scanner/each-test.ts'
 import {
   behaveWell,
   type ClamdBehavior,
@@ -15,13 +16,8 @@ import { fileOf, testCancellation, watchedContent } from '../../support/scanner/
 
 let clamd: FakeClamd
 
-beforeEach(async () => {
-  clamd = await startFakeClamd()
-})
-
-afterEach(async () => {
-  await clamd.idle()
-  await clamd.stop()
+startForEachTest((started) => {
+  clamd = started
 })
 
 describe('what is sent', () => {

@@ -1,19 +1,15 @@
 /** The content of a scanned file and its cancellation: errors, wrong lengths, and an end at every point of a scan. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { clamdScanner } from '../../../src/adapters/scanner/index.ts'
 import { CANARY, codeOf, MEBIBYTE, scannerWith } from '../../support/scanner/clamd-trial.ts'
-import { behaveWell, type FakeClamd, parsePieces, startFakeClamd } from '../../support/scanner/fake-clamd.ts'
+import { startForEachTest } from '../../support/scanner/each-test.ts'
+import { behaveWell, type FakeClamd, parsePieces } from '../../support/scanner/fake-clamd.ts'
 import { fileOf, testCancellation, watchedContent } from '../../support/scanner/scanned-file.ts'
 
 let clamd: FakeClamd
 
-beforeEach(async () => {
-  clamd = await startFakeClamd()
-})
-
-afterEach(async () => {
-  await clamd.idle()
-  await clamd.stop()
+startForEachTest((started) => {
+  clamd = started
 })
 
 describe('the content', () => {
