@@ -1,0 +1,15 @@
+/** The one table of routes: routing, the API description and the reference page come from it. */
+import type { RouterOptions } from '../options.ts'
+import type { Route } from '../router/route.ts'
+import { ANY_TABLE, recordRoutes } from './record-routes.ts'
+
+/** Returns every route of a handler. */
+export function createRoutes(options: RouterOptions): Route[] {
+  return [...recordRoutes(options, ANY_TABLE), ...legacyRecordRoutes(options)]
+}
+
+function legacyRecordRoutes(options: RouterOptions): Route[] {
+  return options.legacyTables.flatMap((table) =>
+    recordRoutes(options, { group: 'Legacy records', path: `/v1/vaults/{vaultID}/${table}`, table }),
+  )
+}
