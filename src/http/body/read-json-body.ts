@@ -1,6 +1,7 @@
 /** Reads the body of a request as JSON. */
 import { VaultError } from '../../index.ts'
 import type { HttpBody, HttpRequest } from '../router/http-message.ts'
+import { bodyTooLong } from './body-errors.ts'
 import { checkJsonValue } from './check-json-value.ts'
 import { parseJsonText } from './parse-json-text.ts'
 import { parseParameters } from './parse-parameters.ts'
@@ -29,7 +30,7 @@ export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyO
   if (body.parsed !== undefined) return readParsed(request, body.parsed.value, maxBytes)
   const length = announcedLength(request)
   if (length === 0) return undefined
-  if (length !== undefined && length > maxBytes) throw tooLong(maxBytes)
+  if (length !== undefined && length > maxBytes) throw bodyTooLong(maxBytes)
   if (length !== undefined) assertJsonType(request)
   const bytes = await readBytes(body, maxBytes)
   if (bytes.length === 0) return undefined
@@ -39,7 +40,7 @@ export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyO
 
 async function readBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array> {
   const bytes = await body.read(maxBytes)
-  if (bytes.length > maxBytes) throw tooLong(maxBytes)
+  if (bytes.length > maxBytes) throw bodyTooLong(maxBytes)
   return bytes
 }
 
@@ -49,7 +50,7 @@ function readParsed(request: HttpRequest, value: unknown, maxBytes: number): unk
   const isBytes = value instanceof Uint8Array
   if (isBytes || typeof value === 'string') {
     if (value.length === 0) return undefined
-    if (value.length > maxBytes) throw tooLong(maxBytes)
+    if (value.length > maxBytes) throw bodyTooLong(maxBytes)
     assertJsonMediaType(request)
     return isBytes ? parseBytes(request, value) : parseText(request, value)
   }
@@ -124,9 +125,4 @@ function assertJsonMediaType(request: HttpRequest): string {
     throw new VaultError('invalid_request', 'The charset of the body is not UTF-8. Send UTF-8.')
   }
   return type.value
-}
-
-/** The error for a body over the limit. */
-export function tooLong(maxBytes: number): VaultError {
-  return new VaultError('limit_exceeded', `The body is longer than the limit of ${maxBytes} bytes.`)
 }
