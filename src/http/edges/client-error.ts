@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { VaultError } from '../../index.ts'
-import { ALL_STATUSES, errorResponse, toFailure } from '../router/error-response.ts'
+import { errorResponse, toFailure } from '../router/error-response.ts'
+import { ALL_STATUSES } from '../router/error-status.ts'
 import { sealed } from '../router/security-headers.ts'
 
 /** Answers malformed requests with the error envelope: `server.on('clientError', answerClientError)`. */

@@ -1,7 +1,7 @@
 /** The body of a request of node:http. */
 import { bodyTooLong, clientGone } from '../body/body-errors.ts'
 import type { HttpBody } from '../router/http-message.ts'
-import type { NodeRequest } from './node-edge.ts'
+import type { NodeRequest } from './node-request.ts'
 
 /** Returns the body; undefined if the request has none. A body that a parser of the host has read is taken from there. */
 export function nodeBody(request: NodeRequest): HttpBody | undefined {

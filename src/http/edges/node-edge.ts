@@ -1,16 +1,9 @@
 /** The edge to node:http, and to the servers on top of it: Express, Fastify, Koa. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { HttpRequest, HttpResponse } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
 import { nodeBody } from './node-body.ts'
-
-/** A request of node:http, as frameworks extend it. */
-export interface NodeRequest extends IncomingMessage {
-  /** What a body parser made of the body. */
-  readonly body?: unknown
-  /** The path that Express took off `url`. */
-  readonly baseUrl?: string
-}
+import type { NodeRequest } from './node-request.ts'
 
 /** Handles a request of node:http. The promise resolves when the response is sent, and never rejects. */
 export type NodeHandler = (request: NodeRequest, response: ServerResponse) => Promise<void>

@@ -1,17 +1,14 @@
 /** The envelope of errors. Source: specification, "Error envelope". */
 import { type ErrorDetail, isVaultError, statusOf, VaultError } from '../../index.ts'
+import type { ErrorStatus } from './error-status.ts'
 import type { HttpResponse } from './http-message.ts'
 import { jsonResponse } from './json-response.ts'
-import type { ErrorStatus } from './route.ts'
 
 /** What the router answers with in place of a response: a `VaultError`, and the status that its route documents. */
 export interface Failure {
   readonly error: VaultError
   readonly status: number
 }
-
-/** The statuses of errors where no route is known. */
-export const ALL_STATUSES: readonly ErrorStatus[] = [400, 401, 404, 422, 500]
 
 /** Returns an error as a `VaultError`. Of any other error nothing is said. */
 export function toFailure(error: unknown, statuses: readonly ErrorStatus[]): Failure {

@@ -12,6 +12,7 @@ import {
 } from '../../index.ts'
 import { readJsonBody } from '../body/read-json-body.ts'
 import type { RouterOptions } from '../options.ts'
+import type { ErrorStatus } from './error-status.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
 import { jsonResponse } from './json-response.ts'
 import { parseShape } from './parse-shape.ts'
@@ -20,9 +21,6 @@ import type { Scope } from './scope.ts'
 
 /** The methods of HTTP that routes have. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-
-/** The statuses of errors that the specification documents. */
-export type ErrorStatus = 400 | 401 | 404 | 422 | 500
 
 /** What the API description and the reference page say of a route. Source of the statuses: specification, "Endpoints". */
 export interface RouteDescription {

@@ -1,4 +1,4 @@
-/** The vaults of a host: found by id, opened when they are first asked for, and closed when nobody has used them for a while. */
+/** The vaults of a host: found by id, opened when they are first asked for, and closed when they were idle for a while. */
 import type { Vault } from '../../index.ts'
 
 // Sessions of any schema are used by the names of operations only.
