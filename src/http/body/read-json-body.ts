@@ -3,6 +3,7 @@ import { VaultError } from '../../index.ts'
 import type { HttpBody, HttpRequest } from '../router/http-message.ts'
 import { bodyTooLong } from './body-errors.ts'
 import { checkJsonValue } from './check-json-value.ts'
+import { decodeUtf8 } from './decode-utf8.ts'
 import { parseJsonText } from './parse-json-text.ts'
 import { parseParameters } from './parse-parameters.ts'
 
@@ -14,9 +15,6 @@ export interface JsonBodyOptions {
 
 /** The content type of existing clients that post JSON by `curl --data`, or as they would post a form. */
 const FORM = 'application/x-www-form-urlencoded'
-
-/** A byte order mark is kept, so that the parser refuses it. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Returns the value of the body; undefined for no body or an empty one. JSON is also read from a form content type, if the body begins as a
@@ -71,7 +69,9 @@ function isParsedForm(value: unknown): boolean {
 }
 
 function parseBytes(request: HttpRequest, bytes: Uint8Array): unknown {
-  return parseText(request, decode(bytes))
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
+  return parseText(request, text)
 }
 
 function parseText(request: HttpRequest, text: string): unknown {
@@ -83,14 +83,6 @@ function parseText(request: HttpRequest, text: string): unknown {
 
 function isListOrObject(text: string): boolean {
   return /^[ \t\r\n]*[[{]/.test(text)
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
-  }
 }
 
 /** The length that the request announces. Undefined if it announces none. */
