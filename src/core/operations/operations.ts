@@ -1,6 +1,6 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
 import { deleteFile } from './delete-file.ts'
-import { deleteAll, deleteRecords } from './delete-records.ts'
+import { deleteOne, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
 import { fileStatus, uploadStatus } from './file-status.ts'
 import { downloadURL, uploadURL } from './file-urls.ts'
@@ -21,7 +21,7 @@ export const OPERATIONS = {
   getOne,
   update,
   delete: deleteRecords,
-  deleteAll,
+  deleteOne,
   detokenize,
   tokenize,
   getByTokens,

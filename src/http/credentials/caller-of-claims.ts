@@ -31,7 +31,9 @@ export function callerOfClaims(
   const isService = issuer.mode === 'SERVICE_ACCOUNT_JWT'
   const named = checked(actorName, () => (actor === undefined ? defaultActor(claims, isService) : actor(claims)))
   if (named === undefined) return { refused: refusal('actor') }
-  const { context, bearerTokenContextID } = readClaimContext(claims.ctx)
+  const attributes = readClaimContext(claims.ctx)
+  if (attributes === undefined) return { refused: 'ctx claim that cannot be kept as it is' }
+  const { context, bearerTokenContextID } = attributes
   return {
     caller: {
       actor: named,

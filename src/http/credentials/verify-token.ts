@@ -97,7 +97,7 @@ function readClaims(payload: object, { kid }: KeyHint, now: Date): VerifiedToken
   return { claims: { ...claims, ...(sub === undefined ? {} : { sub }) }, ...(kid === undefined ? {} : { kid }) }
 }
 
-/** Returns why jose refused a token. Claims are named, never shown. */
+/** Returns why jose refused a token. A claim is named, and never shown. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `claim ${error.claim} is ${error.reason}`

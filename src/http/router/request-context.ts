@@ -7,7 +7,7 @@ import { parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
 
 /** How the address of a client is found. */
 export interface AddressOptions {
-  /** Default: none. The address is then that of the connection, whatever the headers say. */
+  /** Proxies whose account of the client is believed. Default: none. The address is then that of the connection, whatever the headers say. */
   readonly trustedProxies?: TrustedProxies
   /** The header that the trusted proxies write. Default `x-forwarded-for`. */
   readonly forwardedHeader?: ForwardedHeader

@@ -9,6 +9,7 @@ export function requestFrom(address: string, headers: Readonly<Record<string, st
     header: (name) => (Object.hasOwn(headers, name) ? headers[name] : undefined),
     body: undefined,
     address,
+    mountPath: '',
     scheme: 'http',
     signal: () => new AbortController().signal,
   }
