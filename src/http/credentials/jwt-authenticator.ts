@@ -1,16 +1,16 @@
 /** Bearers that are JWTs of known issuers. */
-import { isVaultError, VaultError } from '../../index.ts'
 import type { Authenticate, Authenticated, CredentialRequest, Refused } from './authenticate.ts'
 import { callerOfClaims } from './caller-of-claims.ts'
 import { type JwtOptions, parseJwtOptions, type ReadyIssuer, type ReadyOptions } from './jwt-options.ts'
 import { readToken, type UnverifiedToken } from './read-token.ts'
-import { type JwtClaims, verifyToken } from './verify-token.ts'
+import { verifyToken } from './verify-token.ts'
 
 const MAX_LENGTH = 8192
 
 /**
- * Returns the authenticator of JWTs. Text that is no JWT of one of the issuers is of another kind. Throws `invalid_request` if an option is
- * invalid. The authenticator throws `unavailable` if the keys of an issuer cannot be fetched, and what `isRevoked` throws.
+ * Returns the authenticator of JWTs. Text that is no JWT of one of the issuers is of another kind. A token is refused once its `jti` is revoked
+ * by `session.revokeCredential`. Throws `invalid_request` if an option is invalid. The authenticator throws `unavailable` if the keys of an
+ * issuer cannot be fetched, and what the storage of the vault throws.
  */
 export function jwt(options: JwtOptions): Authenticate {
   const ready = parseJwtOptions(options)
@@ -32,18 +32,7 @@ async function check({ token, issuer, request }: Checked, ready: ReadyOptions): 
   const verified = await verifyToken(token, issuer, ready.now())
   if ('refused' in verified) return verified
   const answer = callerOfClaims({ token: verified, issuer, vaultID: request.vaultID }, ready)
-  // Asked only for a vault that the token names, so that the time of an answer does not show whether another vault exists.
-  if ('refused' in answer || !(await isRevoked(ready, request, verified.claims))) return answer
-  return { refused: 'revoked' }
-}
-
-/** Returns false only for the answer false. */
-async function isRevoked(ready: ReadyOptions, { vault }: CredentialRequest, claims: JwtClaims): Promise<boolean> {
-  if (ready.isRevoked === undefined || vault === undefined) return false
-  try {
-    return (await ready.isRevoked(vault, claims)) !== false
-  } catch (error) {
-    if (isVaultError(error)) throw error
-    throw new VaultError('unavailable', 'Whether the token is revoked cannot be found out. Retry.')
-  }
+  // Asked only of a vault that the token names, so that the time of an answer does not show whether another vault exists.
+  const isRevoked = 'caller' in answer && (await request.vault?.credentials.isRevoked(verified.claims.jti))
+  return isRevoked === true ? { refused: 'revoked' } : answer
 }

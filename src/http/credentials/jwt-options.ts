@@ -1,6 +1,6 @@
 /** The options of JWTs: issuers, their keys, and what the host makes of their claims. */
 import { z } from 'zod'
-import { type Clock, type Vault, VaultError } from '../../index.ts'
+import { type Clock, VaultError } from '../../index.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
 import type { KeySource } from './key-source.ts'
 import { createRemoteKeys } from './remote-keys.ts'
@@ -38,8 +38,6 @@ export interface JwtOptions {
    * `sub`; of service accounts `sub`.
    */
   actor?(claims: JwtClaims): unknown
-  /** Returns true if a token is revoked, and false if it is not. It runs last, for a token that is valid for this vault. */
-  isRevoked?(vault: Vault, claims: JwtClaims): Promise<boolean>
   /** Default: the clock of the system. */
   readonly clock?: Clock
 }
@@ -51,7 +49,7 @@ export interface ReadyIssuer extends TokenRules {
 }
 
 /** Checked options. */
-export interface ReadyOptions extends Pick<JwtOptions, 'roles' | 'actor' | 'isRevoked'> {
+export interface ReadyOptions extends Pick<JwtOptions, 'roles' | 'actor'> {
   readonly issuers: ReadonlyMap<string, ReadyIssuer>
   /** Returns the time. */
   now(): Date
@@ -76,7 +74,6 @@ const shape = z.strictObject({
   issuers: z.array(issuerShape).min(1),
   roles: functionOf<JwtOptions['roles']>(),
   actor: functionOf<NonNullable<JwtOptions['actor']>>().optional(),
-  isRevoked: functionOf<NonNullable<JwtOptions['isRevoked']>>().optional(),
   clock: z.custom<Clock>((value) => typeof value === 'object' && value !== null && 'now' in value).optional(),
 })
 
@@ -84,7 +81,7 @@ const shape = z.strictObject({
 export function parseJwtOptions(given: JwtOptions): ReadyOptions {
   const parsed = shape.safeParse(given)
   if (!parsed.success) throw invalid(memberAt(parsed.error.issues[0]?.path ?? []), 'is missing or invalid')
-  const { roles, actor, isRevoked, clock } = parsed.data
+  const { roles, actor, clock } = parsed.data
   const issuers = new Map<string, ReadyIssuer>()
   for (const [index, one] of parsed.data.issuers.entries()) {
     const member = `issuers[${index}]`
@@ -96,7 +93,6 @@ export function parseJwtOptions(given: JwtOptions): ReadyOptions {
     issuers,
     roles,
     ...(actor === undefined ? {} : { actor }),
-    ...(isRevoked === undefined ? {} : { isRevoked }),
     now: () => new Date(clock === undefined ? Date.now() : Number(clock.now() / NANOSECONDS_PER_MILLISECOND)),
   }
 }
