@@ -1,11 +1,13 @@
 /** The one table of routes: routing, the API description and the reference page come from it. */
 import type { RouterOptions } from '../options.ts'
 import type { Route } from '../router/route.ts'
+import { fileRoutes } from './file-routes.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
+import { ticketRoutes } from './ticket-routes.ts'
 
 /** Returns every route of a handler. */
 export function createRoutes(options: RouterOptions): Route[] {
-  return [...recordRoutes(options, ANY_TABLE), ...legacyRecordRoutes(options)]
+  return [...recordRoutes(options, ANY_TABLE), ...legacyRecordRoutes(options), ...fileRoutes(options), ...ticketRoutes(options)]
 }
 
 function legacyRecordRoutes(options: RouterOptions): Route[] {
