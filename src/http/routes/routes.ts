@@ -4,10 +4,11 @@ import type { Route } from '../router/route.ts'
 import { fileRoutes } from './file-routes.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
 import { ticketRoutes } from './ticket-routes.ts'
+import { uploadRoutes } from './upload-routes.ts'
 
 /** Returns every route of a handler. */
 export function createRoutes(options: RouterOptions): Route[] {
-  return [...recordRoutes(options, ANY_TABLE), ...legacyRecordRoutes(options), ...fileRoutes(options), ...ticketRoutes(options)]
+  return [...recordRoutes(options, ANY_TABLE), ...legacyRecordRoutes(options), ...uploadRoutes(options), ...fileRoutes(options), ...ticketRoutes(options)]
 }
 
 function legacyRecordRoutes(options: RouterOptions): Route[] {

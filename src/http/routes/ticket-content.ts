@@ -1,28 +1,28 @@
 /** Reads the file of an upload by ticket: the body itself, or the one part of a multipart body. */
 import { VaultError } from '../../index.ts'
 import { parseParameters } from '../body/parse-parameters.ts'
+import { readMultipart } from '../body/read-multipart.ts'
 import type { HttpRequest } from '../router/http-message.ts'
 
 /** A file as it arrives. */
 export interface ArrivingFile {
-  readonly file: AsyncIterable<Uint8Array>
+  readonly content: AsyncIterable<Uint8Array>
   /** As the client sent it; undefined if it sent none. */
-  readonly name: string | undefined
+  readonly fileName: string | undefined
+  /** Reads no more of it. Called in any case. */
+  close(): void
 }
 
-/** Returns the file of a request. Throws `invalid_request` for a body that a parser of the host has read as something else than bytes. */
+/** Returns the file of a request. Throws `invalid_request` for a multipart body without one, and for a body that another parser has read. */
 export async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
+  const type = parseParameters(request.header('content-type') ?? '')
+  if (type?.value === 'multipart/form-data') return readMultipart(request)
   const { body } = request
   if (body?.parsed !== undefined)
-    throw new VaultError('invalid_request', 'A body parser of the host has read the file. Mount the handler before it.')
-  const name = fileNameIn(request.header('content-disposition'))
-  return { file: body === undefined ? nothing() : body.chunks(), name }
+    throw new VaultError('invalid_request', 'Another parser read the file. Mount the vault before that parser.')
+  const disposition = parseParameters(request.header('content-disposition') ?? '')
+  // The vault closes the content itself, and refuses an empty one.
+  return { content: body?.chunks() ?? nothing(), fileName: disposition?.parameters.get('filename'), close: () => {} }
 }
 
-/** The content of a request without a body: the vault refuses an empty file. */
 async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-/** Returns the file name of a Content-Disposition header; undefined if it has none. */
-function fileNameIn(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : parseParameters(header)?.parameters.get('filename')
-}

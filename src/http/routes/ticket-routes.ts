@@ -72,10 +72,11 @@ function uploadRoute(method: 'PUT' | 'POST', names: Names): OpenRoute {
 async function uploadByTicket(call: OpenCall, { fileId }: Names): Promise<HttpResponse> {
   const vault = await vaultOf(call)
   const { fileName, returnFileMetadata = false } = readQuery(UPLOAD_QUERY, call.query())
-  const { file, name } = await ticketContent(call.request)
+  const arriving = await ticketContent(call.request)
+  const given = { file: arriving.content, fileName: fileName ?? arriving.fileName ?? '', returnFileMetadata }
   call.scope.began()
-  const given = { file, fileName: fileName ?? name ?? '', returnFileMetadata }
-  const { id, fileMetadata } = await vault.uploadWithTicket(ticketOf(call), given, call.scope.context)
+  const uploaded = vault.uploadWithTicket(ticketOf(call), given, call.scope.context)
+  const { id, fileMetadata } = await uploaded.finally(() => arriving.close())
   return jsonResponse(200, { [fileId]: id, ...(fileMetadata === undefined ? {} : { fileMetadata }) })
 }
 
