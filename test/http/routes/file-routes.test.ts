@@ -35,7 +35,10 @@ onEachStorage('routes of files', (engine) => {
     }))
 
   it('answer the state of a scan within the documented statuses', () => {
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    let begin = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
     return served(
       async (files) => {
         const id = await withPaper(files)
