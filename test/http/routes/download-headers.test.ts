@@ -19,7 +19,11 @@ it('make every content an attachment in a sandbox', () => {
 
 it('have one well-formed disposition for any text, and give back its visible characters', () => {
   const form = /^attachment; filename="([ !#-$&-[\]-~]*)"; filename\*=UTF-8''((?:[A-Za-z0-9!#$&+.^_`|~-]|%[0-9A-F]{2})*)$/
-  const names = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constantFrom('\r\nSet-Cookie: a=b', '\u202Egpj.exe', '\ud800'))
+  const names = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('\r\nSet-Cookie: a=b', '\u202Egpj.exe', '\ud800'),
+  )
   fc.assert(
     fc.property(names, (name) => {
       const [, , encoded = ''] = form.exec(headersOf(name)['content-disposition'] ?? '') ?? []

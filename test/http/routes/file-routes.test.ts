@@ -76,10 +76,18 @@ onEachStorage('routes of files', (engine) => {
 
       const unknown = { tableName: 'people', svcID: NO_ID, fileFields: ['paper'] }
       const some = await ask({ tableName: 'people', svcID: id, fileFields: ['paper', 'photo'] }, unknown)
-      const error = { tableName: 'people', fields: { svc_id: NO_ID }, error: 'No record of table "people" has this id.', http_code: 404 }
+      const error = {
+        tableName: 'people',
+        fields: { svc_id: NO_ID },
+        error: 'No record of table "people" has this id.',
+        http_code: 404,
+      }
       expect([some.status, some.json]).toEqual([207, { records: [good, error] }])
       const all = await ask(unknown, { tableName: 'none', svcID: id, fileColumns: ['paper'] }, { tableName: 'people', svcID: id })
-      expect([all.status, all.json.records.map((record: { http_code: number }) => record.http_code)]).toEqual([207, [404, 404, 400]])
+      expect([all.status, all.json.records.map((record: { http_code: number }) => record.http_code)]).toEqual([
+        207,
+        [404, 404, 400],
+      ])
     }))
 
   it('refuse a status request of a wrong shape, and name what is wrong', () =>

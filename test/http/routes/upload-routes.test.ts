@@ -41,11 +41,17 @@ onEachStorage('routes of uploads', (engine) => {
       expect(fileMetadata).toEqual({ paper: { fileName: 'paper.txt', fileSizeKB: 1, fileType: 'text/plain' } })
       expect((await contentOf(files, svcID)).equals(PAPER)).toBe(true)
 
-      const replaced = await upload(files, TABLE, { key: 'columnName', content: 'photo' }, { key: 'svcID', content: svcID }, {
-        key: 'file',
-        content: pngOf(300_000),
-        fileName: 'photo.exe',
-      })
+      const replaced = await upload(
+        files,
+        TABLE,
+        { key: 'columnName', content: 'photo' },
+        { key: 'svcID', content: svcID },
+        {
+          key: 'file',
+          content: pngOf(300_000),
+          fileName: 'photo.exe',
+        },
+      )
       expect([replaced.status, replaced.json]).toEqual([200, { svcID }])
       expect((await contentOf(files, svcID, 'photo')).equals(pngOf(300_000))).toBe(true)
     }))
