@@ -34,7 +34,7 @@ export function parseQuery(text: string): ReadonlyMap<string, readonly string[]>
 }
 
 /** Returns a segment of a path, decoded: "+" is itself. Throws `invalid_request` as `parseQuery`. */
-export function decodePath(segment: string): string {
+export function decodePathSegment(segment: string): string {
   return decode(segment, 'path')
 }
 
