@@ -60,10 +60,22 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
   }
 }
 
-async function* releasing(chunks: AsyncIterable<Uint8Array>, release: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    yield* chunks
-  } finally {
-    release()
+/** Returns the chunks, after which the vaults are released. No generator: one that was never begun would not release them when it is closed. */
+function releasing(chunks: AsyncIterable<Uint8Array>, release: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = chunks[Symbol.asyncIterator]()
+      const watched = async (step: Promise<IteratorResult<Uint8Array>> | undefined): Promise<IteratorResult<Uint8Array>> => {
+        try {
+          const result = (await step) ?? { done: true, value: undefined }
+          if (result.done === true) release()
+          return result
+        } catch (error) {
+          release()
+          throw error
+        }
+      }
+      return { next: () => watched(iterator.next()), return: () => watched(iterator.return?.()) }
+    },
   }
 }

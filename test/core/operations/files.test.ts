@@ -34,6 +34,14 @@ onEachStorage('files', (engine) => {
         expect(opened.range).toEqual({ start, end: Math.min(end, size) })
         expect(opened.size).toBe(size)
       }
+      for (const last of [1, PIECE + 1, size, size + 1]) {
+        const opened = await vault.session.openFile('people', id, 'paper', { range: { last } })
+        expect((await bytesOf(opened.stream)).equals(file.subarray(-last))).toBe(true)
+        expect(opened.range).toEqual({ start: Math.max(0, size - last), end: size })
+      }
+      for (const range of [{ last: 0 }, { last: -1 }, { last: 1.5 }, { last: 1, start: 0 }, { last: 1, end: 2 }]) {
+        await expect(vault.session.openFile('people', id, 'paper', { range })).rejects.toMatchObject({ code: 'out_of_range' })
+      }
     },
   )
 

@@ -22,7 +22,10 @@ describe.each([
 ] as const)('files over sockets on %s', (_, open) => {
   const engine = open()
   /** Serves a vault. `handled` waits until this many requests have arrived and are over. */
-  const served = async (work: (files: ServedFiles, handled: (requests: number) => Promise<unknown>) => Promise<void>, blobs?: BlobStore) => {
+  const served = async (
+    work: (files: ServedFiles, handled: (requests: number) => Promise<unknown>) => Promise<void>,
+    blobs?: BlobStore,
+  ) => {
     const handling: Promise<void>[] = []
     const files = await serveFiles(engine, {
       ...(blobs === undefined ? {} : { blobs }),
@@ -132,7 +135,9 @@ describe.each([
       const id = await team(files)
       await files.session.uploadFile({ table: 'teams', id, column: 'badge', file: Buffer.alloc(LENGTH, 'long ') })
       const { ticket } = await files.session.downloadURL('teams', id, 'badge')
-      const outgoing = begin(files, ['GET', `/v1/files/v1/${ticket}`]).on('error', () => {}).end()
+      const outgoing = begin(files, ['GET', `/v1/files/v1/${ticket}`])
+        .on('error', () => {})
+        .end()
       const [response]: IncomingMessage[] = await once(outgoing, 'response')
       response?.destroy()
       await handled(1)
@@ -142,7 +147,12 @@ describe.each([
 })
 
 /** A blob store in memory that takes nothing before `go`, and counts what it took and gave. */
-function stallingBlobs(): BlobStore & { go(): void; readonly writtenBytes: number; readonly readBytes: number; readonly readers: number } {
+function stallingBlobs(): BlobStore & {
+  go(): void
+  readonly writtenBytes: number
+  readonly readBytes: number
+  readonly readers: number
+} {
   const stored = new Map<string, Buffer[]>()
   let go = (): void => {}
   const gone = new Promise<void>((resolve) => {
