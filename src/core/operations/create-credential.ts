@@ -34,6 +34,9 @@ export interface CreatedCredential {
   readonly keyID: string
   /** The actor in events of its requests: the client id of a service account, the key id of an API key. */
   readonly actor: string
+  readonly vaultID: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
 }
 
 /** Maximum length of the context as JSON, in UTF-16 units. */
@@ -93,7 +96,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
     context.event.setCredential(credential.keyID)
     await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }])
-    return { keyID: credential.keyID, actor: credential.actor }
+    return { keyID: credential.keyID, actor: credential.actor, vaultID: context.audit.vaultID, createdAt }
   },
 }
 

@@ -10,10 +10,17 @@ import { perform } from '../execution/perform.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
 import { refusedBy } from '../operations/refuse-request.ts'
 import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { UNKNOWN_CALLER } from './system-callers.ts'
+
+/** A stored credential as it is now. */
+export interface FoundCredential extends StoredCredential {
+  /** False if it is revoked or expired, by the clock of the vault. */
+  readonly isValid: boolean
+}
 
 /** A bearer of a service account that is valid now. */
 export interface VerifiedBearer extends Pick<Caller, 'actor' | 'actorType' | 'roles' | 'context'> {
@@ -35,7 +42,7 @@ export interface BearerRequest extends IssueBearerInput {
  */
 export interface VaultCredentials {
   /** Returns a credential, also a revoked or expired one; undefined if it does not exist, after the same work. Records no event. */
-  find(keyID: string): Promise<StoredCredential | undefined>
+  find(keyID: string): Promise<FoundCredential | undefined>
   /** Returns whether `session.revokeCredential` revoked the JWT with this `jti`. Throws `invalid_request` for text of over 8,192 characters. */
   isRevoked(jti: string): Promise<boolean>
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
@@ -63,6 +70,7 @@ export interface Refusal {
 
 /** The dependencies of a vault's credentials. */
 interface CredentialPorts {
+  readonly clock: Clock
   readonly storage: Storage
   readonly barrier: Barrier
   reloadKeys(): Promise<void>
@@ -89,7 +97,8 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
   const find = (keyID: unknown) =>
     reading(ports, async (barrier) => {
       const name = text.safeParse(keyID)
-      return name.success ? (await findCredential(storage, barrier, { keyID: name.data }))?.credential : undefined
+      const found = name.success ? await findCredential(storage, barrier, { keyID: name.data }) : undefined
+      return found && { ...found.credential, isValid: isValidAt(found.credential, nowMs(ports)) }
     })
   return {
     find,
@@ -125,7 +134,7 @@ export async function recordRefusal({ contextOf }: Pick<CredentialPorts, 'contex
 
 async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown): Promise<VerifiedBearer | undefined> {
   const { audit } = ports.contextOf(UNKNOWN_CALLER)
-  const now = nowMs(audit)
+  const now = nowMs(ports)
   const claims = typeof given === 'string' ? openBearer({ ring: barrier.ring, hash: audit.hash }, given) : undefined
   if (claims === undefined || claims.aud !== audit.vaultID || now >= claims.exp * 1000) return undefined
   const { credential, isRevoked } = await findForBearer(ports.storage, barrier, { keyID: claims.key, jti: claims.jti })
