@@ -1,47 +1,47 @@
 /** The error type of the vault, the closed list of its codes, and the sentences of its messages. */
 import { MAX_NAME_LENGTH } from './limits.ts'
 
-/** HTTP status and gRPC code of each error code. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
-const STATUSES = {
+/** HTTP status and gRPC code of each error code, frozen. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
+export const STATUSES = Object.freeze({
   /** Wrong shape, option, name or syntax. */
-  invalid_request: { http: 400, grpc: 3 },
+  invalid_request: status(400, 3),
   /** A number outside its bounds: limit, offset, budget, literal, SUM. */
-  out_of_range: { http: 400, grpc: 11 },
+  out_of_range: status(400, 11),
   /** Request, text, nesting, joins, rows, memory, policy or schema above a limit. */
-  limit_exceeded: { http: 400, grpc: 8 },
+  limit_exceeded: status(400, 8),
   /** The time limit of a query is over. */
-  deadline_exceeded: { http: 400, grpc: 4 },
+  deadline_exceeded: status(400, 4),
   /** SQL outside the subset. */
-  unsupported: { http: 400, grpc: 12 },
+  unsupported: status(400, 12),
   /** The caller's AbortSignal was aborted. */
-  cancelled: { http: 400, grpc: 1 },
+  cancelled: status(400, 1),
   /** No valid credential. */
-  unauthenticated: { http: 401, grpc: 16 },
+  unauthenticated: status(401, 16),
   /** No grant. */
-  forbidden: { http: 401, grpc: 7 },
+  forbidden: status(401, 7),
   /** No such table, record or token. */
-  not_found: { http: 404, grpc: 5 },
+  not_found: status(404, 5),
   /** A value breaks a rule of its column or of the query language. */
-  unprocessable: { http: 422, grpc: 9 },
+  unprocessable: status(422, 9),
   /** Storage, key file or stored schema do not fit: while a vault is opened, or in a write of a process whose schema is too old. */
-  failed_precondition: { http: 422, grpc: 9 },
+  failed_precondition: status(422, 9),
   /** A unique value or a token that is already in use. */
-  conflict: { http: 422, grpc: 6 },
+  conflict: status(422, 6),
   /** No unused token is left in a format. */
-  tokens_exhausted: { http: 422, grpc: 8 },
+  tokens_exhausted: status(422, 8),
   /** Lost to concurrent writers in every attempt. Nothing was stored; safe to retry. */
-  aborted: { http: 500, grpc: 10 },
+  aborted: status(500, 10),
   /** The storage was lost during COMMIT: check what is stored before retrying. */
-  outcome_unknown: { http: 500, grpc: 2 },
+  outcome_unknown: status(500, 2),
   /** Disk, row ids or a chain of the audit trail are full. */
-  storage_full: { http: 500, grpc: 8 },
+  storage_full: status(500, 8),
   /** Storage or keys cannot be reached. Nothing was stored; safe to retry. */
-  unavailable: { http: 500, grpc: 14 },
+  unavailable: status(500, 14),
   /** A sealed body, catalog entry, event or chain head fails authentication, or a stored cell is no value of its type. */
-  data_loss: { http: 500, grpc: 15 },
+  data_loss: status(500, 15),
   /** A defect, misuse of the storage port, or an error of a port that is no `VaultError`. */
-  internal: { http: 500, grpc: 13 },
-} as const satisfies Readonly<Record<string, Status>>
+  internal: status(500, 13),
+} as const satisfies Readonly<Record<string, Status>>)
 
 /** Every code a `VaultError` can carry. */
 export type ErrorCode = keyof typeof STATUSES
@@ -55,6 +55,10 @@ export function isErrorCode(text: unknown): text is ErrorCode {
 export interface Status {
   readonly http: number
   readonly grpc: number
+}
+
+function status(http: number, grpc: number): Status {
+  return Object.freeze({ http, grpc })
 }
 
 /** The location of an error: names and positions only, never a value, a token or key material. Source: specification, "Error envelope". */

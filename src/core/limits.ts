@@ -22,6 +22,12 @@ export const DEFAULT_TTL_MINUTES = 60
 export const MAX_TTL_MINUTES = 20_160
 /** Maximum length of the `clientTraceID` of a caller, in UTF-16 units. Source: specification, "Limits". */
 export const MAX_CLIENT_TRACE_LENGTH = 128
+/** Maximum length of the context of a caller, in bytes of JSON text. */
+export const MAX_CONTEXT_BYTES = 16 * 1024
+/** Maximum nesting depth of the context of a caller. The context itself is the first level. */
+export const MAX_CONTEXT_DEPTH = 8
+/** Maximum number of values of any kind in the context of a caller. */
+export const MAX_CONTEXT_NODES = 1000
 /** Highest number of an audit chain: 16 of the 48 bits of a row id. */
 export const MAX_CHAINS = 65_535
 /** Maximum length of a query or a policy statement, in UTF-16 units. */

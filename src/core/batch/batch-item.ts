@@ -12,6 +12,11 @@ export const METHOD_NAMES = ['POST', 'PUT', 'GET', 'DELETE'] as const
 /** The method of an item. */
 export type MethodName = (typeof METHOD_NAMES)[number]
 
+/** The record of an earlier item: the one that it inserted, updated or read. `response` is the position of that item, from 0. */
+export interface ResponseReference {
+  readonly response: number
+}
+
 /** One operation of a batch. A member that does not belong to its method is refused. */
 export interface BatchItem {
   readonly method: MethodName
@@ -20,8 +25,8 @@ export interface BatchItem {
   readonly fields?: unknown
   /** Tokens supplied by the caller: POST and PUT. */
   readonly tokens?: unknown
-  /** The record id: PUT, GET and DELETE. */
-  readonly ID?: string
+  /** The record id, or the item whose record is meant: PUT, GET and DELETE. */
+  readonly ID?: string | ResponseReference
   /** Items of one batch id run in order. All items do. */
   readonly batchID?: string
   /** GET. Default DEFAULT. */
@@ -52,6 +57,8 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
 
 /** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
 export interface ItemMembers extends Untrusted<BatchItem> {
+  /** Undefined for a method without it. */
+  readonly ID: unknown
   readonly byot: ByotMode | undefined
 }
 
@@ -79,17 +86,18 @@ export function parseMethod(item: unknown): MethodName {
   throw fault('invalid_request')`method must be POST, PUT, GET or DELETE.`
 }
 
-/** The method of an item, its members, and the option of the batch. */
+/** The method of an item, its members, its position, and the option of the batch. */
 interface OfMethod extends Pick<ItemMembers, 'byot'> {
   readonly method: MethodName
   readonly members: readonly MethodMember[]
+  readonly position: number
 }
 
 /**
  * Returns the members of an item. Reads each once, and copies the columns of a record, so that the event names the columns that are stored.
  * Throws `invalid_request` for a member that does not belong to the method.
  */
-export function readMembers(item: unknown, { method, members, byot }: OfMethod): ItemMembers {
+export function readMembers(item: unknown, { method, members, position, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
@@ -113,10 +121,25 @@ export function readMembers(item: unknown, { method, members, byot }: OfMethod):
     if (read[name] !== undefined && !members.includes(name))
       throw fault('invalid_request')`${words(name)} cannot be combined with method ${words(method)}.`
   }
-  if (members.includes('ID') && (typeof ID !== 'string' || ID === ''))
-    throw fault('invalid_request')`ID must be the id of a record.`
+  const record = members.includes('ID') ? parseRecord(ID, position) : undefined
   if (batchID !== undefined && typeof batchID !== 'string') throw fault('invalid_request')`batchID must be a string.`
-  return read
+  return { ...read, ID: record }
+}
+
+/** Returns the position of the item whose record is meant; undefined for an item that names its record itself. */
+export function referenceIn({ ID }: Pick<ItemMembers, 'ID'>): number | undefined {
+  const response: unknown = typeof ID === 'object' && ID !== null ? Reflect.get(ID, 'response') : undefined
+  return typeof response === 'number' ? response : undefined
+}
+
+/** Returns the id of a record, or the item whose record is meant. Throws `invalid_request` for anything else. */
+function parseRecord(ID: unknown, position: number): string | ResponseReference {
+  if (typeof ID === 'string' && ID !== '') return ID
+  if (typeof ID !== 'object' || ID === null || Object.keys(ID).join() !== 'response')
+    throw fault('invalid_request')`ID must be the id of a record, or { response } with the position of an earlier item.`
+  const response: unknown = Reflect.get(ID, 'response')
+  if (typeof response === 'number' && Number.isInteger(response) && response >= 0 && response < position) return { response }
+  throw fault('invalid_request')`ID.response must be the position of an earlier item: an integer from 0, below ${position}.`
 }
 
 /** Returns a copy of values by column. Anything else is returned unchanged, and refused later. */

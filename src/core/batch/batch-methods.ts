@@ -1,11 +1,12 @@
 /** The methods of a batch: which operation each is, and how the members of an item are its input. */
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
+import { fault } from '../errors.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import type { MethodName } from './batch-item.ts'
-import { parseMethod, readMembers } from './batch-item.ts'
+import type { ItemMembers, MethodName } from './batch-item.ts'
+import { parseMethod, readMembers, referenceIn } from './batch-item.ts'
 import type { Method, Step } from './batch-step.ts'
 import { openMethod, refusedStep } from './batch-step.ts'
 
@@ -22,6 +23,7 @@ const METHODS = {
         options: { tokenization, upsert, byot },
       }),
       toValue: (result) => result,
+      recordOf: ({ records }) => records[0]?.id,
     }),
   PUT: () =>
     openMethod({
@@ -33,6 +35,7 @@ const METHODS = {
         options: { tokenization, byot },
       }),
       toValue: (result) => result,
+      recordOf: ({ id }) => id,
     }),
   GET: () =>
     openMethod({
@@ -43,14 +46,16 @@ const METHODS = {
         return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata } }
       },
       toValue: (result) => result,
+      recordOf: ({ id }) => id,
     }),
   DELETE: () =>
     openMethod({
       name: 'DELETE',
-      operation: OPERATIONS.delete,
+      operation: OPERATIONS.deleteOne,
       members: ['ID'],
-      inputOf: ({ tableName, ID }) => ({ table: tableName, ids: [ID] }),
-      toValue: ({ ids }) => ({ id: at(ids, 0), deleted: true as const }),
+      inputOf: ({ tableName, ID }) => ({ table: tableName, id: ID }),
+      toValue: (result) => result,
+      recordOf: undefined,
     }),
 } as const satisfies Readonly<Record<MethodName, () => Method<unknown>>>
 
@@ -64,7 +69,13 @@ export function beginSteps(
   byot: ByotMode | undefined,
 ): Step<MethodValue<MethodName>>[] {
   const opened: Partial<Record<MethodName, Method<MethodValue<MethodName>>>> = {}
-  return items.map((item) => {
+  const steps: Step<MethodValue<MethodName>>[] = []
+  for (const [position, item] of items.entries()) {
+    steps.push(beginStep(item, position))
+  }
+  return steps
+
+  function beginStep(item: unknown, position: number): Step<MethodValue<MethodName>> {
     let verb = 'Batch'
     try {
       return readInput(() => {
@@ -72,10 +83,19 @@ export function beginSteps(
         opened[name] ??= METHODS[name]()
         const method = opened[name]
         verb = method.verb
-        return method.begin(context, readMembers(item, { method: name, members: method.members, byot }))
+        const members = readMembers(item, { method: name, members: method.members, position, byot })
+        assertNamesRecord(members, steps)
+        return method.begin(context, members)
       })
     } catch (refused) {
       return refusedStep(context, { item, verb, refused })
     }
-  })
+  }
+}
+
+/** Throws `invalid_request` for the record of an item that deletes it. */
+function assertNamesRecord(members: ItemMembers, earlier: readonly Step<unknown>[]): void {
+  const reference = referenceIn(members)
+  if (reference === undefined || at(earlier, reference).runner.method !== 'DELETE') return
+  throw fault('invalid_request')`ID.response is the position of a DELETE item, which leaves no record.`
 }

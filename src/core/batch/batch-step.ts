@@ -9,7 +9,7 @@ import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/o
 import { recordedInput } from '../execution/recorded-content.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM } from './batch-item.ts'
+import { type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM, referenceIn } from './batch-item.ts'
 
 /** One item. */
 export interface Step<Value> {
@@ -22,6 +22,8 @@ export interface Step<Value> {
   readonly group: string | undefined
   /** The record that its item names: text that is the same for the same record. */
   readonly record: string | undefined
+  /** The position of the item whose record is meant. Such a step is bound to the record before it runs. */
+  readonly reference: number | undefined
   /** The members of its item; undefined for an item that cannot be read as one of its method. */
   readonly members: ItemMembers | undefined
 }
@@ -32,6 +34,10 @@ export interface Runner<Value> {
   readonly resourceType: ResourceType
   /** First word of the errors. */
   readonly verb: string
+  /** Returns the step of an item with the id of its record, or with the error of an item that has none. Its event is a new one. */
+  bind(context: ParsingContext, step: Step<Value>, record: string | VaultError): Step<Value>
+  /** Returns the id of the record that an item inserted, updated or read. */
+  recordOf(value: Value): string | undefined
   /** Runs a step, and returns its result. */
   run(context: OperationContext, step: Step<Value>): Promise<Value>
   /** Runs steps of one group as one, and returns their results in order. */
@@ -50,6 +56,8 @@ export interface MethodDefinition<Given extends object, Request, Result, Value> 
   readonly members: readonly MethodMember[]
   inputOf(members: ItemMembers): Untrusted<Given>
   toValue(result: Result): Value
+  /** Returns the id of the record of a value; undefined for a method that leaves no record. */
+  readonly recordOf: ((value: Value) => string | undefined) | undefined
 }
 
 /** The method of one batch. */
@@ -71,6 +79,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
   members: ownMembers,
   inputOf,
   toValue,
+  recordOf,
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
   const { verb, resourceType, together } = operation
   const parsed: Parsed<Request>[] = []
@@ -83,6 +92,13 @@ export function openMethod<Given extends object, Request, Result, Value>({
 
   const runner: Runner<Value> = {
     ...{ method: name, resourceType, verb },
+    recordOf: (value) => recordOf?.(value),
+    bind(context, step, record) {
+      const members = required(step.members, 'The members of an item')
+      if (typeof record === 'string') return begin(context, { ...members, ID: record })
+      // Nothing runs, so nothing is added to its event.
+      return { ...step, slot: parsed.push({ refused: record }) - 1, group: undefined, reference: undefined }
+    },
     run: async (context, step) => toValue(await operation.execute({ ...context, event: step.event }, requestOf(step))),
     async runAll(context, steps) {
       const events = steps.map(({ event }) => event)
@@ -93,24 +109,25 @@ export function openMethod<Given extends object, Request, Result, Value>({
     content: (context, { members }) => recordedInput(context, operation, inputOf(required(members, 'The members of an item'))),
   }
 
-  return {
-    ...{ name, verb, members: ownMembers },
-    begin(context, members) {
-      const event = new EventBuilder()
-      const given = inputOf(members)
-      const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
-      const { tableName, ID } = members
-      return {
-        runner,
-        event,
-        members,
-        slot: parsed.push(found) - 1,
-        group: 'request' in found ? together?.groupOf(found.request) : undefined,
-        // Ids are compared in one case, so that two spellings of one id are never taken for two records.
-        record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,
-      }
-    },
+  /** The id of a record that is still to come is unknown to `parse`, which takes it as the id of no record. */
+  function begin(context: ParsingContext, members: ItemMembers): Step<Value> {
+    const event = new EventBuilder()
+    const given = inputOf(members)
+    const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
+    const { tableName, ID } = members
+    return {
+      runner,
+      event,
+      members,
+      slot: parsed.push(found) - 1,
+      group: 'request' in found ? together?.groupOf(found.request) : undefined,
+      // Ids are compared in one case, so that two spellings of one id are never taken for two records.
+      record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,
+      reference: referenceIn(members),
+    }
   }
+
+  return { ...{ name, verb, members: ownMembers }, begin }
 }
 
 /** Returns what `parse` returns, or what it throws: that is the item's own failure. */
@@ -134,12 +151,22 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
   const recorded = typeof item === 'object' && item !== null ? recordedInput(context, { recorded: RECORDED_ITEM }, item) : ''
   const runner: Runner<never> = {
     ...{ method: undefined, resourceType: 'RECORD', verb },
+    recordOf: () => undefined,
+    bind: (_, step) => step,
     run: () => Promise.reject(refused),
     runAll: () => Promise.reject(refused),
     failureOf: (within, error) => failureOf(within, { verb }, error),
     content: () => recorded,
   }
-  return { runner, slot: 0, event: new EventBuilder(), group: undefined, record: undefined, members: undefined }
+  return {
+    runner,
+    slot: 0,
+    event: new EventBuilder(),
+    group: undefined,
+    record: undefined,
+    reference: undefined,
+    members: undefined,
+  }
 }
 
 function failureOf(context: ParsingContext, operation: NamedOperation, error: unknown): ReturnType<Runner<never>['failureOf']> {

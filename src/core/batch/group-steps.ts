@@ -3,32 +3,46 @@ import { METHOD_NAMES } from './batch-item.ts'
 import type { Runner, Step } from './batch-step.ts'
 
 /** What grouping needs to know of a step. */
-interface GroupedStep extends Pick<Step<never>, 'group' | 'record'> {
+interface GroupedStep extends Pick<Step<never>, 'group' | 'record' | 'reference'> {
   readonly runner: Pick<Runner<never>, 'method'>
 }
 
 /**
- * Yields the steps in parts, in order. No two steps of a part name one record, unless both only read it. So no step of a part can depend on
- * another, except that both want one unique value. A step that cannot be grouped is a part by itself.
+ * Yields the steps in parts, in order. No two steps of a part name one record, unless both only read it, and none means the record of
+ * another. So no step of a part can depend on another, except that both want one unique value. A step that cannot be grouped is a part by
+ * itself. `bind` returns a step with its record; the steps before its part have run then.
  */
-export function* partsOf<S extends GroupedStep>(steps: readonly S[]): Generator<readonly S[]> {
+export function* partsOf<S extends GroupedStep>(
+  steps: readonly S[],
+  bind: (step: S) => S = (step) => step,
+): Generator<readonly S[]> {
   let part: S[] = []
   const written = new Set<string>()
   const read = new Set<string>()
-  for (const step of steps) {
+  for (const [position, given] of steps.entries()) {
+    const { reference } = given
+    if (reference !== undefined && reference >= position - part.length) {
+      yield part
+      begin()
+    }
+    const step = reference === undefined ? given : bind(given)
     const { runner, group, record } = step
     const isReading = runner.method === 'GET'
     const isDependent = record !== undefined && (written.has(record) || (!isReading && read.has(record)))
     if (part.length > 0 && (isDependent || group === undefined || part[0]?.group === undefined)) {
       yield part
-      part = []
-      written.clear()
-      read.clear()
+      begin()
     }
     part.push(step)
     if (record !== undefined) (isReading ? read : written).add(record)
   }
   if (part.length > 0) yield part
+
+  function begin(): void {
+    part = []
+    written.clear()
+    read.clear()
+  }
 }
 
 /**

@@ -72,9 +72,9 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
 function partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: readonly Ended<Value>[]): EventPart[] {
   const contents = new RecordedContents(context)
   return steps.map((step, index) => {
-    const { response, outcome = NOT_RUN } = ended[index] ?? {}
+    const { response, outcome = NOT_RUN, event = step.event } = ended[index] ?? {}
     return {
-      event: step.event,
+      event,
       resourceType: step.runner.resourceType,
       outcome,
       error: response?.ok === false ? response.error : undefined,

@@ -1,7 +1,8 @@
 /** Runs the steps of a batch in an open transaction: in groups where that changes no result, and otherwise one by one. */
 import { type Outcome, SUCCESS } from '../audit/outcome.ts'
-import { Fault, say, VaultError, words } from '../errors.ts'
+import { Fault, fault, say, VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
+import type { EventBuilder } from '../execution/event-builder.ts'
 import type { Storage } from '../ports/storage.ts'
 import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
@@ -17,6 +18,8 @@ export type ItemResponse<Value> =
 export interface Ended<Value> {
   readonly response: ItemResponse<Value>
   readonly outcome: Outcome
+  /** What its operation added to its part of the event. */
+  readonly event: EventBuilder
 }
 
 /** A running batch. */
@@ -29,7 +32,17 @@ export interface Running<Value> {
 
 /** Runs the steps, and adds how each ended. Throws the error of a step that ends the batch. */
 export async function runSteps<Value>(running: Running<Value>, storage: Storage, steps: readonly Step<Value>[]): Promise<void> {
-  for (const part of partsOf(steps)) await runPart(running, storage, part)
+  const bind = (step: Step<Value>) => {
+    const earlier = required(step.reference, 'The item that a step refers to')
+    return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended, earlier), earlier))
+  }
+  for (const part of partsOf(steps, bind)) await runPart(running, storage, part)
+}
+
+/** Returns the id of the record of an item that ended; an error if it has none, because it failed. */
+function recordOf<Value>({ runner }: Step<Value>, { response }: Ended<Value>, position: number): string | VaultError {
+  const id = response.ok ? runner.recordOf(response.value) : undefined
+  return id ?? fault('not_found')`ID refers to the record of item ${position}, which failed.`
 }
 
 /** Runs a part as a whole. If a step is refused, runs one half after the other: in the end, the step is alone. */
@@ -37,7 +50,8 @@ async function runPart<Value>(running: Running<Value>, storage: Storage, part: r
   if (part.length === 1) return runAlone(running, storage, at(part, 0))
   const values = await tryGroups(running, storage, part)
   if (values !== undefined) {
-    running.ended.push(...values.map((value) => ({ response: { ok: true, value } as const, outcome: SUCCESS })))
+    for (const [index, value] of values.entries())
+      running.ended.push({ response: { ok: true, value }, outcome: SUCCESS, event: at(part, index).event })
     return
   }
   const half = Math.ceil(part.length / 2)
@@ -75,11 +89,11 @@ async function runAlone<Value>(
   const unit = savepointUnit(storage)
   try {
     const value = await step.runner.run({ ...context, unit }, step)
-    ended.push({ response: { ok: true, value }, outcome: SUCCESS })
+    ended.push({ response: { ok: true, value }, outcome: SUCCESS, event: step.event })
   } catch (thrown) {
     const index = ended.length
     const { error, outcome } = step.runner.failureOf(context, thrown)
-    ended.push({ response: { ok: false, error }, outcome })
+    ended.push({ response: { ok: false, error }, outcome, event: step.event })
     if (!isRefusal(thrown)) throw thrown
     if (continueOnError && !unit.hasChanged) return
     throw Fault.within(say`Item ${index}: ${words(step.runner.verb)} failed.`, thrown, atItem(thrown, index))

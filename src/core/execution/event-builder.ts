@@ -1,5 +1,5 @@
 /** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
-import type { EventDraft, EventRows } from '../audit/event.ts'
+import type { EventDraft, EventRows, ResourceType } from '../audit/event.ts'
 import { isOfChange, type Outcome } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import type { DigestMismatch } from '../barrier/barrier.ts'
@@ -24,6 +24,7 @@ export interface NamesRead {
 /** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
+  #resourceType: ResourceType | undefined
   #read: Map<string, Set<number>> | undefined
   #written: EventRows | undefined
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
@@ -36,6 +37,11 @@ export class EventBuilder {
   /** Sets the table of the operation. */
   setTable(table: Table): void {
     this.#table = table.name
+  }
+
+  /** Sets what the operation is about, if that depends on its input. */
+  setResourceType(type: ResourceType): void {
+    this.#resourceType = type
   }
 
   /** The table of the operation. */
@@ -120,12 +126,15 @@ export class EventBuilder {
     return rows
   }
 
-  /** Returns outcome, tables, rows, credential and nested outcomes of the event. */
-  build(outcome: Outcome): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> {
+  /** Returns outcome, tables, rows, credential and nested outcomes of the event, and its resource type if the input decided it. */
+  build(
+    outcome: Outcome,
+  ): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> & { readonly resourceType?: ResourceType } {
     const rows = this.rowsOf(outcome)
     return {
       code: outcome.code,
       message: outcome.message,
+      ...(this.#resourceType === undefined ? {} : { resourceType: this.#resourceType }),
       ...(this.#table === undefined ? {} : { table: this.#table }),
       ...(this.#tables.length === 0 ? {} : { tables: this.#tables }),
       ...(rows.length === 0 ? {} : { rows }),

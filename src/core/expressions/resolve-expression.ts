@@ -56,7 +56,8 @@ export function resolveExpression(expression: Expression, resolver: NameResolver
 }
 
 function resolveNullTest(operand: ResolvedOperand): Condition {
-  return operand.kind === 'cell' ? { kind: 'isNull', ref: operand.ref } : truthOf(operand.literal.kind === 'null')
+  if (operand.kind === 'cell') return { kind: 'isNull', ref: operand.ref }
+  return operand.isUnusable ? UNKNOWN : truthOf(operand.literal.kind === 'null')
 }
 
 /** LIKE requires strings. An invalid constant pattern throws here, not at the first row that reaches it. */

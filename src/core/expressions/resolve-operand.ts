@@ -10,14 +10,17 @@ import { LanguageError } from './language-error.ts'
 /** An attribute of a caller. */
 export type ContextValue = string | number | boolean
 
+/** An attribute that exists but that no condition can use: a list, an object, or one with two spellings. */
+export const UNUSABLE = Symbol('unusable')
+
 /** Resolves the names of a condition. */
 export interface NameResolver {
   /** Returns the column of this name. Throws `LanguageError` if there is none. */
   column(name: ColumnIdentifier): ColumnRef
   /**
-   * Returns an attribute of the caller, or undefined if it is absent. If this method exists, `ctx.name` is an attribute and never a column.
+   * Returns an attribute of the caller, undefined if it is absent, or UNUSABLE. If this method exists, `ctx.name` is an attribute and never a column.
    */
-  context?(name: string): ContextValue | undefined
+  context?(name: string): ContextValue | typeof UNUSABLE | undefined
 }
 
 /** A column operand. */
@@ -32,6 +35,8 @@ export interface ConstantOperand {
   readonly kind: 'constant'
   readonly literal: Literal
   readonly isFromContext: boolean
+  /** True for an attribute that exists and is unusable. Its literal is NULL, and a test for null is unknown too. */
+  readonly isUnusable: boolean
   readonly at: number
 }
 
@@ -50,9 +55,11 @@ const CONTEXT = 'ctx'
  */
 export function resolveOperand(operand: Operand, resolver: NameResolver): ResolvedOperand {
   const { at } = operand
-  if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, at }
+  if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, isUnusable: false, at }
   if (operand.table === CONTEXT && resolver.context !== undefined) {
-    return { kind: 'constant', literal: literalOf(resolver.context(operand.name), at), isFromContext: true, at }
+    const value = resolver.context(operand.name)
+    const isUnusable = value === UNUSABLE
+    return { kind: 'constant', literal: literalOf(isUnusable ? undefined : value, at), isFromContext: true, isUnusable, at }
   }
   const ref = resolver.column(operand)
   if (ref.column?.token?.expires === true) {

@@ -19,7 +19,7 @@ import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { retry } from '../util/retry.ts'
 
-/** Selects every record of a table, in place of a list of ids. */
+/** Selects every record of a table, in place of ids. */
 export const ALL = '*'
 
 /** Returns the grant to delete a record. It includes all columns, because a record is deleted as a whole. */
@@ -27,53 +27,22 @@ function needOf(table: Table): RequiredGrant {
   return { action: 'DELETE', columns: table.columns }
 }
 
-/** Input of a deletion of every record. */
-export interface DeleteAllInput {
-  readonly table: string
-  readonly ids: readonly [typeof ALL]
-}
-
-/** Deletes every record of a table that is visible to the caller. */
-export const deleteAll: Operation<DeleteAllInput, Table, { ids: string[] }> = {
-  action: 'DELETE',
-  resourceType: 'TABLE',
-  verb: 'Delete',
-  recorded: { table: 'name', ids: 'value' },
-  parse({ table: name, ids }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
-    // Checked at run time too: a request that names anything else must never empty a table.
-    if (!Array.isArray(ids) || ids.length !== 1 || ids[0] !== ALL)
-      throw fault('invalid_request')`To delete all records, ids must be ["*"].`
-    return table
-  },
-  async execute(context, table) {
-    const access = requireAccess(context, table, 'DELETE')
-    await context.unit.change(async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, slicing: createSlicing(context) })
-      else await deleteVisible(storage, context, access)
-      context.event.setWrittenRows(table, [])
-    })
-    await removeFilesOfDeleted(context, [table])
-    return { ids: [ALL] }
-  },
-}
-
 /** Input of a deletion. */
 export interface DeleteInput {
   readonly table: string
+  /** Ids of records, or `['*']` for every record of the table. */
   readonly ids: readonly string[]
 }
 
 /** A parsed request, before grants are checked. */
 export interface DeleteRequest {
   readonly table: Table
-  readonly ids: readonly string[]
+  readonly ids: readonly string[] | typeof ALL
 }
 
 /**
- * Deletes records by their ids, all or none. Throws `not_found` with the positions of ids without a record. '*' among the
- * ids is refused, so that an id from a request can never empty a table.
+ * Deletes records by their ids, all or none; or, with `['*']`, every record of the table that is visible to the caller. Throws `not_found`
+ * with the positions of ids without a record, and `invalid_request` for '*' beside other ids.
  */
 export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[] }> = {
   action: 'DELETE',
@@ -81,33 +50,81 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   verb: 'Delete',
   recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given }, context) {
+    const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
+    if (isWhole) context.event.setResourceType('TABLE')
     const table = requireTable(context, name)
     context.event.setTable(table)
+    if (isWhole) return { table, ids: ALL }
     const ids = toTexts(parseList(context, given, 'ids'))
     if (ids.includes(ALL))
-      throw fault('invalid_request')`"*" is not a record id. To delete all records, pass "*" instead of the array.`
+      throw fault('invalid_request')`"*" is not a record id. To delete all records, pass ["*"] without other ids.`
     return { table, ids }
   },
-  async execute(context, request) {
-    await deleteByIds(context, request)
-    await removeFilesOfDeleted(context, [request.table])
-    return { ids: [...request.ids] }
+  async execute(context, { table, ids }) {
+    if (ids === ALL) await deleteWhole(context, table)
+    else await deleteByIds(context, { table, ids })
+    await removeFilesOfDeleted(context, [table])
+    return { ids: ids === ALL ? [ALL] : [...ids] }
+  },
+}
+
+/** Input of the deletion of one record. */
+export interface DeleteOneInput {
+  readonly table: string
+  readonly id: string
+}
+
+/** A parsed request to delete one record. */
+export interface DeleteOneRequest {
+  readonly table: Table
+  readonly id: string
+}
+
+/** Deletes one record. Throws `not_found`. '*' is refused, so that an id from a path can never empty a table. */
+export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string; deleted: true }> = {
+  action: 'DELETE',
+  resourceType: 'RECORD',
+  verb: 'Delete',
+  recorded: { table: 'name', id: 'value' },
+  parse({ table: name, id: given }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
+    return { table, id: at(toTexts([given]), 0) }
+  },
+  async execute(context, { table, id }) {
+    await deleteByIds(context, { table, ids: [id] })
+    await removeFilesOfDeleted(context, [table])
+    return { id, deleted: true }
   },
   together: {
-    groupOf: ({ table, ids }) => (ids.length === 1 ? table.name : undefined),
+    groupOf: ({ table }) => table.name,
     async execute(context, requests, events) {
       const { table } = at(requests, 0)
-      await deleteByIds({ ...context, event: dividedRows(events) }, { table, ids: requests.flatMap(({ ids }) => ids) })
-      return requests.map(({ ids }) => ({ ids: [...ids] }))
+      await deleteByIds({ ...context, event: dividedRows(events) }, { table, ids: requests.map(({ id }) => id) })
+      return requests.map(({ id }) => ({ id, deleted: true }))
     },
   },
+}
+
+/** Deletes every record of a table that is visible to the caller. */
+async function deleteWhole(context: OperationContext, table: Table): Promise<void> {
+  const access = requireAccess(context, table, 'DELETE')
+  await context.unit.change(async ({ storage }) => {
+    if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, slicing: createSlicing(context) })
+    else await deleteVisible(storage, context, access)
+    context.event.setWrittenRows(table, [])
+  })
 }
 
 /** The dependencies of a deletion: its rows can be those of several events. */
 type DeleteContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
 
 /** Deletes the records of these ids, all or none. */
-async function deleteByIds(context: DeleteContext, { table, ids }: DeleteRequest): Promise<void> {
+async function deleteByIds(
+  context: DeleteContext,
+  { table, ids }: { readonly table: Table; readonly ids: readonly string[] },
+): Promise<void> {
   const access = requireAccess(context, table, 'DELETE')
   const decoded = decodeRecordIds(context.barrier.ring, table, ids)
   const rows = [...new Set(decoded.filter((row) => row !== undefined))]

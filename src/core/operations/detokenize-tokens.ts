@@ -1,6 +1,6 @@
 /** Detokenize: returns the values of tokens as text, at the lower of the requested and the granted redaction. */
 import { showText } from '../barrier/reveal.ts'
-import { type Fault, fault, VaultError } from '../errors.ts'
+import { type ErrorCode, type Fault, fault, VaultError } from '../errors.ts'
 import {
   assertOptions,
   parseFlag,
@@ -32,6 +32,8 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
   /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
   readonly onLowered?: OnLowered
+  /** Accepted as the specification has it. It changes nothing: columns that hold files have no tokens. Default false. */
+  readonly downloadURL?: boolean
 }
 
 /**
@@ -42,9 +44,14 @@ export interface DetokenizedRecord {
   readonly token: string
   readonly valueType: ColumnType<unknown>['name'] | 'NONE'
   readonly value: string
+  /** The column of the token, and its table; absent with an error. */
+  readonly table?: string
+  readonly column?: string
   /** Present if the value is masked or redacted. */
   readonly lowered?: true
   readonly error?: string
+  /** The code of the error: `not_found`, or `data_loss` for a record that failed authentication. */
+  readonly code?: ErrorCode
 }
 
 /** Input of detokenize. */
@@ -65,10 +72,16 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Detokenize',
-  recorded: { records: { token: 'value', redaction: REDACTIONS }, continueOnError: 'flag', onLowered: ON_LOWERED },
+  recorded: {
+    records: { token: 'value', redaction: REDACTIONS },
+    continueOnError: 'flag',
+    onLowered: ON_LOWERED,
+    downloadURL: 'flag',
+  },
   parse({ records, options = {} }, context) {
-    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered'])
+    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered', 'downloadURL'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
+    parseFlag(options.downloadURL, 'downloadURL')
     const parameters = parseList(context, records, 'tokens').map(parseParameter)
     const refusals = parameters.map(({ redaction }) => parseOnLowered(options.onLowered, redaction))
     return { continueOnError, refusesLowered: refusals.includes(true), parameters }
@@ -101,10 +114,12 @@ function assertShownInPlainText({ redaction }: Required<DetokenizeParameter>, fo
 }
 
 function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: VisibleResolution): DetokenizedRecord {
-  if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message }
+  if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message, code: found.code }
   const [view] = found === undefined ? [] : found.access.views([found.column], redaction)
-  if (found === undefined || view === undefined) return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND }
-  const shown = { token, valueType: found.column.type.name, value: showText(view, found.value) }
+  if (found === undefined || view === undefined)
+    return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND, code: 'not_found' }
+  const { table, column, value } = found
+  const shown = { token, valueType: column.type.name, value: showText(view, value), table: table.name, column: column.name }
   return view.level === 'PLAIN_TEXT' ? shown : { ...shown, lowered: true }
 }
 

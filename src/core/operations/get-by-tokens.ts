@@ -1,15 +1,22 @@
-/** Get by tokens: returns the record of each token, at the requested redaction. */
+/** Get by tokens: returns the record of each token, or the value of its column alone, at the requested redaction. */
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
-import { revealRows } from '../barrier/reveal.ts'
-import { VaultError } from '../errors.ts'
-import { assertOptions, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import { revealRows, showValue } from '../barrier/reveal.ts'
+import { type ErrorCode, VaultError } from '../errors.ts'
+import { assertOptions, parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import { resolveVisible, rowsByTable, type TokenGrant, type VisibleResolution } from '../records/visible-tokens.ts'
+import {
+  resolveVisible,
+  rowsByTable,
+  type TokenGrant,
+  type VisibleResolution,
+  type VisibleToken,
+} from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
+import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
 /** Options of a read by tokens. */
@@ -18,17 +25,27 @@ export interface GetByTokensOptions {
   readonly redaction?: Redaction
   /** `throw`: throw `forbidden` rather than return a record with masked or redacted fields. */
   readonly onLowered?: OnLowered
+  /**
+   * Return only the value of the token's own column. Transient tokens are then resolved too; they have no record id. Needs the grants of
+   * detokenize: DETOKENIZATION and READ of the column. Default false: all columns that the caller can read.
+   */
+  readonly columnOnly?: boolean
 }
 
 /** The record of one token. A token without a record has an error and no fields. */
 export interface TokenRecord {
   readonly token: string
+  /** Absent with an error, and of a transient value, which has no record. */
   readonly id?: string
   readonly table?: string
+  /** The column of the token. */
+  readonly column?: string
   readonly fields: Fields
   /** Names of the fields that are masked or redacted. */
   readonly lowered: readonly string[]
   readonly error?: string
+  /** The code of the error: `not_found`, or `data_loss` for a record that failed authentication. */
+  readonly code?: ErrorCode
 }
 
 /** Input of a read by tokens. */
@@ -42,56 +59,89 @@ export interface GetByTokensRequest {
   readonly texts: readonly string[]
   readonly redaction: Redaction
   readonly refusesLowered: boolean
+  readonly columnOnly: boolean
 }
 
-/** Returns one item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no record; only detokenize returns them. */
+/**
+ * Returns one item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no
+ * record; they are returned by detokenize, and here with `columnOnly`.
+ */
 export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { records: TokenRecord[] }> = {
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
   verb: 'Get by tokens',
-  recorded: { tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED },
+  recorded: { tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED, columnOnly: 'flag' },
   parse({ tokens, options = {} }, context) {
-    assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered'])
+    assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly'])
     const redaction = parseRedaction(options.redaction ?? undefined)
     return {
       redaction,
       refusesLowered: parseOnLowered(options.onLowered, redaction),
+      columnOnly: parseFlag(options.columnOnly, 'columnOnly'),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },
-  async execute(context, { texts, redaction, refusesLowered }) {
+  async execute(context, { texts, redaction, refusesLowered, columnOnly }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
-    if (refusesLowered) for (const one of found) assertShownInPlainText(one, redaction)
+    const grants = columnOnly ? COLUMN_GRANTS : RECORD_GRANTS
+    const resolved = await resolveVisible(context.unit.storage, context, { texts, grants })
+    const found = resolved.map((one) => (isShown(one, columnOnly) ? one : undefined))
+    if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
-    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction })) }
+    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction, columnOnly })) }
   },
 }
 
 /** The record is shown, so at least one of its columns must be readable. */
-const GRANTS: readonly TokenGrant[] = [
+const RECORD_GRANTS: readonly TokenGrant[] = [
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'record' },
 ]
 
-function assertShownInPlainText(found: VisibleResolution, redaction: Redaction): void {
-  if (found instanceof VaultError || found?.row === undefined) return
+/** The column is shown, so it must be readable. */
+const COLUMN_GRANTS: readonly TokenGrant[] = [
+  { action: 'DETOKENIZATION', on: 'column' },
+  { action: 'READ', on: 'column' },
+]
+
+/** False for a transient value where its record is asked for: it has none. */
+function isShown(found: VisibleResolution, columnOnly: boolean): boolean {
+  return columnOnly || found instanceof VaultError || found?.row !== undefined
+}
+
+/** How records are shown. */
+type Shown = Pick<GetByTokensRequest, 'redaction' | 'columnOnly'>
+
+function columnsToShow({ table, column }: VisibleToken, { columnOnly }: Shown): readonly Column[] {
+  return columnOnly ? [column] : table.readable
+}
+
+function assertShownInPlainText(found: VisibleResolution, shown: Shown): void {
+  if (found === undefined || found instanceof VaultError) return
   const { table, access } = found
-  assertPlainText({ table, views: [access.views(table.readable, redaction)], named: undefined })
+  assertPlainText({ table, views: [access.views(columnsToShow(found, shown), shown.redaction)], named: undefined })
 }
 
 function toRecord(
   { barrier }: Pick<OperationContext, 'barrier'>,
   found: VisibleResolution,
-  { token, redaction }: { readonly token: string; readonly redaction: Redaction },
+  { token, ...shown }: Shown & { readonly token: string },
 ): TokenRecord {
-  if (found instanceof VaultError) return { token, fields: {}, lowered: [], error: found.message }
-  const notFound = { token, fields: {}, lowered: [], error: TOKEN_NOT_FOUND }
-  if (found?.row === undefined) return notFound
-  const { table, row, access } = found
-  const views = access.views(table.readable, redaction)
-  if (views.length === 0) return notFound
-  const fields = at(revealRows(barrier, table, [row], views), 0)
-  const id = at(encodeRecordIds(barrier.ring, table, [row.id]), 0)
-  return { token, id, table: table.name, fields, lowered: loweredColumns(views) }
+  if (found instanceof VaultError) return { token, fields: {}, lowered: [], error: found.message, code: found.code }
+  const views = found === undefined ? [] : found.access.views(columnsToShow(found, shown), shown.redaction)
+  const [first] = views
+  if (found === undefined || first === undefined)
+    return { token, fields: {}, lowered: [], error: TOKEN_NOT_FOUND, code: 'not_found' }
+  const { table, column, row, value } = found
+  return {
+    token,
+    ...(row === undefined ? {} : { id: at(encodeRecordIds(barrier.ring, table, [row.id]), 0) }),
+    table: table.name,
+    column: column.name,
+    fields:
+      shown.columnOnly || row === undefined
+        ? { [column.name]: showValue(first, value) }
+        : at(revealRows(barrier, table, [row], views), 0),
+    lowered: loweredColumns(views),
+  }
 }

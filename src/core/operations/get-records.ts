@@ -51,15 +51,16 @@ export interface ReadOptions {
 
 /** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
 export interface GetOptions extends ReadOptions {
+  /** Not with `columnName`. Each must have a record, also beyond the page. */
   readonly ids?: readonly string[]
   /** A unique, searchable or indexed column to look up. */
   readonly columnName?: string
   readonly columnValues?: readonly unknown[]
-  /** Records to skip. Default 0. Not with ids. */
+  /** Records to skip. Default 0. */
   readonly offset?: number
-  /** Records to return at most. Default 25. Not with ids. */
+  /** Records to return at most. Default 25; of `ids`, all. */
   readonly limit?: number
-  /** The order of insertion. Default ASCENDING. */
+  /** The order of insertion. Default ASCENDING; of `ids`, their own order, as with NONE. */
   readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE'
 }
 
@@ -103,7 +104,17 @@ export interface GetRequest {
 }
 
 /** The records to read: by their ids, or those of a page. */
-type Which = { readonly ids: readonly string[] } | { readonly page: Page; readonly lookup: Lookup | undefined }
+type Which = ListedIds | { readonly page: Page; readonly lookup: Lookup | undefined }
+
+/** Ids, and which of their records are returned. Every id must have a record. */
+interface ListedIds {
+  readonly ids: readonly string[]
+  /** Undefined for the order of the ids. */
+  readonly order: Page['order'] | undefined
+  readonly offset: number | undefined
+  /** Undefined for all. */
+  readonly limit: number | undefined
+}
 
 /** A column, and the values to look up in it. */
 interface Lookup {
@@ -111,7 +122,7 @@ interface Lookup {
   readonly values: readonly unknown[]
 }
 
-/** Returns records in the order of `ids`, or of insertion. Throws `not_found` for an id without a record. */
+/** Returns records in the order of insertion, or of `ids`. Throws `not_found` for an id without a record. */
 export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> = {
   action: 'GET',
   resourceType: 'RECORD',
@@ -140,7 +151,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)
-    return { ...parseShow(table, options, context), which: { ids: toTexts([id]) } }
+    return { ...parseShow(table, options, context), which: allOf(toTexts([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
   together: {
@@ -150,7 +161,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
         : undefined,
     async execute(context, requests, events) {
       const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
-      return readRecords(context, { ...at(requests, 0), which: { ids } }, (table, rows) => {
+      return readRecords(context, { ...at(requests, 0), which: allOf(ids) }, (table, rows) => {
         for (const [index, row] of rows.entries()) at(events, index).addRows(table, [row])
       })
     },
@@ -178,12 +189,16 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
 
 function parseWhich(options: GetOptions, context: ParsingContext): Which {
   if (options.ids !== undefined) {
-    assertIdsAlone(options)
-    return { ids: toTexts(parseList(context, options.ids, 'ids')) }
+    assertNoLookup(options)
+    const { orderBy, limit } = options
+    const ids = toTexts(parseList(context, options.ids, 'ids'))
+    const page = parsePage(context, options)
+    const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
+    return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
   }
   const page = parsePage(context, options)
   const { columnName, columnValues } = options
-  if (!isGiven(columnName) && columnValues === undefined) return { page, lookup: undefined }
+  if (!isGiven(columnName) && !hasItems(columnValues)) return { page, lookup: undefined }
   if (!isGiven(columnName) || columnValues === undefined)
     throw fault('invalid_request')`columnName and columnValues must be given together.`
   return { page, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
@@ -198,7 +213,7 @@ async function readRecords(
   const { table, which, redaction, asTokens, refusesLowered, fields } = request
   const access = requireAccess(context, table, 'READ')
   const columns = readInput(() => columnsToShow(access, request))
-  const found = 'ids' in which ? await rowsById(context, access, which.ids) : await rowsOnPage(context, access, which)
+  const found = 'ids' in which ? await rowsById(context, access, which) : await rowsOnPage(context, access, which)
   if (refusesLowered) {
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
     assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
@@ -231,13 +246,17 @@ function filesAmong({ files }: Table, fields: readonly unknown[] | undefined): r
 /** A row is visible when at least one of its columns can be read. */
 const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 
-/** Returns the rows of these ids, in order. Throws `not_found` for rows that are invisible, as for those that do not exist. */
-async function rowsById({ unit, barrier }: OperationContext, access: TableAccess, ids: readonly string[]): Promise<FoundRows> {
+/** Returns the rows of these ids that are on the page. Throws `not_found` for rows that are invisible, as for those that do not exist. */
+async function rowsById(
+  { unit, barrier }: OperationContext,
+  access: TableAccess,
+  { ids, order, offset = 0, limit = ids.length }: ListedIds,
+): Promise<FoundRows> {
   const { table } = access
   const decoded = decodeRecordIds(barrier.ring, table, ids)
   const known = decoded.filter((row) => row !== undefined)
-  const found = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
-  const byId = new Map(evaluateAccess(barrier, access, found).map((one) => [one.row.id, one]))
+  const stored = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
+  const byId = new Map(evaluateAccess(barrier, access, stored).map((one) => [one.row.id, one]))
   const rows: RowWithAccess[] = []
   const missing: number[] = []
   for (const [index, id] of decoded.entries()) {
@@ -246,13 +265,17 @@ async function rowsById({ unit, barrier }: OperationContext, access: TableAccess
     else missing.push(index)
   }
   if (missing.length > 0) throw recordsNotFound(table, ids, missing)
-  return { rows, ids }
+  const found = rows.map((row, index) => ({ row, id: at(ids, index) }))
+  // Row ids increase with every insertion.
+  if (order !== undefined) found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
+  const page = found.slice(offset, offset + limit)
+  return { rows: page.map(({ row }) => row), ids: page.map(({ id }) => id) }
 }
 
 async function rowsOnPage(
   context: OperationContext,
   access: TableAccess,
-  { page, lookup }: Exclude<Which, { readonly ids: readonly string[] }>,
+  { page, lookup }: Exclude<Which, ListedIds>,
 ): Promise<FoundRows> {
   const { unit, barrier } = context
   const { needs, ...wanted } = lookup === undefined ? EVERY_ROW : rowsHolding(context, access, lookup)
@@ -288,11 +311,14 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
   return { needs, filter, holds: { column, digests: new Set(cells.map(keyOfCell)) } }
 }
 
-function assertIdsAlone(options: GetOptions): void {
-  for (const name of ['columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const) {
-    if (options[name] !== undefined && options[name] !== '')
-      throw fault('invalid_request')`ids cannot be combined with ${words(name)}.`
-  }
+/** Returns all records of these ids, in their order. */
+function allOf(ids: readonly string[]): ListedIds {
+  return { ids, order: undefined, offset: 0, limit: undefined }
+}
+
+function assertNoLookup({ columnName, columnValues }: GetOptions): void {
+  const named = isGiven(columnName) ? 'columnName' : hasItems(columnValues) ? 'columnValues' : undefined
+  if (named !== undefined) throw fault('invalid_request')`ids cannot be combined with ${words(named)}.`
 }
 
 function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
@@ -308,6 +334,11 @@ function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
 function parseInteger(value: unknown, name: string, [min, max]: readonly [number, number]): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
   throw fault('out_of_range')`${words(name)} must be an integer from ${min} to ${max}.`
+}
+
+/** False for no list, and for an empty one: beside a blank column name, it means that there is no look-up. */
+function hasItems(values: unknown): boolean {
+  return values !== undefined && !(Array.isArray(values) && values.length === 0)
 }
 
 function isGiven(name: string | undefined): name is string {

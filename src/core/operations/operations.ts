@@ -1,7 +1,7 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
 import { createCredential } from './create-credential.ts'
 import { deleteFile } from './delete-file.ts'
-import { deleteAll, deleteRecords } from './delete-records.ts'
+import { deleteOne, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
 import { fileStatus, uploadStatus } from './file-status.ts'
 import { downloadURL, uploadURL } from './file-urls.ts'
@@ -24,7 +24,7 @@ export const OPERATIONS = {
   getOne,
   update,
   delete: deleteRecords,
-  deleteAll,
+  deleteOne,
   detokenize,
   tokenize,
   getByTokens,

@@ -14,7 +14,7 @@ import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
-/** A value as text, and the column or column group to search. */
+/** A value as text, and the column or column group to search. A blank name counts as absent. */
 export type TokenizeParameter =
   | { readonly value: string; readonly table: string; readonly column: string }
   | { readonly value: string; readonly columnGroup: string }
@@ -66,14 +66,18 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
 
 function parseParameter(parameter: unknown, index: number): TokenizeRequest {
   const given = typeof parameter === 'object' && parameter !== null ? parameter : {}
-  const [text, table, column, group]: unknown[] = ['value', 'table', 'column', 'columnGroup'].map((name) =>
-    Reflect.get(given, name),
-  )
+  const text: unknown = Reflect.get(given, 'value')
+  const [table, column, group] = ['table', 'column', 'columnGroup'].map((name) => presentName(Reflect.get(given, name)))
   if (typeof text !== 'string') throw fault('invalid_request', { index })`values[${index}].value must be a string.`
   const hasColumn = table !== undefined && column !== undefined
   if (group !== undefined && table === undefined && column === undefined) return { text, group }
   if (group === undefined && hasColumn) return { text, table, column }
   throw fault('invalid_request', { index })`values[${index}] needs either columnGroup, or both table and column.`
+}
+
+/** Returns a name as it is given. A blank name means that there is none. */
+function presentName(name: unknown): unknown {
+  return name === '' ? undefined : name
 }
 
 /** Returns the columns of a parameter, and its value parsed by their type. */

@@ -2,7 +2,7 @@
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { type ErrorCode, fault, isVaultError, mayBeStored } from '../errors.ts'
+import { type ErrorCode, fault, isVaultError, mayBeStored, VaultError } from '../errors.ts'
 import { assertOptions, parseFlag, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
@@ -26,12 +26,14 @@ import { storeContent } from '../file-store/store-content.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import { toFileName } from '../files/file-name.ts'
 import { TICKET_MINUTES } from '../limits.ts'
+import type { Action } from '../policy/actions.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Storage } from '../ports/storage.ts'
 import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
+import { causeOf } from '../util/bare-cause.ts'
 import { retry } from '../util/retry.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { StoredFile } from '../values/file-type.ts'
@@ -46,8 +48,11 @@ export interface UploadFileOptions {
 export interface UploadFileInput {
   readonly table: string
   readonly column: string
-  /** Id of the record. Default: a new record that has only the file. */
-  readonly id?: string
+  /**
+   * Id of the record. Default: a new record that has only the file. A function is asked once, after the content was stored: for a request
+   * that has the content before the id. Until then, the caller needs UPDATE or CREATE of the column in some record.
+   */
+  readonly id?: string | (() => Promise<string | undefined>)
   /** The content: bytes, a Blob, a web stream, a Node stream, or another async iterable of bytes. */
   readonly file: unknown
   /** Default: the name of a `File`, else "file". Only its last path segment is kept, without control characters. */
@@ -67,7 +72,10 @@ export interface UploadedFile {
 export interface UploadFileRequest {
   readonly table: Table
   readonly column: unknown
-  readonly id: string | undefined
+  /** Undefined for a new record. */
+  id: string | undefined
+  /** Returns the id, once the content is stored; undefined if the id is known. */
+  askId: AskId | undefined
   readonly source: AsyncIterable<unknown>
   readonly name: string
   readonly returnsMetadata: boolean
@@ -76,6 +84,9 @@ export interface UploadFileRequest {
   /** The content once it is stored: a source is read once, and `execute` can run again after another process changed the catalog. */
   uploaded: StoredUpload | undefined
 }
+
+/** Returns the id of a record, as its caller gives it. */
+type AskId = () => unknown
 
 /** Content in the blob store, and the value that its record gets. */
 interface StoredUpload {
@@ -92,10 +103,19 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
   parse({ table: name, column, id, ...given }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    const recordId = id === undefined || id === '' ? undefined : at(toTexts([id]), 0)
-    return { ...parseContent(given), table, column, id: recordId, reserved: undefined }
+    const record = isAskId(id) ? { id: undefined, askId: id } : { id: toRecordId(id), askId: undefined }
+    return { ...parseContent(given), ...record, table, column, reserved: undefined }
   },
   execute: storeOrAbandon,
+}
+
+function isAskId(id: unknown): id is AskId {
+  return typeof id === 'function'
+}
+
+/** Returns the id of a record; undefined for a new one. */
+function toRecordId(id: unknown): string | undefined {
+  return id === undefined || id === '' ? undefined : at(toTexts([id]), 0)
 }
 
 /** What is uploaded by ticket. */
@@ -111,7 +131,7 @@ export function uploadByTicket(ticket: Ticket | undefined): Operation<TicketUplo
       const table = context.layout.tables.get(name)
       if (table === undefined) throw invalidTicket()
       context.event.setTable(table)
-      return { ...content, table, column, id, reserved: file }
+      return { ...content, table, column, id, askId: undefined, reserved: file }
     },
     execute: (context, request) => refusedAlike(REFUSALS, () => storeOrAbandon(context, request)),
   }
@@ -150,10 +170,10 @@ async function storeOrAbandon(context: OperationContext, request: UploadFileRequ
 /** Stores an upload. */
 async function storeUpload(context: OperationContext, request: UploadFileRequest): Promise<UploadedFile> {
   assertOutsideTransaction(context)
-  const { table, id } = request
-  const action = id === undefined ? 'CREATE' : 'UPDATE'
-  const access = requireAccess(context, table, action)
-  const column = requireFileColumn(context, access, { name: request.column, action })
+  const { table } = request
+  if (request.askId !== undefined) await uploadBeforeId(context, request, request.askId)
+  const { id } = request
+  const { access, column } = requireWritable(context, request, id === undefined ? 'CREATE' : 'UPDATE')
   await assertAccepted(context, access, { column, id })
   request.uploaded ??= await storeFile(context, request, column)
   const { uploaded } = request
@@ -163,6 +183,40 @@ async function storeUpload(context: OperationContext, request: UploadFileRequest
   return {
     id: at(encodeRecordIds(context.barrier.ring, table, [row]), 0),
     ...(request.returnsMetadata ? { fileMetadata: { [column.name]: metadataOf(uploaded.value) } } : {}),
+  }
+}
+
+/** The column to upload to, and the caller's access to its table. */
+interface WritableColumn {
+  readonly access: TableAccess
+  readonly column: FileColumn
+}
+
+/** Returns the column, if the caller can do this in some record. */
+function requireWritable(context: OperationContext, { table, column: name }: UploadFileRequest, action: Action): WritableColumn {
+  const access = requireAccess(context, table, action)
+  return { access, column: requireFileColumn(context, access, { name, action }) }
+}
+
+/** Stores the content, and asks for the id after it. Before, only what does not depend on the record is checked. */
+async function uploadBeforeId(context: OperationContext, request: UploadFileRequest, askId: AskId): Promise<void> {
+  const { table, column: name } = request
+  const given = typeof name === 'string' ? table.byName.get(name) : undefined
+  const isUpdatable = given !== undefined && context.access.table(table).possiblyAllows('UPDATE', given)
+  const { column } = requireWritable(context, request, isUpdatable ? 'UPDATE' : 'CREATE')
+  request.uploaded ??= await storeFile(context, request, column)
+  request.id = toRecordId(await idFrom(askId))
+  request.askId = undefined
+}
+
+/** Returns what the caller's function returns. An error of its own is not repeated, because it can quote a value. */
+async function idFrom(askId: AskId): Promise<unknown> {
+  try {
+    return await askId()
+  } catch (error) {
+    if (VaultError.isGenuine(error)) throw error
+    const message = 'Upload failed. The request ended with an error before the id of the record was known. Nothing is stored.'
+    throw new VaultError('cancelled', message, {}, { cause: causeOf(error) })
   }
 }
 

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 import { readInput } from '../util/boundary.ts'
+import type { CallerContext } from './caller-context.ts'
+import { parseContext } from './caller-context.ts'
 
 /** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
 export interface Caller {
@@ -11,8 +13,11 @@ export interface Caller {
   readonly actorType: 'USER' | 'SERVICE_ACCOUNT'
   /** Roles of the vault's policy, or VAULT_OWNER, VAULT_EDITOR, VAULT_VIEWER. An unknown role grants nothing. */
   readonly roles: readonly string[]
-  /** Attributes that a policy can use as `ctx.name`. */
-  readonly context?: Readonly<Record<string, string | number | boolean>>
+  /**
+   * Attributes, such as a claim of a credential. A policy can use text, numbers and booleans as `ctx.name`. A null counts as absent. Lists
+   * and objects are kept, and are unknown to conditions. At most 16 KiB of JSON, 1,000 values and 8 levels.
+   */
+  readonly context?: CallerContext
   /** Origin and credential of the request, as the audit trail records them. */
   readonly request?: RequestContext
 }
@@ -69,17 +74,21 @@ const shape = z.strictObject({
   actor: name,
   actorType: z.enum(['USER', 'SERVICE_ACCOUNT']),
   roles: z.array(z.string().min(1).max(128)).max(100),
-  context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  context: z.record(z.string(), z.unknown()).optional(),
   request: requestShape.optional(),
 })
 
 /** Checks and copies a caller. Throws `invalid_request` and names the invalid member. */
 export function parseCaller(caller: unknown): Caller {
   const parsed = readInput(() => shape.safeParse(caller))
-  if (parsed.success) return withoutAbsent(parsed.data)
-  throw new VaultError(
+  if (parsed.success) return readInput(() => withoutAbsent(parsed.data), VaultError.isGenuine)
+  throw invalidMember(parsed.error.issues[0]?.path ?? [])
+}
+
+function invalidMember(path: readonly PropertyKey[]): VaultError {
+  return new VaultError(
     'invalid_request',
-    `Invalid caller: ${printableMember(parsed.error.issues[0]?.path ?? [])} is missing or invalid. Required: actor, actorType, roles. Optional: context, request.`,
+    `Invalid caller: ${printableMember(path)} is missing or invalid. Required: actor, actorType, roles. Optional: context, request.`,
   )
 }
 
@@ -93,7 +102,7 @@ function printableMember(path: readonly PropertyKey[]): string {
 function withoutAbsent({ context, request, ...rest }: z.infer<typeof shape>): Caller {
   return {
     ...rest,
-    ...(context === undefined ? {} : { context }),
+    ...(context === undefined ? {} : { context: parseContext(context, (name) => invalidMember(['context', name])) }),
     ...(request === undefined ? {} : { request: presentOnly(request) }),
   }
 }

@@ -6,6 +6,7 @@ import { LanguageError } from '../expressions/language-error.ts'
 import { foldName } from '../expressions/lexeme.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
 import type { ContextValue } from '../expressions/resolve-operand.ts'
+import { UNUSABLE } from '../expressions/resolve-operand.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Caller } from './caller.ts'
@@ -39,12 +40,18 @@ export function ruleConditionOf(table: Table, { location, text, expression }: Wh
   }
 }
 
-/** Finds context attributes by the lower-case names of a condition. Two attributes that differ only in case count as absent. */
-function contextByName(attributes: Caller['context']): (name: string) => ContextValue | undefined {
+/**
+ * Finds context attributes by the lower-case names of a condition. Two attributes that differ only in case, a list and an object are
+ * unusable: no condition on them is true or false.
+ */
+function contextByName(attributes: Caller['context']): (name: string) => ContextValue | typeof UNUSABLE | undefined {
   const entries = Object.entries(attributes ?? {})
   return (name) => {
     const found = entries.filter(([given]) => foldName(given) === name)
-    return found.length === 1 ? found[0]?.[1] : undefined
+    const [only, other] = found
+    if (only === undefined) return undefined
+    const [, value] = only
+    return other !== undefined || typeof value === 'object' ? UNUSABLE : value
   }
 }
 

@@ -25,7 +25,7 @@ export interface ValueOutput {
   readonly key: string
   readonly ref: ColumnRef
   /**
-   * The requested redaction level: PLAIN_TEXT without REDACTION. The value shows at the lower of this and the level granted for the row.
+   * The requested redaction level: DEFAULT without REDACTION. The value shows at the lower of this and the level granted for the row.
    */
   readonly redaction: Redaction
 }

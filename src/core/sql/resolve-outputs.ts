@@ -44,7 +44,7 @@ function draftValues(item: SelectItem, columnUses: ColumnUses): Draft<ValueOutpu
       return sources.flatMap((source) => expandStar(source, item, columnUses))
     }
     case 'value':
-      return [draftColumn(item, 'PLAIN_TEXT', columnUses)]
+      return [draftColumn(item, 'DEFAULT', columnUses)]
     case 'redaction':
       return [draftColumn(item, readLevel(item.level), columnUses)]
     case 'aggregate':
@@ -61,7 +61,7 @@ function expandStar(source: Source, { at }: Item<'star'>, { scope: { idName }, u
   uses.push(...refs.map((ref) => ({ kind: 'select all', ref }) as const))
   return refs.map((ref) => {
     const name = ref.column?.name ?? idName
-    return { output: { key: name, ref, redaction: 'PLAIN_TEXT' }, qualified: `${source.alias}.${name}`, at }
+    return { output: { key: name, ref, redaction: 'DEFAULT' }, qualified: `${source.alias}.${name}`, at }
   })
 }
 

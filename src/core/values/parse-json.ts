@@ -6,8 +6,16 @@ import { isWellFormed } from './well-formed.ts'
 
 const MESSAGE = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'
 
-/** The number of values copied so far. */
-interface Counter {
+/** How large a value can be. */
+export interface JsonBounds {
+  readonly maxDepth: number
+  readonly maxNodes: number
+}
+
+const BOUNDS: JsonBounds = { maxDepth: MAX_JSON_DEPTH, maxNodes: MAX_JSON_NODES }
+
+/** The number of values copied so far, and the bounds. */
+interface Counter extends JsonBounds {
   nodes: number
 }
 
@@ -15,9 +23,9 @@ interface Counter {
  * Returns a deep copy of the input's own enumerable members. Throws `ValueError` for anything that JSON cannot hold.
  * `toJSON` is never called: only data decides. A getter runs once, and its result is checked like other values.
  */
-export function parseJson(input: unknown): JsonValue {
+export function parseJson(input: unknown, { maxDepth, maxNodes }: JsonBounds = BOUNDS): JsonValue {
   try {
-    return copy(input, 1, { nodes: 0 })
+    return copy(input, 1, { maxDepth, maxNodes, nodes: 0 })
   } catch (error) {
     if (error instanceof ValueError) throw error
     throw new ValueError(MESSAGE) // A getter or proxy of the caller threw. Its error may quote the value.
@@ -36,7 +44,7 @@ export function parseJsonText(text: string): JsonValue {
 }
 
 function copy(input: unknown, depth: number, counter: Counter): JsonValue {
-  if (++counter.nodes > MAX_JSON_NODES) throw new ValueError(`must hold at most ${MAX_JSON_NODES} JSON values`)
+  if (++counter.nodes > counter.maxNodes) throw new ValueError(`must hold at most ${counter.maxNodes} JSON values`)
   switch (typeof input) {
     case 'string':
       return checkedText(input)
@@ -53,7 +61,7 @@ function copy(input: unknown, depth: number, counter: Counter): JsonValue {
 }
 
 function copyObject(input: object, depth: number, counter: Counter): JsonValue {
-  if (depth > MAX_JSON_DEPTH) throw new ValueError(`must be nested at most ${MAX_JSON_DEPTH} deep`)
+  if (depth > counter.maxDepth) throw new ValueError(`must be nested at most ${counter.maxDepth} deep`)
   if (Array.isArray(input)) return copyList(input, depth, counter)
   if (!isPlain(input)) throw new ValueError(MESSAGE)
   const copied: Record<string, JsonValue> = {}

@@ -1,5 +1,5 @@
 /** The types of the items of a batch and of its responses, from the schema. */
-import type { BatchItem } from '../batch/batch-item.ts'
+import type { BatchItem, ResponseReference } from '../batch/batch-item.ts'
 import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ItemResponse } from '../batch/run-steps.ts'
 import type { Redaction } from '../redaction/levels.ts'
@@ -25,7 +25,7 @@ interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
 /** Updates one record. */
 interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly method: 'PUT'
-  readonly ID: string
+  readonly ID: string | ResponseReference
   readonly fields: UpdateFields<D>
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
@@ -34,7 +34,7 @@ interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
 /** Reads one record. */
 interface GetItem<T> extends AnyItem<T> {
   readonly method: 'GET'
-  readonly ID: string
+  readonly ID: string | ResponseReference
   readonly redaction?: Redaction
   readonly tokenization?: boolean
   readonly downloadURL?: boolean
@@ -44,7 +44,7 @@ interface GetItem<T> extends AnyItem<T> {
 /** Deletes one record. */
 interface DeleteItem<T> extends AnyItem<T> {
   readonly method: 'DELETE'
-  readonly ID: string
+  readonly ID: string | ResponseReference
 }
 
 /** An item of a batch, with table and column names checked by the compiler. */

@@ -5,6 +5,7 @@ import type { BatchItem } from '../batch/batch-item.ts'
 import type { OperationInput, OperationName, OperationResult } from '../batch/perform-named.ts'
 import { performNamed } from '../batch/perform-named.ts'
 import type { BatchOptions } from '../batch/run-batch.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
@@ -70,25 +71,33 @@ export type TokenizeValue<S extends SchemaDefinition> =
     }[TableName<S>]
   | { readonly value: string; readonly columnGroup: GroupName<S> }
 
-/** A record found by a token. `table` determines the type of its fields. */
-export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>> =
+/** A record found by a token. `table` determines the type of its fields. With `columnOnly`, a transient value has no id. */
+export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = Record<never, never>> =
   | {
       [K in T]: {
         readonly token: string
-        readonly id: string
+        readonly id: O extends { readonly columnOnly: false }
+          ? string
+          : O extends { readonly columnOnly: boolean }
+            ? string | undefined
+            : string
         readonly table: K
+        readonly column: ColumnName<S[K]>
         readonly fields: OutputFields<S[K], undefined>
         readonly lowered: readonly ColumnName<S[K]>[]
         readonly error?: undefined
+        readonly code?: undefined
       }
     }[T]
   | {
       readonly token: string
       readonly id?: undefined
       readonly table?: undefined
+      readonly column?: undefined
       readonly fields: Readonly<Record<never, never>>
       readonly lowered: readonly never[]
       readonly error: string
+      readonly code: ErrorCode
     }
 
 /** An upload, with table and column checked by the compiler. */
@@ -146,7 +155,7 @@ export interface Session<S extends SchemaDefinition> {
     change: { readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
     options?: O,
   ): Promise<WrittenRecord<S[T], O> & { readonly updatedAt: string }>
-  /** Deletes the records of these ids, all or none, or every record with '*'. Throws `not_found`. */
+  /** Deletes the records of these ids, all or none, or every record with '*' or ['*']. Throws `not_found`. */
   delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   /** Deletes one record. Throws `not_found`. */
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
@@ -154,11 +163,11 @@ export interface Session<S extends SchemaDefinition> {
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
   /** Returns the deterministic token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
   tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: string }[] }>
-  /** Returns the record of each token, in order. A token without a record has an error. */
-  getByTokens<const T extends TableName<S> = TableName<S>>(
+  /** Returns the record of each token, in order; with `columnOnly` the value of its column alone. A token that is not found has an error. */
+  getByTokens<const T extends TableName<S> = TableName<S>, const O extends GetByTokensOptions = Record<never, never>>(
     tokens: readonly string[],
-    options?: GetByTokensOptions,
-  ): Promise<{ records: FoundRecord<S, T>[] }>
+    options?: O,
+  ): Promise<{ records: FoundRecord<S, T, O>[] }>
   /**
    * Runs a SELECT over sealed and plain columns, and returns at most 25 records. docs/sql.md defines the names of fields; the record
    * id is `svc_id`. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on data that the
@@ -252,11 +261,8 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
         options,
       }),
     delete: (table: string, ids: readonly string[] | '*') =>
-      ids === ALL ? performNamed(context, 'deleteAll', { table, ids: [ALL] }) : performNamed(context, 'delete', { table, ids }),
-    async deleteOne(table: string, id: string) {
-      await performNamed(context, 'delete', { table, ids: [id] })
-      return { id, deleted: true as const }
-    },
+      performNamed(context, 'delete', { table, ids: ids === ALL ? [ALL] : ids }),
+    deleteOne: (table: string, id: string) => performNamed(context, 'deleteOne', { table, id }),
     detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
       performNamed(context, 'detokenize', { records, options }),
     tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),

@@ -39,6 +39,8 @@ import { explainQuery } from '../queries/run-query.ts'
 import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { defineSchema } from '../schema/define-schema.ts'
+import type { SchemaDescription } from '../schema/describe-schema.ts'
+import { describeSchema } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
@@ -66,6 +68,10 @@ export interface VaultInTransaction<S extends SchemaDefinition> {
 /** An open vault. */
 export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S> {
   readonly id: string
+  /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
+  readonly accountId: string
+  /** Tables and columns as plain data, frozen. It describes the schema that was passed, not columns that only other processes know. */
+  readonly schema: SchemaDescription
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
    * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
@@ -141,7 +147,14 @@ async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promis
   const opened = await retry(policy, async () => {
     const catalog = await openCatalog(options, options.id, tables)
     const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
-    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, tables), layout, closeKeys: () => catalog.close() }
+    const schema = describeSchema(layout, tables)
+    return {
+      barrier: catalog.barrier,
+      catalog: createCatalogFence(catalog, tables),
+      layout,
+      schema,
+      closeKeys: () => catalog.close(),
+    }
   })
   return createVault(options, { ...opened, limits })
 }
@@ -165,6 +178,7 @@ interface Opened {
   readonly barrier: Barrier
   readonly catalog: CatalogFence
   readonly layout: Layout
+  readonly schema: SchemaDescription
   readonly limits: Limits
   /** Overwrites the keys in memory. */
   closeKeys(): void
@@ -172,7 +186,7 @@ interface Opened {
 
 function createVault<S extends SchemaDefinition>(
   options: OpenOptions<S>,
-  { barrier, catalog, layout, limits, closeKeys }: Opened,
+  { barrier, catalog, layout, schema, limits, closeKeys }: Opened,
 ): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -200,6 +214,8 @@ function createVault<S extends SchemaDefinition>(
   })
   return {
     id,
+    accountId,
+    schema,
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work) =>
       outsideAround('The transaction failed.', (run) => {

@@ -11,6 +11,8 @@ export interface HttpRequest {
   readonly body: HttpBody | undefined
   /** IP address of the other end of the connection. Empty if the server does not have it. */
   readonly address: string
+  /** Path at which a framework mounted the handler and which it took off `target`. Empty if there is none. */
+  readonly mountPath: string
   /** `https` if the connection is encrypted. */
   readonly scheme: 'http' | 'https'
   /** Returns a signal that is aborted when the client goes away before it has the whole response. Made when it is first asked for. */

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { MethodName } from '../../../src/core/batch/batch-item.ts'
 import { groupsOf, partsOf } from '../../../src/core/batch/group-steps.ts'
 
-const step = (name: string, method: MethodName, group: string | undefined, record?: string) => ({
-  ...{ name, runner: { method }, group, record },
+const step = (name: string, method: MethodName, group: string | undefined, record?: string | number) => ({
+  ...{ name, runner: { method }, group },
+  record: typeof record === 'string' ? record : undefined,
+  reference: typeof record === 'number' ? record : undefined,
 })
 
 const names = (lists: Iterable<readonly { readonly name: string }[]>) =>
@@ -21,6 +23,27 @@ describe('the parts of a batch', () => {
       step('new', 'POST', 'a'),
     ]
     expect(names(partsOf(steps))).toEqual(['read again', 'write other', 'after new'])
+  })
+
+  it('end before an item that means the record of one of them, and bind it when they have run', () => {
+    const steps = [
+      step('new', 'POST', 'a'),
+      step('other', 'POST', 'a'),
+      step('read', 'GET', 'a', 0),
+      step('write', 'PUT', 'a', 1),
+      step('again', 'PUT', 'a', 0),
+    ]
+    const ran: string[] = []
+    const bound = (one: (typeof steps)[number]) => {
+      expect(ran).toContain(steps[one.reference ?? 0]?.name)
+      return { ...one, record: `record of ${one.reference}`, reference: undefined }
+    }
+    const parts = []
+    for (const part of partsOf(steps, bound)) {
+      ran.push(...part.map(({ name }) => name))
+      parts.push(part)
+    }
+    expect(names(parts)).toEqual(['new other', 'read write', 'again'])
   })
 
   it('are single items where an item runs by itself', () => {

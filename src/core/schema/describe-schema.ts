@@ -1,0 +1,74 @@
+/** Describes a schema as plain data, for hosts that build forms or API descriptions from it. */
+import type { RedactionLevel } from '../redaction/levels.ts'
+import type { TokenKindName } from '../tokens/token-kind.ts'
+import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ColumnDefinition, SchemaDefinition } from './column.ts'
+import type { Column, Layout } from './layout.ts'
+
+/** One column: what it accepts and how it is shown. An absent member does not apply to the column. */
+export interface ColumnDescription {
+  readonly type: ColumnTypeName | 'FILE'
+  /** True if a record must have a value other than null. */
+  readonly required: boolean
+  /** True if no two records can have equal values: an upsert can use the column. */
+  readonly unique: boolean
+  readonly encrypted: boolean
+  /** True if a read can look up records by values of the column. */
+  readonly lookup: boolean
+  /** The level for `DEFAULT`. */
+  readonly redaction: RedactionLevel
+  /** True if MASKED differs from REDACTED. */
+  readonly masked: boolean
+  /** Only of a column with tokens. */
+  readonly tokenKind?: TokenKindName
+  readonly columnGroup?: string
+  /** RE2 pattern that the whole text must match. */
+  readonly pattern?: string
+  /** In code points. */
+  readonly maxLength?: number
+  /** The only values allowed. */
+  readonly oneOf?: readonly (string | number)[]
+  /** MIME types of a FILE column, or patterns such as `image/*`. */
+  readonly allowedTypes?: readonly string[]
+  /** Maximum length of a file of a FILE column, in bytes. */
+  readonly maxBytes?: number
+}
+
+/** The columns of each table, by name, in the order of the schema. */
+export type SchemaDescription = Readonly<Record<string, Readonly<Record<string, ColumnDescription>>>>
+
+/** Returns the description of the tables of a layout, frozen. The definitions have the rules that the layout has compiled. */
+export function describeSchema({ tables }: Pick<Layout, 'tables'>, definitions: SchemaDefinition): SchemaDescription {
+  const described = [...tables.values()].map(({ name, columns }) => {
+    const defined = definitions[name]
+    const own = columns.map((column) => [column.name, describeColumn(column, defined?.[column.name])] as const)
+    return [name, Object.freeze(Object.fromEntries(own))] as const
+  })
+  return Object.freeze(Object.fromEntries(described))
+}
+
+function describeColumn(column: Column, definition: ColumnDefinition | undefined): ColumnDescription {
+  const { type, required, unique, plain, lookup, level, mask, token, group, file } = column
+  const members = {
+    type: type.name,
+    required,
+    unique,
+    encrypted: plain === undefined,
+    lookup: lookup !== undefined,
+    redaction: level,
+    masked: mask !== undefined,
+    ...presentOnly({ tokenKind: token?.name, columnGroup: group }),
+    ...(definition?.type === 'STRING' ? presentOnly({ pattern: definition.pattern, maxLength: definition.maxLength }) : {}),
+    ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),
+    ...(file === undefined ? {} : presentOnly({ allowedTypes: file.allowedTypes, maxBytes: file.maxBytes })),
+  }
+  return Object.freeze(members)
+}
+
+/** The same members without those that are undefined. */
+function presentOnly<T extends object>(members: T): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  // Each member keeps its type; only undefined ones are removed.
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
+    readonly [Name in keyof T]?: Exclude<T[Name], undefined>
+  }
+}

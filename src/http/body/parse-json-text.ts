@@ -1,0 +1,53 @@
+/** Parses the JSON text of a body, strictly. */
+import { VaultError } from '../../index.ts'
+import { checkJsonValue, tooDeep, tooManyValues } from './check-json-value.ts'
+import { locateJsonError } from './locate-json-error.ts'
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, scanJsonText } from './scan-json-text.ts'
+
+/**
+ * Returns the value. `__proto__` is a member like any other. Throws `invalid_request` for text that is not JSON, for a byte order mark, a
+ * lone surrogate (also as an escape), two members of one name in an object, and a number too large for a double. The message has the line and
+ * the column if the text is not long, and never text of the body. Throws `limit_exceeded` for over 100,000 values and over 64 levels.
+ */
+export function parseJsonText(text: string): unknown {
+  // Limits come first: to refuse a body must cost less than to parse it.
+  const counts = scanJsonText(text)
+  if (counts.depth > MAX_JSON_DEPTH) throw tooDeep()
+  if (counts.values > MAX_JSON_VALUES) throw tooManyValues()
+  const value = parse(text)
+  try {
+    // Of members with one name JSON.parse keeps the last, so fewer members than colons are left.
+    if (checkJsonValue(value, hasSurrogate(text)) === counts.members) return value
+  } catch {
+    // Below, with its position.
+  }
+  throw invalid(text)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid(text) // The message of the engine quotes the body.
+  }
+}
+
+/** True if text of the value can have a surrogate. Most bodies have no backslash, which is the cheapest to find. */
+function hasSurrogate(text: string): boolean {
+  return (text.includes('\\') && /\\u[dD][89a-fA-F]/.test(text)) || /[\ud800-\udfff]/.test(text)
+}
+
+/** Maximum length of text in which the place of an error is searched: the search is slow, and other requests wait for it. */
+const MAX_LOCATED = 1_000_000
+
+/** Returns the error with its place, which a slower pass over the text finds. */
+function invalid(text: string): VaultError {
+  if (text.length > MAX_LOCATED) {
+    return new VaultError(
+      'invalid_request',
+      'The body is not JSON, or has two members of the same name in one object, a lone surrogate, or a number that is too large for a double.',
+    )
+  }
+  const { reason, line, column } = locateJsonError(text)
+  return new VaultError('invalid_request', `The body ${reason}: line ${line}, column ${column}.`)
+}

@@ -1,0 +1,120 @@
+/** Reads the body of a request as JSON. */
+import { VaultError } from '../../index.ts'
+import type { HttpBody, HttpRequest } from '../router/http-message.ts'
+import { bodyTooLong } from './body-errors.ts'
+import { checkJsonValue } from './check-json-value.ts'
+import { decodeUtf8 } from './decode-utf8.ts'
+import { parseJsonText } from './parse-json-text.ts'
+import { parseParameters } from './parse-parameters.ts'
+
+/** Options of reading a body. */
+export interface JsonBodyOptions {
+  /** Maximum length of the body, in bytes. */
+  readonly maxBytes: number
+}
+
+/** The content type of existing clients that post JSON by `curl --data`, or as they would post a form. */
+const FORM = 'application/x-www-form-urlencoded'
+
+/**
+ * Returns the value of the body; undefined for no body or an empty one. JSON is also read from a form content type, if the body begins as a
+ * list or an object does. What a parser of the host made of the body is checked and returned; members that came twice in one object cannot
+ * be found then. Throws `invalid_request` for another content type, charset or encoding, invalid UTF-8 and invalid JSON, `limit_exceeded` for
+ * a body that is too long, too deep or too large, and `cancelled` if the client goes away.
+ */
+export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyOptions): Promise<unknown> {
+  const { body } = request
+  if (body === undefined) return undefined
+  if (body.parsed !== undefined) return readParsed(request, body.parsed.value, maxBytes)
+  const length = announcedLength(request)
+  if (length === 0) return undefined
+  if (length !== undefined && length > maxBytes) throw bodyTooLong(maxBytes)
+  if (length !== undefined) assertJsonType(request)
+  const bytes = await readBytes(body, maxBytes)
+  if (bytes.length === 0) return undefined
+  if (length === undefined) assertJsonType(request)
+  return parseBytes(request, bytes)
+}
+
+async function readBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array> {
+  const bytes = await body.read(maxBytes)
+  if (bytes.length > maxBytes) throw bodyTooLong(maxBytes)
+  return bytes
+}
+
+/** Returns what a parser of the host returned. Text and bytes are what it did not parse. */
+function readParsed(request: HttpRequest, value: unknown, maxBytes: number): unknown {
+  if (value === undefined || value === '') return undefined
+  const isBytes = value instanceof Uint8Array
+  if (isBytes || typeof value === 'string') {
+    if (value.length === 0) return undefined
+    if (value.length > maxBytes) throw bodyTooLong(maxBytes)
+    assertJsonMediaType(request)
+    return isBytes ? parseBytes(request, value) : parseText(request, value)
+  }
+  const isForm = assertJsonMediaType(request) === FORM
+  checkJsonValue(value)
+  if (isForm && isParsedForm(value)) {
+    throw new VaultError(
+      'invalid_request',
+      'The body is JSON, but a parser of forms read it before the vault did. Mount the vault before that parser, or send application/json.',
+    )
+  }
+  return value
+}
+
+/** True if the names of a form hold the text of the JSON that it was. */
+function isParsedForm(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).some(isListOrObject)
+}
+
+function parseBytes(request: HttpRequest, bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
+  return parseText(request, text)
+}
+
+function parseText(request: HttpRequest, text: string): unknown {
+  if (mediaTypeOf(request)?.value === FORM && !isListOrObject(text)) {
+    throw new VaultError('invalid_request', 'The body is not JSON. Send an object, with the content type application/json.')
+  }
+  return parseJsonText(text)
+}
+
+function isListOrObject(text: string): boolean {
+  return /^[ \t\r\n]*[[{]/.test(text)
+}
+
+/** The length that the request announces. Undefined if it announces none. */
+export function announcedLength(request: HttpRequest): number | undefined {
+  const header = request.header('content-length')?.trim()
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}
+
+function mediaTypeOf(request: HttpRequest): ReturnType<typeof parseParameters> {
+  return parseParameters(request.header('content-type') ?? '')
+}
+
+function assertJsonType(request: HttpRequest): void {
+  assertJsonMediaType(request)
+  assertNotEncoded(request)
+}
+
+/** Throws `invalid_request` for a body with a content encoding: what it expands to has no limit. */
+export function assertNotEncoded(request: HttpRequest): void {
+  const encoding = request.header('content-encoding')?.trim().toLowerCase() ?? ''
+  if (encoding === '' || encoding === 'identity') return
+  throw new VaultError('invalid_request', 'The body has a content encoding. Send it without one.')
+}
+
+/** Returns the content type. Throws for one in which JSON is not sent. */
+function assertJsonMediaType(request: HttpRequest): string {
+  const type = mediaTypeOf(request)
+  if (type === undefined || !/^application\/(?:json|[^\s/]+\+json|x-www-form-urlencoded)$/.test(type.value)) {
+    throw new VaultError('invalid_request', 'The content type of the body is missing or not JSON. Send application/json.')
+  }
+  if (!/^(?:utf-?8)?$/i.test(type.parameters.get('charset') ?? '')) {
+    throw new VaultError('invalid_request', 'The charset of the body is not UTF-8. Send UTF-8.')
+  }
+  return type.value
+}

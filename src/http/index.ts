@@ -1,0 +1,12 @@
+/** The entry point "strongroom/http": vaults over HTTP, in any server. */
+export { createHandler, type Handler, toNodeHandler } from './create-handler.ts'
+export type { Authenticate, Authenticated, CredentialContext, CredentialRequest, Refused } from './credentials/authenticate.ts'
+export { answerClientError } from './edges/client-error.ts'
+export type { ConnectionInfo, FetchHandler } from './edges/fetch-edge.ts'
+export type { NodeHandler } from './edges/node-edge.ts'
+export type { NodeRequest } from './edges/node-request.ts'
+export type { Names } from './names.ts'
+export type { HandlerOptions, HttpLimits } from './options.ts'
+export { LEGACY_TABLES } from './options.ts'
+export type { HttpLog } from './router/router-log.ts'
+export type { OpenVault, VaultSource } from './vaults/vault-directory.ts'

@@ -1,0 +1,84 @@
+/** The options of a handler, and their checks. */
+import { VaultError } from '../index.ts'
+import type { Authenticate } from './credentials/authenticate.ts'
+import { type Names, parseNames } from './names.ts'
+import type { TrustedProxies } from './router/request-context.ts'
+import type { HttpLog } from './router/router-log.ts'
+import type { VaultSource } from './vaults/vault-directory.ts'
+
+/** Limits of requests. */
+export interface HttpLimits {
+  /** Maximum length of a JSON body in bytes. Default 10 MB. */
+  readonly maxBodyBytes: number
+  /** Maximum `limit` of a page of records. Default 25. */
+  readonly maxPageSize: number
+}
+
+/** Options of `createHandler`. */
+export interface HandlerOptions {
+  /** The vaults to serve: one, a list, or a function that opens one by its id. */
+  readonly vaults: VaultSource
+  /** Checks credentials, such as `jwt({ … })`; a list is tried in order. */
+  readonly authenticate: Authenticate | readonly Authenticate[]
+  /** Where the handler is mounted: a path such as `/vault`, or an URL, which also begins the URLs of files. Default: the root, and the host of each request. */
+  readonly baseUrl?: string
+  /** The names of record ids on the wire. */
+  readonly names?: Partial<Names>
+  /** Tables that also have the legacy routes. Default: the seven of the specification. */
+  readonly legacyTables?: readonly string[]
+  readonly limits?: Partial<HttpLimits>
+  /** Proxies whose `x-forwarded-for` is believed. Default: none. */
+  readonly trustedProxies?: TrustedProxies
+  /** Receives failures that no vault records, in the shape of pino. Default: no log. */
+  readonly log?: HttpLog
+}
+
+/** The checked options. */
+export interface RouterOptions {
+  readonly names: Names
+  readonly legacyTables: readonly string[]
+  readonly limits: HttpLimits
+  /** Path under which routes begin; empty for the root. */
+  readonly basePath: string
+  /** Scheme and host of URLs in responses; undefined for those of each request. */
+  readonly origin: string | undefined
+}
+
+/** The tables of the legacy routes. Source: specification, "Per-table legacy routes". */
+export const LEGACY_TABLES = [
+  'bank_accounts',
+  'cards',
+  'consumers',
+  'credit_scores',
+  'financial_service_providers',
+  'merchants',
+  'transactions',
+] as const
+
+const DEFAULT_LIMITS: HttpLimits = { maxBodyBytes: 10_000_000, maxPageSize: 25 }
+
+/** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
+export function parseOptions(options: HandlerOptions): RouterOptions {
+  const { legacyTables = LEGACY_TABLES } = options
+  if (!Array.isArray(legacyTables) || !legacyTables.every((name) => typeof name === 'string' && /^[a-z][a-z0-9_]*$/.test(name)))
+    throw new VaultError('invalid_request', 'Option "legacyTables" must be an array of table names.')
+  return { names: parseNames(options.names), legacyTables, limits: parseLimits(options.limits), ...parseBaseUrl(options.baseUrl) }
+}
+
+function parseLimits(given: Partial<HttpLimits> = {}): HttpLimits {
+  const limits = { ...DEFAULT_LIMITS, ...given }
+  for (const name of ['maxBodyBytes', 'maxPageSize'] as const) {
+    if (!Number.isSafeInteger(limits[name]) || limits[name] < 1)
+      throw new VaultError('invalid_request', `Option "limits.${name}" must be an integer from 1.`)
+  }
+  return limits
+}
+
+function parseBaseUrl(baseUrl = ''): Pick<RouterOptions, 'basePath' | 'origin'> {
+  const isPath = baseUrl === '' || baseUrl.startsWith('/')
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (!isPath && (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== ''))
+    throw new VaultError('invalid_request', 'Option "baseUrl" must be a path such as "/vault", or an http or https URL.')
+  const path = url === undefined ? baseUrl : url.pathname
+  return { basePath: path.replace(/\/+$/, ''), origin: url?.origin }
+}

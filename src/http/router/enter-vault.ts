@@ -1,0 +1,46 @@
+/** Enters a vault with the credential of a request: opens it, checks the credential, and gives the session of its caller. */
+import { type Caller, VaultError } from '../../index.ts'
+import type { Authenticate } from '../credentials/authenticate.ts'
+import { bearerOf } from './bearer.ts'
+import type { Call, VaultAccess } from './route.ts'
+import type { HttpLog } from './router-log.ts'
+
+/** Enters a vault. Throws the one `unauthenticated` for a missing, malformed, unknown, expired or revoked credential, and for a vault that does not exist. */
+export type Entry = (call: Call, vaultID: string) => Promise<VaultAccess>
+
+/** Returns how vaults are entered with the credentials that the authenticator knows. */
+export function createEntry(authenticate: Authenticate, log: HttpLog | undefined): Entry {
+  return async ({ request, scope }, vaultID) => {
+    const vault = await scope.open(vaultID)
+    if (vault !== undefined) scope.named(vault)
+    const credential = bearerOf(request.header('authorization'))
+    if (credential === undefined) throw unauthenticated()
+    const checked = await authenticate({ credential, vault, vaultID, header: (name) => request.header(name) })
+    if (checked === undefined || 'refused' in checked || vault === undefined) {
+      const reason = checked !== undefined && 'refused' in checked ? checked.refused : 'unknown vault or kind of credential'
+      log?.warn({ requestID: scope.context.requestID, reason }, 'credential refused')
+      throw unauthenticated()
+    }
+    const caller: Caller = { ...checked.caller, request: { ...scope.context, ...checked.credential } }
+    const session = vault.as(caller)
+    scope.named(vault, caller)
+    return {
+      vault,
+      caller,
+      session: {
+        perform(name, input) {
+          scope.began()
+          return session.perform(name, input)
+        },
+      },
+    }
+  }
+}
+
+/** The one error of credentials. */
+function unauthenticated(): VaultError {
+  return new VaultError(
+    'unauthenticated',
+    'The credential is not valid for this vault. Send a valid one as "Authorization: Bearer <token>".',
+  )
+}

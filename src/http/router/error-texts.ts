@@ -1,0 +1,42 @@
+/** The texts of errors as existing clients know them: with the names of the wire, and the sentence about a record id. */
+import type { VaultError } from '../../index.ts'
+import type { Names } from '../names.ts'
+
+/** How the texts of a route's errors name things. */
+export interface Wording {
+  /** The word that its errors begin with. */
+  readonly verb: string
+  /** Members of the operation's input under their names on the wire. */
+  readonly wireNames?: Readonly<Record<string, string>>
+}
+
+/** Members whose names on the wire are the same for every route. */
+const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', columnValues: 'column_values', orderBy: 'order_by' }
+
+/** Returns the message of an error for the wire. Text in double quotes is a name of the schema or of the request, and stays. */
+export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
+  const prefix = `${verb} failed. `
+  const sentence = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
+  const renamed = rename(unknownRecord(error, names) ?? sentence, { ...COMMON, ids: names.ids, ...wireNames })
+  return `${prefix}${renamed}`
+}
+
+/** Returns the sentence that existing clients read for an id without a record; undefined for another error. */
+function unknownRecord({ code, details, message }: VaultError, { id: name, ids }: Names): string | undefined {
+  if (code !== 'not_found' || (!message.includes(' has the id at ') && !message.includes(' has this id'))) return undefined
+  const [first] = details
+  const place = first?.id ?? (message.includes(' has this id') ? 'This' : `${ids}[${first?.index ?? 0}]`)
+  return `${place} isn't a valid ${name} ID. Specify a valid ${name}.`
+}
+
+/** Returns a sentence with the members renamed, as whole words outside of double quotes. */
+function rename(sentence: string, renamed: Readonly<Record<string, string>>): string {
+  return sentence
+    .split(/("[^"]*")/)
+    .map((part, index) => (index % 2 === 1 ? part : part.replace(/[A-Za-z]\w*/g, (word) => wordOf(renamed, word))))
+    .join('')
+}
+
+function wordOf(renamed: Readonly<Record<string, string>>, word: string): string {
+  return Object.hasOwn(renamed, word) ? (renamed[word] ?? word) : word
+}

@@ -1,0 +1,88 @@
+/** Finds the route of a request: fixed segments of a path come before parameters. */
+import { VaultError } from '../../index.ts'
+import { decodePath } from '../body/parse-query.ts'
+import type { Route } from './route.ts'
+
+/** A route and the decoded parameters of a path. */
+export interface FoundRoute {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** Finds the route of a method and a path without its query. Throws `not_found` for an unknown path, `unsupported` for another method, `invalid_request` for a path that cannot be decoded. */
+export type FindRoute = (method: string, path: string) => FoundRoute
+
+/** One segment of the paths of some routes. */
+interface Node {
+  readonly fixed: Map<string, Node>
+  parameter: Node | undefined
+  readonly routes: Map<string, Route>
+}
+
+/** Returns the function that finds one of these routes. Throws `internal` if two of them have one method and path. */
+export function createRouteFinder(routes: readonly Route[]): FindRoute {
+  const root = createNode()
+  for (const route of routes) add(root, route)
+  return (method, path) => {
+    const segments = segmentsOf(path).map(decodePath)
+    const route = find(root, segments, 0, method)
+    if (route !== undefined) return { route, params: paramsOf(route, segments) }
+    if (isKnown(root, segments, 0))
+      throw new VaultError('unsupported', 'This route does not have this method. Use one that it has.')
+    throw new VaultError('not_found', 'This route does not exist. Check the path.')
+  }
+}
+
+function createNode(): Node {
+  return { fixed: new Map(), parameter: undefined, routes: new Map() }
+}
+
+function add(root: Node, route: Route): void {
+  let node = root
+  for (const segment of segmentsOf(route.path)) {
+    if (isParameter(segment)) {
+      node.parameter ??= createNode()
+      node = node.parameter
+    } else {
+      const next = node.fixed.get(segment) ?? createNode()
+      node.fixed.set(segment, next)
+      node = next
+    }
+  }
+  if (node.routes.has(route.method)) throw new VaultError('internal', `Two routes have the path ${route.method} ${route.path}.`)
+  node.routes.set(route.method, route)
+}
+
+/** Returns the route of the method. A fixed segment without it does not hide a parameter that has it. */
+function find(node: Node, segments: readonly string[], from: number, method: string): Route | undefined {
+  const segment = segments[from]
+  if (segment === undefined) return node.routes.get(method)
+  const fixed = node.fixed.get(segment)
+  const found = fixed === undefined ? undefined : find(fixed, segments, from + 1, method)
+  if (found !== undefined || node.parameter === undefined || segment === '') return found
+  return find(node.parameter, segments, from + 1, method)
+}
+
+function isKnown(node: Node, segments: readonly string[], from: number): boolean {
+  const segment = segments[from]
+  if (segment === undefined) return node.routes.size > 0
+  const fixed = node.fixed.get(segment)
+  if (fixed !== undefined && isKnown(fixed, segments, from + 1)) return true
+  return segment !== '' && node.parameter !== undefined && isKnown(node.parameter, segments, from + 1)
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split('/').slice(1)
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith('{')
+}
+
+function paramsOf({ path }: Route, segments: readonly string[]): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {}
+  for (const [index, segment] of segmentsOf(path).entries()) {
+    if (isParameter(segment)) params[segment.slice(1, -1)] = segments[index] ?? ''
+  }
+  return params
+}

@@ -1,0 +1,124 @@
+/** The members of a query string: how each is read from its texts, and how the API description shows it. */
+import { z } from 'zod'
+import { VaultError } from '../../index.ts'
+
+/** A member of a query. */
+export interface QueryMember<T> {
+  readonly description: string
+  /** Its shape in the API description. */
+  readonly schema: z.ZodType
+  /** Returns its value; undefined for a blank one, which is the same as an absent one. Throws `invalid_request`. */
+  read(texts: readonly string[], name: string): T | undefined
+}
+
+/** The members of a query by their names. */
+export type QueryShape = Readonly<Record<string, QueryMember<unknown>>>
+
+/** The values of the members of a query. */
+export type QueryOf<Q extends QueryShape> = {
+  readonly [Name in keyof Q]: Q[Name] extends QueryMember<infer T> ? T | undefined : never
+}
+
+/** The texts of a query by the names of its members, in order. */
+export type QueryTexts = ReadonlyMap<string, readonly string[]>
+
+/** Returns the values of the members of a query. Unknown members are ignored. Throws `invalid_request`, `out_of_range`. */
+export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): QueryOf<Q> {
+  const values: [string, unknown][] = []
+  for (const [name, member] of Object.entries(shape)) {
+    const given = texts.get(name)
+    if (given !== undefined) values.push([name, member.read(given, name)])
+  }
+  // Each member returned the type that its shape declares.
+  return Object.fromEntries(values) as QueryOf<Q>
+}
+
+/** A text. */
+export function text(description: string): QueryMember<string> {
+  return { description, schema: z.string(), read: (texts, name) => single(texts, name) }
+}
+
+/** True or false. */
+export function flag(description: string): QueryMember<boolean> {
+  return {
+    description,
+    schema: z.boolean(),
+    read(texts, name) {
+      const given = single(texts, name)
+      if (given === undefined) return undefined
+      if (given !== 'true' && given !== 'false') throw invalid(`${name} must be true or false.`)
+      return given === 'true'
+    },
+  }
+}
+
+/** One of some words. */
+export function choice<const Choice extends string>(description: string, choices: readonly Choice[]): QueryMember<Choice> {
+  return {
+    description,
+    schema: z.enum(choices),
+    read(texts, name) {
+      const given = single(texts, name)
+      if (given === undefined) return undefined
+      const known = choices.find((word) => word === given)
+      if (known === undefined) throw invalid(`${name} must be ${orList(choices)}.`)
+      return known
+    },
+  }
+}
+
+/** A whole number as text, as the specification has it: digits only. */
+export function integer(description: string, [min, max]: readonly [number, number]): QueryMember<number> {
+  return {
+    description,
+    schema: z.string().regex(/^\d+$/).meta({ format: 'int64' }),
+    read(texts, name) {
+      const given = single(texts, name)
+      if (given === undefined) return undefined
+      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+      if (value >= min && value <= max) return value
+      throw new VaultError('out_of_range', `${name} must be an integer from ${min} to ${max}.`)
+    },
+  }
+}
+
+/** A list: the member is repeated for each item. Blank items are left out. */
+export function list(description: string): QueryMember<readonly string[]> {
+  return {
+    description,
+    schema: z.array(z.string()),
+    read(texts) {
+      const given = texts.filter((item) => item !== '')
+      return given.length === 0 ? undefined : given
+    },
+  }
+}
+
+/** A list whose items can be blank. */
+export function values(description: string): QueryMember<readonly string[]> {
+  return { description, schema: z.array(z.string()), read: (texts) => texts }
+}
+
+function single(texts: readonly string[], name: string): string | undefined {
+  if (texts.length > 1) throw invalid(`${name} must be given once.`)
+  return texts[0] === '' ? undefined : texts[0]
+}
+
+function invalid(sentence: string): VaultError {
+  return new VaultError('invalid_request', sentence)
+}
+
+/** Returns "A, B or C". */
+export function orList(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}
+
+/** Returns a member whose name the host chose, for a shape whose other members have types. Its value is read by `namedList`. */
+export function named(name: string, member: QueryMember<unknown>): Record<never, never> {
+  return { [name]: member }
+}
+
+/** Returns the list of a member whose name the host chose. */
+export function namedList(texts: QueryTexts, name: string): readonly string[] | undefined {
+  return list('').read(texts.get(name) ?? [], name)
+}

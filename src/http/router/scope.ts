@@ -1,0 +1,69 @@
+/** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
+import type { Caller, RequestContext, Vault } from '../../index.ts'
+import type { Lease, VaultDirectory } from '../vaults/vault-directory.ts'
+import type { Failure } from './error-response.ts'
+import type { HttpResponse } from './http-message.ts'
+
+/** One request. */
+export interface Scope {
+  /** Origin of the request, as events record it. */
+  readonly context: RequestContext & { readonly requestID: string }
+  /** Opens a vault, which stays in use until the response is sent; undefined for an unknown one. */
+  open(vaultID: string): Promise<Vault | undefined>
+  /** Returns the ids of the vaults of an account; of every account if none is given. */
+  vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
+  /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
+  named(vault: Vault, caller?: Caller): void
+  /** An operation began: it records itself. */
+  began(): void
+  /** Records a failure in the vault that the request names, if no operation began. */
+  recordRefusal(failure: Failure): Promise<void>
+  /** Returns the response, after which the vaults are released. */
+  released(response: HttpResponse): HttpResponse
+}
+
+/** Returns the scope of one request. */
+export function createScope(vaults: VaultDirectory, context: Scope['context']): Scope {
+  const leases: Lease[] = []
+  let place: { readonly vault: Vault; readonly caller: Caller | undefined } | undefined
+  let isRecorded = false
+  const release = (): void => {
+    for (const lease of leases.splice(0)) lease.release()
+  }
+  return {
+    context,
+    vaultsOfAccount: (accountID) => vaults.vaultsOfAccount(accountID),
+    async open(vaultID) {
+      const lease = await vaults.lease(vaultID)
+      if (lease !== undefined) leases.push(lease)
+      return lease?.vault
+    },
+    named(vault, caller) {
+      place = { vault, caller }
+    },
+    began() {
+      isRecorded = true
+    },
+    async recordRefusal({ error, status }) {
+      if (isRecorded || place === undefined) return
+      const { vault, caller } = place
+      await vault.recordRefusal({ request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) })
+    },
+    released(response) {
+      const { body } = response
+      if (typeof body !== 'object' || body instanceof Uint8Array) {
+        release()
+        return response
+      }
+      return { ...response, body: releasing(body, release) }
+    },
+  }
+}
+
+async function* releasing(chunks: AsyncIterable<Uint8Array>, release: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+  } finally {
+    release()
+  }
+}

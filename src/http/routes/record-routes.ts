@@ -1,0 +1,199 @@
+/** Routes of the records of any table. Source: specification, "Records (table routes)". */
+import { z } from 'zod'
+import type { RouterOptions } from '../options.ts'
+import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'
+import { operationRoute, type Route } from '../router/route.ts'
+import { BY_COLUMN, BYOT, READ_RECORD, RECORD, REDACTION } from './shapes.ts'
+import { toWireId, toWireRecord } from './wire-records.ts'
+
+/** Members of the query of a read. */
+const SHOW = {
+  redaction: choice('The level at which values are returned; the lower one that the policy allows is taken.', REDACTION),
+  tokenization: flag('Return tokens in place of values. Default false.'),
+  fields: list('Columns to return. Default: all that the caller can read.'),
+  downloadURL: flag('Return an URL, valid for 15 minutes, for each file that can be downloaded. Default false.'),
+  returnFileMetadata: flag('Return the metadata of files. Default false.'),
+}
+
+/** Returns the options of a read that its query gives. */
+function shownBy({ redaction, tokenization, fields, downloadURL, returnFileMetadata }: QueryOf<typeof SHOW>) {
+  return present({ redaction, tokenization, fields, downloadURL, returnFileMetadata })
+}
+
+const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
+
+/** Where the routes of records are: those of any table, or of one table with legacy routes. */
+export interface RecordPlace {
+  readonly group: 'Records' | 'Legacy records'
+  /** Path of the table. */
+  readonly path: string
+  /** The table; undefined if the path has it as a parameter. */
+  readonly table: string | undefined
+}
+
+/** The routes of any table. */
+export const ANY_TABLE: RecordPlace = { group: 'Records', path: '/v1/vaults/{vaultID}/{objectName}', table: undefined }
+
+/** Returns the routes of records: those of the specification, and for a legacy table its older ones with them. */
+export function recordRoutes(options: RouterOptions, place: RecordPlace): Route[] {
+  return [
+    getRoute(options, place),
+    insertRoute(options, place),
+    deleteRoute(options, place),
+    getOneRoute(place),
+    updateRoute(options, place),
+    deleteOneRoute(options, place),
+  ]
+}
+
+function getRoute({ names, limits }: RouterOptions, { group, path, table }: RecordPlace): Route {
+  return operationRoute({
+    method: 'GET',
+    path,
+    group,
+    summary: 'Returns records: by their ids, by the value of a column, or page by page.',
+    operation: 'get',
+    verb: 'Get',
+    statuses: [400, 401, 404, 422, 500],
+    query: {
+      ...named(names.ids, list('Ids of the records.')),
+      ...SHOW,
+      offset: integer('Records to skip. Default 0.', [0, Number.MAX_SAFE_INTEGER]),
+      limit: integer('Records to return at most. Default 25.', [1, limits.maxPageSize]),
+      column_name: text('A unique or searchable column to look up.'),
+      column_values: values('Values to look up in the column.'),
+      order_by: choice('The order of insertion. Default ASCENDING.', ORDERS),
+    },
+    response: z.object({ records: z.array(READ_RECORD) }),
+    read({ params, query, call }) {
+      const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, limit } = query
+      const shown = shownBy(query)
+      const ids = namedList(call.query(), names.ids)
+      const isBlank = columnName === undefined && columnValues?.every((value) => value === '') === true
+      const lookup = isBlank ? {} : { columnName, columnValues }
+      // Source: specification, "Per-table legacy routes": offset and limit do not apply to the token view.
+      const page = table !== undefined && shown.tokenization === true && ids !== undefined ? {} : { offset, limit }
+      return { table: table ?? params.objectName ?? '', options: present({ ids, orderBy, ...shown, ...lookup, ...page }) }
+    },
+    write: ({ records }, { call }) => ({ records: records.map((record) => toWireRecord(record, call)) }),
+  })
+}
+
+function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
+  return operationRoute({
+    method: 'POST',
+    path,
+    group,
+    summary: 'Inserts records, all or none; with upsert, updates those that exist.',
+    operation: 'insert',
+    verb: 'Insert',
+    statuses: [400, 401, 422, 500],
+    body: z.object({
+      records: z.array(RECORD),
+      tokenization: z.boolean().optional(),
+      upsert: z.string().optional(),
+      homogeneous: z.boolean().optional(),
+      byot: z.enum(BYOT).optional(),
+      vaultID: z.string().optional(),
+    }),
+    response: z.object({ records: z.array(idShape(names.id)) }),
+    read({ params, body: { records, tokenization, upsert, homogeneous, byot } }) {
+      const options = present({ tokenization, upsert, homogeneous, byot })
+      return { table: table ?? params.objectName ?? '', records: records.map(toRecord), options }
+    },
+    write: ({ records }) => ({ records: records.map((record) => toWireId(names, record)) }),
+  })
+}
+
+function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
+  return operationRoute({
+    method: 'DELETE',
+    path,
+    group,
+    summary: 'Deletes records by their ids; "*" alone deletes all records of the table.',
+    operation: 'delete',
+    verb: 'Delete',
+    statuses: [400, 401, 404, 500],
+    body: z.object({ ...namedShape(names.ids, z.array(z.string())), vaultID: z.string().optional() }),
+    response: z.object({ RecordIDResponse: z.array(z.string()) }),
+    read: ({ params, body }) => ({ table: table ?? params.objectName ?? '', ids: Reflect.get(body, names.ids) }),
+    write: ({ ids }) => ({ RecordIDResponse: [...ids] }),
+  })
+}
+
+function getOneRoute({ group, path, table }: RecordPlace): Route {
+  return operationRoute({
+    method: 'GET',
+    path: `${path}/{ID}`,
+    group,
+    summary: 'Returns one record.',
+    operation: 'getOne',
+    verb: 'Get',
+    statuses: [400, 401, 404, 422, 500],
+    query: SHOW,
+    response: READ_RECORD,
+    read: ({ params, query }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '', options: shownBy(query) }),
+    write: (record, { call }) => toWireRecord(record, call),
+  })
+}
+
+function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
+  const isLegacy = table !== undefined
+  return operationRoute({
+    method: 'PUT',
+    path: `${path}/{ID}`,
+    group,
+    summary: 'Updates columns of a record. Each named column gets its whole new value.',
+    operation: 'update',
+    verb: 'Update',
+    statuses: [400, 401, 404, 422, 500],
+    body: z.object({
+      record: RECORD,
+      tokenization: z.boolean().optional(),
+      byot: z.enum(BYOT).optional(),
+      vaultID: z.string().optional(),
+      ID: z.string().optional(),
+    }),
+    response: idShape(names.id).extend(isLegacy ? { updatedTime: z.iso.datetime() } : {}),
+    read({ params, body: { record, tokenization, byot } }) {
+      const options = present({ tokenization, byot })
+      return { table: table ?? params.objectName ?? '', id: params.ID ?? '', ...toRecord(record), options }
+    },
+    write: (record) => ({ ...toWireId(names, record), ...(isLegacy ? { updatedTime: record.updatedAt } : {}) }),
+  })
+}
+
+function deleteOneRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
+  return operationRoute({
+    method: 'DELETE',
+    path: `${path}/{ID}`,
+    group,
+    summary: 'Deletes one record.',
+    operation: 'deleteOne',
+    verb: 'Delete',
+    statuses: [400, 401, 404, 500],
+    response: z.object({ ...namedShape(names.id, z.string()), deleted: z.boolean() }),
+    read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
+    write: ({ id }) => ({ [names.id]: id, deleted: true }),
+  })
+}
+
+/** The shape of a stored record. */
+function idShape(name: string) {
+  return z.object({ ...namedShape(name, z.string()), tokens: BY_COLUMN.optional() })
+}
+
+/** A member whose name the host chose, in a shape whose other members have types. */
+function namedShape(name: string, shape: z.ZodType): Record<never, never> {
+  return { [name]: shape }
+}
+
+/** Returns the members that are not undefined: the vault refuses options that it does not know, and reads the others. */
+function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  // Only undefined members are left out.
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ReturnType<typeof present<T>>
+}
+
+function toRecord({ fields, tokens }: z.output<typeof RECORD>): { fields: unknown; tokens?: unknown } {
+  return tokens === undefined ? { fields } : { fields, tokens }
+}

@@ -1,0 +1,34 @@
+/** Records as they travel: the record id is a member under the name that the host chose. */
+import type { UntypedRecord } from '../../index.ts'
+import type { Names } from '../names.ts'
+import type { Call } from '../router/route.ts'
+import { fileUrl } from '../router/urls.ts'
+
+/** A record of a read, as the wire has it. */
+export interface WireRecord {
+  readonly fields: Record<string, unknown>
+  readonly tokens?: Record<string, unknown>
+  readonly fileMetadata?: UntypedRecord['fileMetadata'] & {}
+}
+
+/**
+ * Returns a record as clients read it. With tokens, `fields` holds the id and the tokens, and `tokens` the same without the id. A file
+ * that can be downloaded has its URL in `fields`.
+ */
+export function toWireRecord(record: UntypedRecord, call: Pick<Call, 'options' | 'request'>): WireRecord {
+  const { id, fields, tokens, fileMetadata, downloadTickets = {} } = record
+  const urls = Object.entries(downloadTickets).map(([column, ticket]) => [column, fileUrl(call, ticket)])
+  return {
+    fields: { [call.options.names.id]: id, ...fields, ...tokens, ...Object.fromEntries(urls) },
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(fileMetadata === undefined ? {} : { fileMetadata }),
+  }
+}
+
+/** Returns a stored record: its id, and its tokens where they were asked for. */
+export function toWireId(
+  { id: name }: Names,
+  { id, tokens }: { readonly id: string; readonly tokens?: object },
+): Record<string, unknown> {
+  return { [name]: id, ...(tokens === undefined ? {} : { tokens }) }
+}
