@@ -4,12 +4,13 @@ import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.t
 import { openBearer } from '../credentials/bearer.ts'
 import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
 import { findCredential, findForBearer, isRevokedJwt, MAX_ENTRY_NAME_LENGTH, spendOnce } from '../credentials/credential-store.ts'
-import { fault, VaultError, words } from '../errors.ts'
+import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
 import { refusedBy } from '../operations/refuse-request.ts'
 import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
+import { type CallerContext, parseContext } from '../policy/caller-context.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
@@ -87,7 +88,7 @@ const bearerShape = z.strictObject({
   keyID: text,
   assertion: z.strictObject({ text, expiresAt: instant }),
   roles: z.array(z.string().max(128)).min(1).max(100).optional(),
-  context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  context: z.record(z.string(), z.unknown()).optional(),
   request: z.unknown().optional(),
 })
 
@@ -112,7 +113,7 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
       const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
       const found = await find(keyID)
       const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
-      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context }) }
+      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context: contextOf(context) }) }
       return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
     },
     verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),
@@ -173,9 +174,18 @@ function withRequest(caller: Caller, request: unknown): Caller {
   return parseCaller({ ...caller, request: { ...caller.request, ...request } })
 }
 
+/** Returns the checked context of a bearer, as that of a caller. */
+function contextOf(given: Readonly<Record<string, unknown>>): CallerContext {
+  return parseContext(given, () => invalid('context'))
+}
+
 /** Returns checked input. Throws `invalid_request` that names it. */
 function parsed<T>(name: string, shape: z.ZodType<T>, given: unknown): T {
   const result = readInput(() => shape.safeParse(given))
   if (result.success) return result.data
-  throw fault('invalid_request')`${words(FAILED)} ${words(name)} is missing or invalid.`
+  throw invalid(name)
+}
+
+function invalid(name: string): Fault {
+  return fault('invalid_request')`${words(FAILED)} ${words(name)} is missing or invalid.`
 }

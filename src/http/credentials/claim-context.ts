@@ -8,29 +8,36 @@ export interface ClaimContext {
   readonly bearerTokenContextID?: string
 }
 
+/** What the context of a caller can hold: levels, of which the claim is the first, and values of any kind. */
+const MAX_DEPTH = 8
+const MAX_VALUES = 1000
+
 /**
- * Reads a `ctx` claim. Text is the id of the context: the policy reads it as `ctx.id`. An object has the attributes as members: texts, booleans
- * and numbers that are exact. Any other member, and any other claim, is as if it were absent: conditions on it are unknown.
+ * Reads a `ctx` claim. Text is the id of the context, and a policy reads it as `ctx.id`. An object is the context as it is. Null and empty
+ * text are as no claim. Undefined for any other claim, because a condition on it would take the attribute for absent, and for an object with
+ * a value that cannot be kept exactly.
  */
-export function readClaimContext(ctx: unknown): ClaimContext {
-  const context = Object.fromEntries(Object.entries(membersOf(ctx)).filter(isAttribute))
-  const id = isAttribute(['id', context.id]) ? String(context.id) : ''
-  return {
-    ...(Object.keys(context).length === 0 ? {} : { context }),
-    ...(isEventText(id) ? { bearerTokenContextID: id } : {}),
-  }
+export function readClaimContext(ctx: unknown): ClaimContext | undefined {
+  if (ctx === undefined || ctx === null || ctx === '') return {}
+  const context = typeof ctx === 'string' ? { id: ctx } : ctx
+  if (!isContext(context)) return undefined
+  const { id } = context
+  const text = typeof id === 'number' ? String(id) : id
+  return { context, ...(isEventText(text) ? { bearerTokenContextID: text } : {}) }
 }
 
-function membersOf(ctx: unknown): object {
-  if (typeof ctx === 'string') return ctx === '' ? {} : { id: ctx }
-  return typeof ctx === 'object' && ctx !== null && !Array.isArray(ctx) ? ctx : {}
+function isContext(value: unknown): value is NonNullable<Caller['context']> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && isExact(value, 1, { values: 0 })
 }
 
-function isAttribute(member: [string, unknown]): member is [string, string | number | boolean] {
-  const [name, value] = member
-  if (name === '__proto__') return false
-  if (typeof value === 'string') return !/\p{Cs}/u.test(value)
+/** Returns true for JSON that means what the issuer wrote. */
+function isExact(value: unknown, depth: number, counter: { values: number }): boolean {
+  if (++counter.values > MAX_VALUES) return false
   // JSON.parse rounds larger integers, and a rounded id is the id of another.
-  if (typeof value === 'number') return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
-  return typeof value === 'boolean'
+  if (typeof value === 'number') return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
+  if (typeof value === 'string') return !/\p{Cs}/u.test(value)
+  if (typeof value !== 'object' || value === null) return true
+  return (
+    depth <= MAX_DEPTH && Object.entries(value).every(([name, one]) => name !== '__proto__' && isExact(one, depth + 1, counter))
+  )
 }

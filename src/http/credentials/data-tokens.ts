@@ -23,7 +23,7 @@ export interface SignOptions {
   /** Whole seconds, from 1. Default 60. */
   readonly ttlSeconds?: number
   /** As the claim `ctx` of bearers: a caller must have been given the same. */
-  readonly ctx?: string | Readonly<Record<string, string | number | boolean>>
+  readonly ctx?: string | NonNullable<Caller['context']>
   /** Default: the clock of the system. */
   readonly clock?: Clock
 }
@@ -73,10 +73,11 @@ export async function resolveSignedToken(
   return isContextOf(ctx, caller.context ?? {}) ? tok : undefined
 }
 
-/** True if a caller has every attribute of a `ctx` claim. One that cannot be an attribute is never the caller's. */
+/** True if a caller has every attribute of a `ctx` claim. A claim that cannot be a context is never the caller's. */
 function isContextOf(ctx: unknown, context: NonNullable<Caller['context']>): boolean {
-  if (ctx === undefined) return true
-  const required = Object.entries(readClaimContext(ctx).context ?? {})
-  const count = typeof ctx === 'object' && ctx !== null ? Object.keys(ctx).length : 1
-  return required.length === count && required.every(([name, value]) => Object.hasOwn(context, name) && context[name] === value)
+  const claimed = readClaimContext(ctx)
+  if (claimed === undefined) return false
+  return Object.entries(claimed.context ?? {}).every(([name, value]) => {
+    return Object.hasOwn(context, name) && JSON.stringify(context[name]) === JSON.stringify(value)
+  })
 }

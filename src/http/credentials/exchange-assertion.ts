@@ -1,8 +1,7 @@
 /** Exchanges the assertion of a service account for a bearer: `POST /v1/auth/sa/oauth/token`. Source: RFC 7523. */
 import { createHash } from 'node:crypto'
-import type { JWTPayload } from 'jose'
 import { type Clock, isVaultError, type RequestContext, type Vault, VaultError } from '../../index.ts'
-import { readClaimContext } from './claim-context.ts'
+import { type ClaimContext, readClaimContext } from './claim-context.ts'
 import { nowOf } from './now-of.ts'
 import { parseKeyID, type ServiceAccountKeyID } from './service-account-key-id.ts'
 import { parseTokenRequest, type TokenRequest } from './token-request.ts'
@@ -60,7 +59,7 @@ interface Exchange {
 /** A verified assertion. */
 interface Assertion {
   readonly keyID: string
-  readonly claims: JWTPayload
+  readonly claimed: ClaimContext
   /** Seconds since 1970. */
   readonly expiry: number
 }
@@ -76,15 +75,16 @@ async function verify(options: ExchangeOptions, { request, claimed, vault }: Exc
   const isHere = typeof aud === 'string' && [options.tokenURI].flat().includes(aud)
   if (!isOwn || !isHere || expiry === undefined) return undefined
   if (expiry > now.getTime() / 1000 + MAX_LIFETIME_SECONDS + TOLERANCE_SECONDS) return undefined
-  return { keyID: claimed.keyID, claims, expiry }
+  const context = readClaimContext(claims.ctx)
+  return context && { keyID: claimed.keyID, claimed: context, expiry }
 }
 
 async function issue(
   vault: IssuingVault,
-  { keyID, claims, expiry }: Assertion,
+  { keyID, claimed, expiry }: Assertion,
   { request, origin = {} }: { readonly request: TokenRequest; readonly origin: RequestContext | undefined },
 ): Promise<TokenResponse> {
-  const { context, bearerTokenContextID } = readClaimContext(claims.ctx)
+  const { context, bearerTokenContextID } = claimed
   try {
     const { bearer } = await vault.credentials.issueBearer({
       keyID,

@@ -12,7 +12,7 @@ export function serviceAccounts(): Authenticate {
     const bearer = await vault?.credentials.verifyBearer(credential)
     if (bearer === undefined) return isLikeBearer(credential) ? { refused: 'bearer that is not valid' } : undefined
     const { actor, actorType, roles, context, keyID, jwtID } = bearer
-    const { bearerTokenContextID } = readClaimContext(context)
+    const { bearerTokenContextID } = readClaimContext(context) ?? {}
     return {
       caller: { actor, actorType, roles, ...(context === undefined ? {} : { context }) },
       credential: {

@@ -45,9 +45,13 @@ onMemoryAndSqlite('signed data tokens', (engine) => {
     const object = await sign({ ctx: { id: 'c-1', level: 3 } })
     expect(await resolve(object, { id: 'c-1', level: 3 })).toBe(TOKEN)
     expect(await resolve(object, { id: 'c-1' })).toBeUndefined()
-    for (const ctx of [{ nested: {} }, { id: 'c-1', nested: null }, ['c-1'], null, 7, ''])
+    for (const ctx of [{ nested: {} }, { id: 'c-1', nested: null }, ['c-1'], 7, { id: 2 ** 60 }])
       expect(await resolve(await sign({ ctx }), { id: 'c-1' })).toBeUndefined()
     expect(await resolve(await sign({ ctx: { toString: 'x' } }), {})).toBeUndefined()
+    for (const ctx of [null, '', {}]) expect(await resolve(await sign({ ctx }), { id: 'c-1' })).toBe(TOKEN)
+    const nested = { id: 'c-1', groups: ['a', { b: 1 }] }
+    expect(await resolve(await sign({ ctx: nested }), nested)).toBe(TOKEN)
+    expect(await resolve(await sign({ ctx: nested }), { ...nested, groups: ['a', { b: 2 }] })).toBeUndefined()
   })
 
   it('that are forged, of another use, vault or key, or incomplete do not resolve', async () => {
