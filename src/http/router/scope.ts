@@ -1,5 +1,5 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
-import type { Caller, RequestContext, Vault, VaultError } from '../../index.ts'
+import type { Caller, RequestContext, Vault } from '../../index.ts'
 import type { Lease, VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
 import type { HttpResponse } from './http-message.ts'
@@ -10,8 +10,8 @@ export interface Scope {
   readonly context: RequestContext & { readonly requestID: string }
   /** Opens a vault, which stays in use until the response is sent; undefined for an unknown one. */
   open(vaultID: string): Promise<Vault | undefined>
-  /** The vaults that are known without opening any. */
-  readonly known: readonly Vault[]
+  /** Returns the ids of the vaults of an account; of every account if none is given. */
+  vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
   named(vault: Vault, caller?: Caller): void
   /** An operation began: it records itself. */
@@ -32,7 +32,7 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
   }
   return {
     context,
-    known: vaults.known,
+    vaultsOfAccount: (accountID) => vaults.vaultsOfAccount(accountID),
     async open(vaultID) {
       const lease = await vaults.lease(vaultID)
       if (lease !== undefined) leases.push(lease)
@@ -46,7 +46,8 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
     },
     async recordRefusal({ error, status }) {
       if (isRecorded || place === undefined) return
-      await refusalOf(place, error, status)
+      const { vault, caller } = place
+      await vault.recordRefusal({ request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) })
     },
     released(response) {
       const { body } = response
@@ -66,6 +67,3 @@ async function* releasing(chunks: AsyncIterable<Uint8Array>, release: () => void
     release()
   }
 }
-
-/** Records a refusal. */
-async function refusalOf(_place: object, _error: VaultError, _status: number): Promise<void> {}

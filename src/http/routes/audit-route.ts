@@ -1,6 +1,6 @@
 /** The route of audit events, of one vault or of an account. Source: specification, "Audit". */
 import { z } from 'zod'
-import { type EventQueryInput, isVaultError, type OperationResult } from '../../index.ts'
+import { type EventQueryInput, isVaultError, type OperationResult, VaultError } from '../../index.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import { choice, integer, type QueryTexts, readQuery, text } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
@@ -17,7 +17,9 @@ const QUERY = {
   'filterOps.parentAccountID': text('A vault has no parent account, so no event matches one.'),
   'filterOps.workspaceID': text('A vault has no workspace, so no event matches one.'),
   'filterOps.vaultID': text('Events of this vault alone.'),
-  'filterOps.resourceIDs': text('`<resourceType>/<resourceID>`, separated by commas. An event matches if it concerns one of them.'),
+  'filterOps.resourceIDs': text(
+    '`<resourceType>/<resourceID>`, separated by commas. An event matches if it concerns one of them.',
+  ),
   'filterOps.context.changeID': text('Id of the event.'),
   'filterOps.context.requestID': text('Id of the request.'),
   'filterOps.context.sessionID': text('Deprecated.'),
@@ -103,6 +105,7 @@ export const auditRoute: OpenRoute = {
     const texts = call.query()
     const entered = await enterAll(call, await vaultsOf(call, texts))
     const query = toEventQuery(texts)
+    if (!('accountID' in query.filterOps)) throw new VaultError('invalid_request', 'filterOps.accountID is required.')
     const pages = await listAll(entered, entered.length === 1 ? query : mergePages.toEach(query))
     const [first] = pages
     const { events, nextOps } = pages.length === 1 && first !== undefined ? first : mergePages.merge(query, pages)
@@ -139,7 +142,8 @@ async function enterAll({ enter }: OpenCall, vaultIDs: readonly string[]): Promi
 async function listAll(entered: readonly VaultAccess[], query: EventQueryInput): Promise<OperationResult<'listEvents'>[]> {
   const pages = await Promise.allSettled(entered.map(({ session }) => session.perform('listEvents', { query })))
   const refused = pages.filter((page) => page.status === 'rejected').map(({ reason }): unknown => reason)
-  const fatal = refused.find((reason) => !isVaultError(reason, 'forbidden')) ?? (refused.length === pages.length ? refused[0] : undefined)
+  const fatal =
+    refused.find((reason) => !isVaultError(reason, 'forbidden')) ?? (refused.length === pages.length ? refused[0] : undefined)
   if (fatal !== undefined) throw fatal
   return pages.flatMap((page) => (page.status === 'fulfilled' ? [page.value] : []))
 }
