@@ -1,16 +1,132 @@
-/** Reads a JSON body. */
+/** Reads the body of a request as JSON. */
 import { VaultError } from '../../index.ts'
-import type { HttpRequest } from '../router/http-message.ts'
+import type { HttpBody, HttpRequest } from '../router/http-message.ts'
+import { checkJsonValue } from './check-json-value.ts'
+import { parseJsonText } from './parse-json-text.ts'
+import { parseParameters } from './parse-parameters.ts'
 
-/** Returns the body; undefined for an empty one. */
-export async function readJsonBody(request: HttpRequest, { maxBytes }: { readonly maxBytes: number }): Promise<unknown> {
-  if (request.body === undefined) return undefined
-  if (request.body.parsed !== undefined) return request.body.parsed.value
-  const bytes = await request.body.read(maxBytes)
+/** Options of reading a body. */
+export interface JsonBodyOptions {
+  /** Maximum length of the body, in bytes. */
+  readonly maxBytes: number
+}
+
+/** The content type of existing clients that post JSON by `curl --data`, or as they would post a form. */
+const FORM = 'application/x-www-form-urlencoded'
+
+/** A byte order mark is kept, so that the parser refuses it. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Returns the value of the body; undefined for no body or an empty one. JSON is also read from a form content type, if the body begins as a
+ * list or an object does. What a parser of the host made of the body is checked and returned; members that came twice in one object cannot
+ * be found then. Throws `invalid_request` for another content type, charset or encoding, invalid UTF-8 and invalid JSON, `limit_exceeded` for
+ * a body that is too long, too deep or too large, and `cancelled` if the client goes away.
+ */
+export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyOptions): Promise<unknown> {
+  const { body } = request
+  if (body === undefined) return undefined
+  if (body.parsed !== undefined) return readParsed(request, body.parsed.value, maxBytes)
+  const length = announcedLength(request)
+  if (length === 0) return undefined
+  if (length !== undefined && length > maxBytes) throw tooLong(maxBytes)
+  if (length !== undefined) assertJsonType(request)
+  const bytes = await readBytes(body, maxBytes)
   if (bytes.length === 0) return undefined
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    throw new VaultError('invalid_request', 'The body must be JSON.')
+  if (length === undefined) assertJsonType(request)
+  return parseBytes(request, bytes)
+}
+
+async function readBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array> {
+  const bytes = await body.read(maxBytes)
+  if (bytes.length > maxBytes) throw tooLong(maxBytes)
+  return bytes
+}
+
+/** Returns what a parser of the host returned. Text and bytes are what it did not parse. */
+function readParsed(request: HttpRequest, value: unknown, maxBytes: number): unknown {
+  if (value === undefined || value === '') return undefined
+  const isBytes = value instanceof Uint8Array
+  if (isBytes || typeof value === 'string') {
+    if (value.length === 0) return undefined
+    if (value.length > maxBytes) throw tooLong(maxBytes)
+    assertJsonMediaType(request)
+    return isBytes ? parseBytes(request, value) : parseText(request, value)
   }
+  const isForm = assertJsonMediaType(request) === FORM
+  checkJsonValue(value)
+  if (isForm && isParsedForm(value)) {
+    throw new VaultError(
+      'invalid_request',
+      'The body is JSON, but a parser of forms read it before the vault did. Mount the vault before that parser, or send application/json.',
+    )
+  }
+  return value
+}
+
+/** True if the names of a form hold the text of the JSON that it was. */
+function isParsedForm(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).some(isListOrObject)
+}
+
+function parseBytes(request: HttpRequest, bytes: Uint8Array): unknown {
+  return parseText(request, decode(bytes))
+}
+
+function parseText(request: HttpRequest, text: string): unknown {
+  if (mediaTypeOf(request)?.value === FORM && !isListOrObject(text)) {
+    throw new VaultError('invalid_request', 'The body is not JSON. Send an object, with the content type application/json.')
+  }
+  return parseJsonText(text)
+}
+
+function isListOrObject(text: string): boolean {
+  return /^[ \t\r\n]*[[{]/.test(text)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
+  }
+}
+
+/** The length that the request announces. Undefined if it announces none. */
+export function announcedLength(request: HttpRequest): number | undefined {
+  const header = request.header('content-length')?.trim()
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}
+
+function mediaTypeOf(request: HttpRequest): ReturnType<typeof parseParameters> {
+  return parseParameters(request.header('content-type') ?? '')
+}
+
+function assertJsonType(request: HttpRequest): void {
+  assertJsonMediaType(request)
+  assertNotEncoded(request)
+}
+
+/** Throws `invalid_request` for a body with a content encoding: what it expands to has no limit. */
+export function assertNotEncoded(request: HttpRequest): void {
+  const encoding = request.header('content-encoding')?.trim().toLowerCase() ?? ''
+  if (encoding === '' || encoding === 'identity') return
+  throw new VaultError('invalid_request', 'The body has a content encoding. Send it without one.')
+}
+
+/** Returns the content type. Throws for one in which JSON is not sent. */
+function assertJsonMediaType(request: HttpRequest): string {
+  const type = mediaTypeOf(request)
+  if (type === undefined || !/^application\/(?:json|[^\s/]+\+json|x-www-form-urlencoded)$/.test(type.value)) {
+    throw new VaultError('invalid_request', 'The content type of the body is missing or not JSON. Send application/json.')
+  }
+  if (!/^(?:utf-?8)?$/i.test(type.parameters.get('charset') ?? '')) {
+    throw new VaultError('invalid_request', 'The charset of the body is not UTF-8. Send UTF-8.')
+  }
+  return type.value
+}
+
+/** The error for a body over the limit. */
+export function tooLong(maxBytes: number): VaultError {
+  return new VaultError('limit_exceeded', `The body is longer than the limit of ${maxBytes} bytes.`)
 }
