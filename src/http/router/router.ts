@@ -2,7 +2,7 @@
 import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
-import { createVaultDirectory, type VaultDirectory } from '../vaults/vault-directory.ts'
+import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
 import { errorResponse, type Failure, toFailure } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
@@ -33,7 +33,7 @@ interface Parts {
 /** Returns a router. Throws `invalid_request` for a wrong option. */
 export function createRouter(given: HandlerOptions): Router {
   const options = parseOptions(given)
-  const vaults = createVaultDirectory(given.vaults)
+  const vaults = createVaultDirectory(given.vaults, directoryOptions(given))
   const parts: Parts = {
     options,
     given,
@@ -47,6 +47,13 @@ export function createRouter(given: HandlerOptions): Router {
       return sealed(await answer(parts, request, createScope(vaults, context)), context.requestID)
     },
     close: () => vaults.close(),
+  }
+}
+
+function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): DirectoryOptions {
+  return {
+    ...(vaultIdleMs === undefined ? {} : { idleMs: vaultIdleMs }),
+    ...(vaultsOfAccount === undefined ? {} : { vaultsOfAccount }),
   }
 }
 
