@@ -1,8 +1,10 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
 import type { Caller, RequestContext, Vault } from '../../index.ts'
-import type { Lease, VaultDirectory } from '../vaults/vault-directory.ts'
+import type { Lease } from '../vaults/open-vaults.ts'
+import type { VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
 import type { HttpResponse } from './http-message.ts'
+import { releasing } from './releasing.ts'
 
 /** One request. */
 export interface Scope {
@@ -56,26 +58,6 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
         return response
       }
       return { ...response, body: releasing(body, release) }
-    },
-  }
-}
-
-/** Returns the chunks, after which the vaults are released. No generator: one that was never begun would not release them when it is closed. */
-function releasing(chunks: AsyncIterable<Uint8Array>, release: () => void): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = chunks[Symbol.asyncIterator]()
-      const watched = async (step: Promise<IteratorResult<Uint8Array>> | undefined): Promise<IteratorResult<Uint8Array>> => {
-        try {
-          const result = (await step) ?? { done: true, value: undefined }
-          if (result.done === true) release()
-          return result
-        } catch (error) {
-          release()
-          throw error
-        }
-      }
-      return { next: () => watched(iterator.next()), return: () => watched(iterator.return?.()) }
     },
   }
 }

@@ -39,6 +39,16 @@ onEachStorage('file tickets', (engine) => {
   }
   const download = async ({ vault }: FileVault, ticket: string) => bytesOf((await vault.downloadWithTicket(ticket)).stream)
 
+  it('open the last bytes, and no range that mixes both forms or has no bytes', async () => {
+    const vault = await open()
+    const { ticket } = await vault.session.downloadURL('people', await withPaper(vault), 'paper')
+    const { stream } = await vault.vault.downloadWithTicket(ticket, { range: { last: 8 } })
+    expect((await bytesOf(stream)).equals(CONTENT.subarray(-8))).toBe(true)
+    for (const range of [{ last: 0 }, { last: -1 }, { last: 1.5 }, { last: 1, start: 0 }, { last: 1, end: 2 }]) {
+      await expect(vault.vault.downloadWithTicket(ticket, { range })).rejects.toMatchObject({ code: 'out_of_range' })
+    }
+  })
+
   it('are recorded with the request that uses them', async () => {
     const vault = await open()
     const id = await withPaper(vault)

@@ -77,7 +77,7 @@ describe.each([
         })(),
         headers,
       )
-      await stands(() => sent)
+      await unchanged(() => sent)
       expect(sent).toBeLessThan(IN_FLIGHT)
       store.go()
       const { status, json } = await upload
@@ -87,7 +87,7 @@ describe.each([
       const outgoing = begin(files, ['GET', new URL(record.fields.badge).pathname]).end()
       const [response]: IncomingMessage[] = await once(outgoing, 'response')
       response?.pause()
-      await stands(() => store.readBytes)
+      await unchanged(() => store.readBytes)
       expect(store.readBytes).toBeLessThan(IN_FLIGHT)
       const hash = createHash('sha256')
       for await (const chunk of response ?? []) hash.update(chunk)
@@ -201,7 +201,7 @@ function stallingBlobs(): BlobStore & {
 }
 
 /** Waits until a number stays the same for many turns of the event loop. */
-async function stands(number: () => number): Promise<void> {
+async function unchanged(number: () => number): Promise<void> {
   for (let [before, turns] = [number(), 0]; turns < 2_000; turns++) {
     await new Promise((resolve) => setImmediate(resolve))
     if (number() !== before) [before, turns] = [number(), 0]
