@@ -9,7 +9,8 @@ import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
-import { readRequestContext } from './request-context.ts'
+import { createRequestContext } from './request-context.ts'
+import type { Route } from './route.ts'
 import { createScope, type Scope } from './scope.ts'
 import { sealed } from './security-headers.ts'
 import { splitTarget } from './split-target.ts'
@@ -30,20 +31,24 @@ interface Parts {
   readonly entry: Entry
 }
 
-/** Returns a router. Throws `invalid_request` for a wrong option. */
-export function createRouter(given: HandlerOptions): Router {
+/** Returns a router, by default of every route. Throws `invalid_request` for a wrong option. */
+export function createRouter(
+  given: HandlerOptions,
+  routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
+): Router {
   const options = parseOptions(given)
   const vaults = createVaultDirectory(given.vaults, directoryOptions(given))
   const parts: Parts = {
     options,
     given,
     vaults,
-    findRoute: createRouteFinder(createRoutes(options)),
+    findRoute: createRouteFinder(routesOf(options)),
     entry: createEntry(combined(given.authenticate), given.log),
   }
+  const contextOf = createRequestContext(given)
   return {
     async respond(request) {
-      const context = readRequestContext(request, { trustedProxies: given.trustedProxies })
+      const context = contextOf(request)
       return sealed(await answer(parts, request, createScope(vaults, context)), context.requestID)
     },
     close: () => vaults.close(),

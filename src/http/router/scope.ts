@@ -1,5 +1,5 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
-import type { Caller, RequestContext, Vault, VaultError } from '../../index.ts'
+import type { Caller, RequestContext, Vault } from '../../index.ts'
 import type { Lease } from '../vaults/open-vaults.ts'
 import type { VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
@@ -48,7 +48,8 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
     },
     async recordRefusal({ error, status }) {
       if (isRecorded || place === undefined) return
-      await refusalOf(place, error, status)
+      const { vault, caller } = place
+      await vault.recordRefusal({ request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) })
     },
     released(response) {
       const { body } = response
@@ -60,6 +61,3 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
     },
   }
 }
-
-/** Records a refusal. */
-async function refusalOf(_place: object, _error: VaultError, _status: number): Promise<void> {}

@@ -101,6 +101,23 @@ for (const audit of ['on', 'off'] as const) {
       await expect(earlier.insert('things', [{ fields: { name: 'two' } }])).rejects.toMatchObject({ code: 'conflict' })
     })
 
+    it('are found by what reads and revokes credentials', async () => {
+      const place = engine.fresh()
+      const earlier = await open(place.open(), audit)
+      const other = place.open()
+      await open(other, audit)
+      await changeRoots(other, ADDED)
+      await changeRoots(other, ACTIVATED)
+      const newer = await open(place.open(), audit)
+      const verifier = 'a'.repeat(64)
+      const { keyID } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
+      expect(await earlier.credentials.find(keyID)).toMatchObject({ name: 'new' })
+      const third = await open(place.open(), audit)
+      expect((await earlier.as(OWNER).listCredentials()).credentials).toHaveLength(1)
+      await earlier.as(OWNER).revokeCredential({ keyID })
+      expect(await third.credentials.find(keyID)).toMatchObject({ revokedAt: expect.any(Number) })
+    })
+
     it('are found by a verification of records', async () => {
       const place = engine.fresh()
       const earlier = await open(place.open(), audit)

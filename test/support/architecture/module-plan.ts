@@ -11,7 +11,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['expressions'],
   ['policy', 'barrier', 'sql', 'audit'],
   ['maintenance'],
-  ['audit-log', 'row-access', 'catalog', 'file-store'],
+  ['audit-log', 'row-access', 'catalog', 'file-store', 'credentials'],
   ['unit-of-work', 'queries'],
   ['execution', 'records'],
   ['operations', 'verification'],
@@ -28,6 +28,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'row-access',
   'catalog',
   'file-store',
+  'credentials',
   'unit-of-work',
   'queries',
   'execution',
@@ -84,7 +85,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
   'src/audit-verifier': ['node:crypto', 'zod'],
-  'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:stream', 'zod'],
+  'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
 /** Paths that may exist in `src`. */
