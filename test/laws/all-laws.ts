@@ -17,6 +17,7 @@ import { fileMemory } from './file-memory.ts'
 import { fileTampering } from './file-tampering.ts'
 import { files } from './files.ts'
 import { hostileInput } from './hostile-input.ts'
+import { httpAborts } from './http-aborts.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { noLeak } from './no-leak.ts'
@@ -45,6 +46,7 @@ export const ALL_LAWS: readonly Law[] = [
   auditWriters,
   failingCalls,
   fileAborts,
+  httpAborts,
   fileTampering,
   fileLeaks,
   exportTampering,
