@@ -17,6 +17,8 @@ import { fileMemory } from './file-memory.ts'
 import { fileTampering } from './file-tampering.ts'
 import { files } from './files.ts'
 import { hostileInput } from './hostile-input.ts'
+import { httpEqualsSession } from './http-equals-session.ts'
+import { httpStatuses } from './http-statuses.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { noLeak } from './no-leak.ts'
@@ -56,6 +58,8 @@ export const ALL_LAWS: readonly Law[] = [
   concurrentUpdates,
   sqlParser,
   sqlPartition,
+  httpStatuses,
+  httpEqualsSession,
   connectionCuts,
   powerLoss,
   contention,

@@ -57,7 +57,7 @@ export async function faultsOfStatuses(random: SeededRandom, requests: number, d
   try {
     const { records } = await session.insert(
       'people',
-      [1, 2, 3].map((number) => ({ fields: { name: 'Ann', email: `ann${number}@acme.example`, code: 'Kin' } })),
+      Array.from({ length: 40 }, (_, number) => ({ fields: { name: 'Ann', email: `ann${number}@acme.example`, code: 'Kin' } })),
       { tokenization: true },
     )
     const routes = createRoutes(parseOptions({ vaults: vault, authenticate, ...options }))

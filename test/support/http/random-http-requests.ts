@@ -74,7 +74,7 @@ function segmentFor(random: SeededRandom, name: string, vocabulary: HttpVocabula
     ID: [...ids, ...ids, ...tokens],
   }
   const apt = known[name] ?? tokens
-  if (apt.length > 0 && random.chance(0.9)) return encodeURIComponent(random.pick(apt))
+  if (apt.length > 0 && random.chance(0.96)) return encodeURIComponent(random.pick(apt))
   const strange = [canary, '__proto__', '*', '%', 'a/b', '..', 'x'.repeat(3000), '\0', 'é', '$responses.0.svc_id', ...tables]
   return encodeURIComponent(random.pick(strange))
 }

@@ -20,7 +20,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
     ...some(random, { upsert: random.pick(['email', '', 'name']), byot: random.pick(['DISABLE', 'ENABLE', 'ENABLE_STRICT']) }),
   }),
   update: (random) => ({ record: { fields: fieldsFor(random) }, ...flags(random, ['tokenization']) }),
-  delete: (random, { ids }) => ({ svc_ids: random.chance(0.02) ? ['*'] : random.sample(ids, 1 + random.below(2)), vaultID: '' }),
+  delete: (random, { ids }) => ({ svc_ids: random.chance(0.01) ? ['*'] : random.sample(ids, 1 + random.below(2)), vaultID: '' }),
   detokenize: (random, { tokens }) => ({
     detokenizationParameters: random.sample([...tokens, 'no such token'], 2).map((token) => ({
       token,
