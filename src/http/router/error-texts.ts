@@ -30,8 +30,8 @@ function unknownRecord({ code, details, message }: VaultError, { id: name, ids }
   return `${place} isn't a valid ${name} ID. Specify a valid ${name}.`
 }
 
-/** A list that the sentence speaks of as a member, and not as its tokens or values. */
-const LIST = /(?<=array of )[a-z]+|[a-z]+(?=\[)/g
+/** A word that the sentence speaks of as a member, and not as the thing. */
+const LIST = /(?<=array of )[a-z]+|[a-z]+(?=\[| must\b| cannot\b)/g
 
 /** Returns a sentence with members renamed outside of double quotes. */
 function rename(sentence: string, member: RegExp, renamed: Readonly<Record<string, string>>): string {

@@ -2,14 +2,15 @@
 import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
-import { createVaultDirectory, type VaultDirectory } from '../vaults/vault-directory.ts'
+import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
 import { errorResponse, type Failure, toFailure } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
-import { readRequestContext } from './request-context.ts'
+import { createRequestContext } from './request-context.ts'
+import type { Route } from './route.ts'
 import { createScope, type Scope } from './scope.ts'
 import { sealed } from './security-headers.ts'
 import { splitTarget } from './split-target.ts'
@@ -30,23 +31,34 @@ interface Parts {
   readonly entry: Entry
 }
 
-/** Returns a router. Throws `invalid_request` for a wrong option. */
-export function createRouter(given: HandlerOptions): Router {
+/** Returns a router, by default of every route. Throws `invalid_request` for a wrong option. */
+export function createRouter(
+  given: HandlerOptions,
+  routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
+): Router {
   const options = parseOptions(given)
-  const vaults = createVaultDirectory(given.vaults)
+  const vaults = createVaultDirectory(given.vaults, directoryOptions(given))
   const parts: Parts = {
     options,
     given,
     vaults,
-    findRoute: createRouteFinder(createRoutes(options)),
+    findRoute: createRouteFinder(routesOf(options)),
     entry: createEntry(combined(given.authenticate), given.log),
   }
+  const contextOf = createRequestContext(given)
   return {
     async respond(request) {
-      const context = readRequestContext(request, { trustedProxies: given.trustedProxies })
+      const context = contextOf(request)
       return sealed(await answer(parts, request, createScope(vaults, context)), context.requestID)
     },
     close: () => vaults.close(),
+  }
+}
+
+function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): DirectoryOptions {
+  return {
+    ...(vaultIdleMs === undefined ? {} : { idleMs: vaultIdleMs }),
+    ...(vaultsOfAccount === undefined ? {} : { vaultsOfAccount }),
   }
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { RouterOptions } from '../options.ts'
 import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
-import { BY_COLUMN, BYOT, READ_RECORD, RECORD, REDACTION } from './shapes.ts'
+import { BY_COLUMN, BYOT, namedShape, READ_RECORD, RECORD, REDACTION } from './shapes.ts'
 import { toWireId, toWireRecord } from './wire-records.ts'
 
 /** Members of the query of a read. */
@@ -181,11 +181,6 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
 /** The shape of a stored record. */
 function idShape(name: string) {
   return z.object({ ...namedShape(name, z.string()), tokens: BY_COLUMN.optional() })
-}
-
-/** A member whose name the host chose, in a shape whose other members have types. */
-function namedShape(name: string, shape: z.ZodType): Record<never, never> {
-  return { [name]: shape }
 }
 
 /** Returns the members that are not undefined: the vault refuses options that it does not know, and reads the others. */

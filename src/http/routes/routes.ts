@@ -3,9 +3,12 @@ import type { RouterOptions } from '../options.ts'
 import type { Route } from '../router/route.ts'
 import { auditRoute } from './audit-route.ts'
 import { batchRoute } from './batch-route.ts'
+import { fileRoutes } from './file-routes.ts'
 import { queryRoute } from './query-route.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
+import { ticketRoutes } from './ticket-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
+import { uploadRoutes } from './upload-routes.ts'
 
 /** Returns every route of a handler. */
 export function createRoutes(options: RouterOptions): Route[] {
@@ -15,6 +18,9 @@ export function createRoutes(options: RouterOptions): Route[] {
     ...recordRoutes(options, ANY_TABLE),
     ...tokenRoutes(options),
     queryRoute(options),
+    ...uploadRoutes(options),
+    ...fileRoutes(options),
+    ...ticketRoutes(options),
     ...legacyRecordRoutes(options),
   ]
 }

@@ -30,3 +30,8 @@ export const READ_RECORD = z.object({
   tokens: z.record(z.string(), z.unknown()).optional(),
   fileMetadata: FILE_METADATA.optional(),
 })
+
+/** A member whose name the host chose, in a shape whose other members have types. Its value is read with `Reflect.get`. */
+export function namedShape(name: string, shape: z.ZodType): Record<never, never> {
+  return { [name]: shape }
+}

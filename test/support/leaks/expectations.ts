@@ -19,6 +19,8 @@ interface Answered {
   readonly table?: string
   readonly column?: string
   readonly error?: string
+  readonly table?: string
+  readonly column?: string
   readonly fields?: Readonly<Record<string, unknown>>
   readonly lowered?: unknown
 }
