@@ -19,8 +19,6 @@ interface Answered {
   readonly table?: string
   readonly column?: string
   readonly error?: string
-  readonly table?: string
-  readonly column?: string
   readonly fields?: Readonly<Record<string, unknown>>
   readonly lowered?: unknown
 }
