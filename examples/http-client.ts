@@ -22,24 +22,19 @@ export interface Received {
 /** Sends a request to a path, or to a whole URL, and prints it with its response. */
 export type Send = (method: string, target: string, sent?: Sent) => Promise<Received>
 
-/** Maximum characters of a line, of a text in a body, and of a target. */
-const MAX_LINE_LENGTH = 116
+/** Maximum characters of a line of a body, of a target, and of a text without a space. */
+const MAX_LINE_LENGTH = 106
 const MAX_TEXT_LENGTH = 44
-const MAX_TARGET_LENGTH = 100
-/** Spaces before the body: the method or the status comes there. */
-const INDENT = 10
 
 /** Returns how requests are sent to a server. */
 export function createClient(base: string, credential: string): Send {
   return async (method, target, sent = {}) => {
     const url = new URL(target, base)
-    print(method, shorten(`${url.pathname}${decodeURIComponent(url.search)}`, MAX_TARGET_LENGTH))
+    print(method, [shorten(`${url.pathname}${decodeURIComponent(url.search)}`, MAX_LINE_LENGTH)])
     if (sent.body instanceof FormData) print('', describeForm(sent.body))
-    else if (sent.body !== undefined) print('', inline(sent.body))
-    const response = await fetch(url, toRequest(method, { credential, ...sent }))
-    const received = await read(response)
-    print(String(received.status), received.json === undefined ? describeFile(received) : inline(received.json))
-    console.log('')
+    else if (sent.body !== undefined) print('', linesOf(sent.body, MAX_LINE_LENGTH))
+    const received = await read(await fetch(url, toRequest(method, { credential, ...sent })))
+    print(String(received.status), received.json === undefined ? describeFile(received) : linesOf(received.json, MAX_LINE_LENGTH))
     return received
   }
 }
@@ -72,34 +67,42 @@ async function read(response: Response): Promise<Received> {
   return { status: response.status, headers: response.headers, bytes, json }
 }
 
-function describeForm(form: FormData): string {
-  const parts = [...form].map(([name, value]) => `${name}: ${typeof value === 'string' ? value : `${value.name}, ${value.size} bytes`}`)
-  return `(form) ${parts.join('; ')}`
+function describeForm(form: FormData): string[] {
+  return [...form].map(([name, part]) => `${name}: ${typeof part === 'string' ? part : `${part.name}, ${part.size} bytes`}`)
 }
 
-function describeFile({ headers, bytes }: Received): string {
-  return `(${headers.get('content-type')}, ${bytes.length} bytes) ${headers.get('content-disposition')?.replace(/; filename\*.*/, '')}`
+function describeFile({ headers, bytes }: Received): string[] {
+  return [
+    `${headers.get('content-type')}, ${bytes.length} bytes, ${headers.get('content-disposition')?.replace(/; filename\*.*/, '')}`,
+  ]
 }
 
-/** Returns JSON on one line with spaces, its long texts cut. */
+/** Returns the lines of JSON: what fits is on one, and of the rest each member has its own. */
+function linesOf(value: unknown, width: number): string[] {
+  const text = inline(value)
+  if (text.length <= width || typeof value !== 'object' || value === null) return [text]
+  const isList = Array.isArray(value)
+  const members = Object.entries(value).flatMap(([name, member], index, all) => {
+    const label = isList ? '' : `${name}: `
+    const lines = linesOf(member, width - 2).map((line, at) => `  ${at === 0 ? label : ''}${line}`)
+    return index === all.length - 1 ? lines : [...lines.slice(0, -1), `${lines.at(-1) ?? ''},`]
+  })
+  return [isList ? '[' : '{', ...members, isList ? ']' : '}']
+}
+
 function inline(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(shorten(value, MAX_TEXT_LENGTH))
+  // A sentence is shown whole, and a text such as that of a ticket is not.
+  if (typeof value === 'string') return JSON.stringify(value.includes(' ') ? value : shorten(value, MAX_TEXT_LENGTH))
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return `{ ${Object.entries(value)
-    .map(([name, member]) => `${name}: ${inline(member)}`)
-    .join(', ')} }`
+  const members = Object.entries(value).map(([name, member]) => `${name}: ${inline(member)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
 function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 
-/** Prints a label and a text, which is broken between words. */
-function print(label: string, text: string): void {
-  const width = MAX_LINE_LENGTH - INDENT
-  const [, head = text, tail = ''] =
-    text.length > width ? (new RegExp(`^(.{1,${width}}) (.*)$`, 's').exec(text) ?? []) : []
-  console.log(`   ${paint(36, label.padEnd(INDENT - 3))}${head}`)
-  if (tail !== '') print('', tail)
+function print(label: string, lines: readonly string[]): void {
+  for (const [index, line] of lines.entries()) console.log(`   ${paint(36, (index === 0 ? label : '').padEnd(7))}${line}`)
 }

@@ -43,7 +43,6 @@ const address = server.address()
 const base = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 line(`The server listens at ${base}. The vault is a SQLite file in a temporary folder.`)
 line('"billing" owns the vault. "support" sees customers masked. Each request has its key as Authorization: Bearer sr_…')
-console.log('')
 const send = createClient(base, billing.apiKey)
 const sendAsSupport = createClient(base, support.apiKey)
 
@@ -98,7 +97,6 @@ await send('POST', '/v2/vaults/quickstart/files/upload', { body: form })
 const read = await send('GET', `${customers}/${id}?fields=letter&downloadURL=true`)
 const file = await send('GET', textAt(read, 'fields', 'letter'), { credential: null })
 line(`It has the bytes that were uploaded: ${Buffer.compare(file.bytes, readFileSync(LETTER)) === 0 ? 'yes' : 'no'}.`)
-console.log('')
 
 heading('10. Audit: the last event, and what happened')
 const trail = await send('GET', '/v1/audit/events?filterOps.accountID=quickstart&filterOps.actionType=UPDATE')
