@@ -7,6 +7,8 @@ export interface QueryMember<T> {
   readonly description: string
   /** Its shape in the API description. */
   readonly schema: z.ZodType
+  /** True if the operation refuses a query without it. */
+  readonly isRequired?: boolean
   /** Returns its value; undefined for a blank one, which is the same as an absent one. Throws `invalid_request`. */
   read(texts: readonly string[], name: string): T | undefined
 }
