@@ -57,6 +57,8 @@ export interface RouteDescription {
   readonly query?: QueryShape
   /** The JSON body, or the parts of a multipart one. */
   readonly body?: z.ZodType
+  /** The body as the API description has it, where the vault checks more of it than the route. Default: `body`. */
+  readonly describedBody?: z.ZodType
   readonly bodyType?: 'application/json' | 'multipart/form-data' | 'application/octet-stream'
   /** The body of the response 200. Undefined for a body that is not JSON. */
   readonly response: z.ZodType | undefined

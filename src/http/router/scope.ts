@@ -10,8 +10,8 @@ export interface Scope {
   readonly context: RequestContext & { readonly requestID: string }
   /** Opens a vault, which stays in use until the response is sent; undefined for an unknown one. */
   open(vaultID: string): Promise<Vault | undefined>
-  /** The vaults that are known without opening any. */
-  readonly known: readonly Vault[]
+  /** Returns the ids of the vaults of an account; of every account if none is given. */
+  vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
   named(vault: Vault, caller?: Caller): void
   /** An operation began: it records itself. */
@@ -32,7 +32,7 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
   }
   return {
     context,
-    known: vaults.known,
+    vaultsOfAccount: (accountID) => vaults.vaultsOfAccount(accountID),
     async open(vaultID) {
       const lease = await vaults.lease(vaultID)
       if (lease !== undefined) leases.push(lease)

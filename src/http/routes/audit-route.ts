@@ -17,7 +17,9 @@ const QUERY = {
   'filterOps.parentAccountID': text('A vault has no parent account, so no event matches one.'),
   'filterOps.workspaceID': text('A vault has no workspace, so no event matches one.'),
   'filterOps.vaultID': text('Events of this vault alone.'),
-  'filterOps.resourceIDs': text('`<resourceType>/<resourceID>`, separated by commas. An event matches if it concerns one of them.'),
+  'filterOps.resourceIDs': text(
+    '`<resourceType>/<resourceID>`, separated by commas. An event matches if it concerns one of them.',
+  ),
   'filterOps.context.changeID': text('Id of the event.'),
   'filterOps.context.requestID': text('Id of the request.'),
   'filterOps.context.sessionID': text('Deprecated.'),
@@ -139,7 +141,8 @@ async function enterAll({ enter }: OpenCall, vaultIDs: readonly string[]): Promi
 async function listAll(entered: readonly VaultAccess[], query: EventQueryInput): Promise<OperationResult<'listEvents'>[]> {
   const pages = await Promise.allSettled(entered.map(({ session }) => session.perform('listEvents', { query })))
   const refused = pages.filter((page) => page.status === 'rejected').map(({ reason }): unknown => reason)
-  const fatal = refused.find((reason) => !isVaultError(reason, 'forbidden')) ?? (refused.length === pages.length ? refused[0] : undefined)
+  const fatal =
+    refused.find((reason) => !isVaultError(reason, 'forbidden')) ?? (refused.length === pages.length ? refused[0] : undefined)
   if (fatal !== undefined) throw fatal
   return pages.flatMap((page) => (page.status === 'fulfilled' ? [page.value] : []))
 }

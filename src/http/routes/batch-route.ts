@@ -34,9 +34,19 @@ const DOCUMENTED_ITEM = z.object({
 })
 
 /** An item as it is read: the vault checks its members when its turn comes. */
-const ITEM = z
-  .custom<Readonly<Record<string, unknown>>>((given) => typeof given === 'object' && given !== null && !Array.isArray(given), 'must be an object')
-  .meta(z.toJSONSchema(DOCUMENTED_ITEM, { io: 'input' }))
+const ITEM = z.custom<Readonly<Record<string, unknown>>>(
+  (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+  'must be an object',
+)
+
+function bodyShape<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    records: z.array(item),
+    continueOnError: z.boolean().optional(),
+    byot: z.enum(BYOT).optional(),
+    vaultID: z.string().optional(),
+  })
+}
 
 /** Returns the route of batches. */
 export function batchRoute({ names }: RouterOptions): Route {
@@ -48,12 +58,8 @@ export function batchRoute({ names }: RouterOptions): Route {
     operation: 'batch',
     verb: 'Batch',
     statuses: STATUSES,
-    body: z.object({
-      records: z.array(ITEM),
-      continueOnError: z.boolean().optional(),
-      byot: z.enum(BYOT).optional(),
-      vaultID: z.string().optional(),
-    }),
+    body: bodyShape(ITEM),
+    describedBody: bodyShape(DOCUMENTED_ITEM),
     response: z.object({ vaultID: z.string(), responses: z.array(z.unknown()) }),
     wireNames: { items: 'records' },
     read: ({ body: { records, continueOnError, byot } }) => ({
@@ -77,7 +83,8 @@ function toItem(given: Readonly<Record<string, unknown>>, names: Names): BatchIt
   const members: [string, unknown][] = []
   for (const name of MEMBERS) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
-    if (value !== undefined && value !== null && value !== '') members.push([name, name === 'ID' ? toRecordId(value, names) : value])
+    if (value !== undefined && value !== null && value !== '')
+      members.push([name, name === 'ID' ? toRecordId(value, names) : value])
   }
   // The vault checks the types of all members.
   return { method: given.method, tableName: given.tableName, ...Object.fromEntries(members) } as BatchItem
@@ -104,7 +111,11 @@ function toPayload(value: Value, call: Call): unknown {
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'Insert', PUT: 'Update', GET: 'Get', DELETE: 'Delete' }
 
-function toError(error: unknown, names: Names, method: unknown): { readonly Body: { readonly error: string }; readonly Status: number } {
+function toError(
+  error: unknown,
+  names: Names,
+  method: unknown,
+): { readonly Body: { readonly error: string }; readonly Status: number } {
   const failure = toFailure(error, STATUSES)
   const verb = (typeof method === 'string' && Object.hasOwn(VERBS, method) ? VERBS[method] : undefined) ?? 'Batch'
   return { Body: { error: wireMessage(failure.error, { verb }, names) }, Status: failure.status }

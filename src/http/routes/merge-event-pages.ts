@@ -16,9 +16,15 @@ export const mergePages = {
   toEach(query: EventQueryInput): EventQueryInput {
     const { limit = DEFAULT_LIMIT, offset = 0, sortOps, ...rest } = query
     if (sortOps?.sortBy !== undefined && sortOps.sortBy !== 'timestamp')
-      throw new VaultError('invalid_request', 'Events of several vaults are sorted by timestamp. Name one by filterOps.vaultID, or leave sortOps.sortBy out.')
+      throw new VaultError(
+        'invalid_request',
+        'Events of several vaults are sorted by timestamp. Name one by filterOps.vaultID, or leave sortOps.sortBy out.',
+      )
     if (offset + limit > MAX_LIMIT)
-      throw new VaultError('out_of_range', `offset and limit of several vaults are together at most ${MAX_LIMIT}. Use afterOps, or name one by filterOps.vaultID.`)
+      throw new VaultError(
+        'out_of_range',
+        `offset and limit of several vaults are together at most ${MAX_LIMIT}. Use afterOps, or name one by filterOps.vaultID.`,
+      )
     return { ...rest, ...(sortOps === undefined ? {} : { sortOps }), limit: Math.min(offset + limit + 1, MAX_LIMIT) }
   },
 

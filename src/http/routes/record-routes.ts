@@ -169,12 +169,12 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     path: `${path}/{ID}`,
     group,
     summary: 'Deletes one record.',
-    operation: 'delete',
+    operation: 'deleteOne',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
     response: z.object({ ...namedShape(names.id, z.string()), deleted: z.boolean() }),
-    read: ({ params }) => ({ table: table ?? params.objectName ?? '', ids: [params.ID ?? ''] }),
-    write: ({ ids }) => ({ [names.id]: ids[0], deleted: true }),
+    read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
+    write: ({ id }) => ({ [names.id]: id, deleted: true }),
   })
 }
 

@@ -1,11 +1,22 @@
 /** The one table of routes: routing, the API description and the reference page come from it. */
 import type { RouterOptions } from '../options.ts'
 import type { Route } from '../router/route.ts'
+import { auditRoute } from './audit-route.ts'
+import { batchRoute } from './batch-route.ts'
+import { queryRoute } from './query-route.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
+import { tokenRoutes } from './token-routes.ts'
 
 /** Returns every route of a handler. */
 export function createRoutes(options: RouterOptions): Route[] {
-  return [...recordRoutes(options, ANY_TABLE), ...legacyRecordRoutes(options)]
+  return [
+    auditRoute,
+    batchRoute(options),
+    ...recordRoutes(options, ANY_TABLE),
+    ...tokenRoutes(options),
+    queryRoute(options),
+    ...legacyRecordRoutes(options),
+  ]
 }
 
 function legacyRecordRoutes(options: RouterOptions): Route[] {

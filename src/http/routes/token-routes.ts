@@ -8,6 +8,8 @@ import { REDACTION } from './shapes.ts'
 
 const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
 
+type ValueType = (typeof VALUE_TYPES)[number]
+
 /** Returns the routes of tokens. */
 export function tokenRoutes(options: RouterOptions): Route[] {
   return [detokenizeRoute, tokenizeRoute, getByTokensRoute(options), legacyTokensRoute, legacyTokenRoute]
@@ -39,7 +41,8 @@ const detokenizeRoute = operationRoute({
   },
   write: ({ records }) => ({
     records: records.map(({ token, valueType, value, error }) => ({
-      ...{ token, valueType, value },
+      // Columns that hold files have no tokens.
+      ...{ token, valueType: valueType as ValueType, value },
       ...(error === undefined ? {} : { error }),
     })),
   }),

@@ -21,8 +21,8 @@ export interface Lease {
 export interface VaultDirectory {
   /** Returns a vault in use; undefined for an unknown one. */
   lease(vaultID: string): Promise<Lease | undefined>
-  /** The vaults that are known without opening any. */
-  readonly known: readonly Vault[]
+  /** Returns the ids of the vaults of an account; of every account if none is given. */
+  vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** Closes the vaults that the directory opened. */
   close(): Promise<void>
 }
@@ -33,7 +33,8 @@ export function createVaultDirectory(source: VaultSource): VaultDirectory {
   const known: readonly Vault[] = Array.isArray(source) ? source : [source as Vault]
   const byId = new Map(known.map((vault) => [vault.id, vault]))
   return {
-    known,
+    vaultsOfAccount: async (accountID) =>
+      known.filter((vault) => accountID === undefined || vault.accountId === accountID).map(({ id }) => id),
     async lease(vaultID) {
       const vault = byId.get(vaultID)
       return vault === undefined ? undefined : { vault, release: () => {} }
