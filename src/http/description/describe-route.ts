@@ -15,7 +15,7 @@ interface Setting {
 
 /** Returns the operation of a route. */
 export function describeRoute(route: Route, setting: Setting): OpenApiOperation {
-  const { group, summary, description, isDeprecated, isOwn, body } = route
+  const { group, summary, description, isDeprecated, isOwn, body, describedBody = body } = route
   return {
     operationId: operationIdOf(route),
     tags: [group],
@@ -25,7 +25,7 @@ export function describeRoute(route: Route, setting: Setting): OpenApiOperation 
     ...(isOwn === true ? { 'x-own': true as const } : {}),
     security: route.isPublic === true ? [] : [{ bearer: [] }],
     parameters: [...pathParameters(route), ...queryParameters(route, setting.components)],
-    ...(body === undefined ? {} : { requestBody: requestBodyOf(route, body, setting) }),
+    ...(describedBody === undefined ? {} : { requestBody: requestBodyOf(route, describedBody, setting) }),
     responses: responsesOf(route, setting.components),
   }
 }
