@@ -18,6 +18,7 @@ import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
 import { diskBenchmark } from './suites/disk-benchmark.ts'
 import { filesBenchmark } from './suites/files-benchmark.ts'
 import { getBenchmark } from './suites/get-benchmark.ts'
+import { httpBenchmark } from './suites/http-benchmark.ts'
 import { insertBenchmark } from './suites/insert-benchmark.ts'
 import { insertConcurrentBenchmark } from './suites/insert-concurrent-benchmark.ts'
 import { insertUniqueBenchmark } from './suites/insert-unique-benchmark.ts'
@@ -42,6 +43,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   blobsBenchmark,
   filesBenchmark,
   openingBenchmark,
+  httpBenchmark,
 ]
 
 const SEED = 20_260_101

@@ -44,6 +44,7 @@ export function eventText(event: ChainedEvent): string {
     code: event.code,
     content: event.content,
     context: inOrder(event.context),
+    credential: event.credential,
     message: event.message,
     nested: event.nested?.map(nestedInOrder),
     position: { chain: event.position.chain, previous: event.position.previous, sequence: event.position.sequence },

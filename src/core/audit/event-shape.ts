@@ -23,10 +23,15 @@ export const ACTION_TYPES = [
   'UPLOAD_URL',
   'DOWNLOAD_URL',
   'SCAN_FILE',
+  'CREATE_CREDENTIAL',
+  'REVOKE_CREDENTIAL',
+  'LIST_CREDENTIALS',
+  'ISSUE_BEARER',
+  'REQUEST',
 ] as const
 
 /** All resource types. */
-export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE'] as const
+export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
 
 const text = z.string()
 const count = z.int().min(1)
@@ -81,6 +86,7 @@ export const eventShape: z.ZodType<ChainedEvent> = z.strictObject({
   table: text.exactOptional(),
   tables: z.array(text).exactOptional(),
   rows: z.array(rows).exactOptional(),
+  credential: text.exactOptional(),
   code,
   message: text,
   content: text.exactOptional(),

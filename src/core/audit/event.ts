@@ -42,9 +42,14 @@ export type ActionType =
   | 'UPLOAD_URL'
   | 'DOWNLOAD_URL'
   | 'SCAN_FILE'
+  | 'CREATE_CREDENTIAL'
+  | 'REVOKE_CREDENTIAL'
+  | 'LIST_CREDENTIALS'
+  | 'ISSUE_BEARER'
+  | 'REQUEST'
 
 /** The kind of a resource, as in `<resourceType>/<resourceID>`. */
-export type ResourceType = 'RECORD' | 'TABLE' | 'TOKEN' | 'VAULT' | 'FILE'
+export type ResourceType = 'RECORD' | 'TABLE' | 'TOKEN' | 'VAULT' | 'FILE' | 'CREDENTIAL'
 
 /** Rows of one table, as runs of neighbors: `[first row, count]`. They are listed as record ids. */
 export interface EventRows {
@@ -78,6 +83,8 @@ export interface EventDraft {
   /** The tables that a query names, or that a listing of events asks for, each once. */
   readonly tables?: readonly string[]
   readonly rows?: readonly EventRows[]
+  /** Key id of the stored credential that the operation is about. */
+  readonly credential?: string
   /** HTTP status of the outcome. */
   readonly code: number
   /** Empty on success. */

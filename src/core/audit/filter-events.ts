@@ -57,7 +57,7 @@ function timeTests({ from, to }: EventFilter): EventTest[] {
   ]
 }
 
-/** Tests whether an event concerns a resource: by its rows, its table or its vault. Events do not store tokens, so no event matches a token. */
+/** Tests whether an event concerns a resource: by its rows, its table, its credential or its vault. Events do not store tokens, so no event matches a token. */
 function resourceTest({ type, id }: ResourceFilter, records: RecordRows): EventTest {
   switch (type) {
     case 'RECORD':
@@ -72,6 +72,8 @@ function resourceTest({ type, id }: ResourceFilter, records: RecordRows): EventT
         event.table === id || event.tables?.includes(id) === true || rowsOfEvent(event).some(({ table }) => table === id)
     case 'VAULT':
       return (event) => event.vaultID === id
+    case 'CREDENTIAL':
+      return (event) => event.credential === id
     case 'TOKEN':
       return () => false
     default:

@@ -32,12 +32,12 @@ export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
   }
 }
 
-/** Returns the tables and the records of an event, or its vault if it has neither. */
-function resourcesOf({ table, tables, rows, resourceType, vaultID }: ChainedEvent, ids: IdsByRows): string[] {
+/** Returns the tables, the records and the credential of an event, or its vault if it has neither. */
+function resourcesOf({ table, tables, rows, credential, resourceType, vaultID }: ChainedEvent, ids: IdsByRows): string[] {
   const type = resourceType === 'FILE' ? 'FILE' : 'RECORD'
   const records = (rows ?? []).flatMap((group) => ids.get(group) ?? []).map((id) => `${type}/${id}`)
   const named = [...(table === undefined ? [] : [table]), ...(tables ?? [])].map((name) => `TABLE/${name}`)
-  const resources = [...named, ...records]
+  const resources = [...named, ...records, ...(credential === undefined ? [] : [`CREDENTIAL/${credential}`])]
   return resources.length === 0 ? [`VAULT/${vaultID}`] : resources
 }
 

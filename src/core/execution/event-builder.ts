@@ -31,6 +31,7 @@ export class EventBuilder {
   #tables: readonly string[] = []
   #names: NamesRead | undefined
   #hasWritten = false
+  #credential: string | undefined
   #parts: (() => readonly EventPart[]) | undefined
 
   /** Sets the table of the operation. */
@@ -62,6 +63,11 @@ export class EventBuilder {
   /** The names that a query reads; undefined for other operations. */
   get names(): NamesRead | undefined {
     return this.#names
+  }
+
+  /** Sets the key id of the credential that the operation is about. It is one that is stored, so it contains no value. */
+  setCredential(keyID: string): void {
+    this.#credential = keyID
   }
 
   /** Adds rows that were read or found. */
@@ -120,7 +126,7 @@ export class EventBuilder {
     return rows
   }
 
-  /** Returns outcome, tables, rows and nested outcomes of the event, and its resource type if the input decided it. */
+  /** Returns outcome, tables, rows, credential and nested outcomes of the event, and its resource type if the input decided it. */
   build(
     outcome: Outcome,
   ): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> & { readonly resourceType?: ResourceType } {
@@ -132,6 +138,7 @@ export class EventBuilder {
       ...(this.#table === undefined ? {} : { table: this.#table }),
       ...(this.#tables.length === 0 ? {} : { tables: this.#tables }),
       ...(rows.length === 0 ? {} : { rows }),
+      ...(this.#credential === undefined ? {} : { credential: this.#credential }),
       ...(this.#parts === undefined ? {} : { nested: nestedOutcomes(this.#parts(), outcome) }),
     }
   }

@@ -4,7 +4,7 @@ import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
-import { fromBase64, toBase64 } from '../util/byte-text.ts'
+import { fromBase64Url, toBase64Url } from '../util/byte-text.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { OperationContext } from './context.ts'
@@ -47,7 +47,7 @@ export function issueTicket(
   out.utf8(JSON.stringify({ ...grant, expiresAt, caller } satisfies Ticket))
   const { ring, vault } = context.barrier
   const sealed = sealEntry({ ring, vault, kind: 'ticket', id: 0 }, out.written())
-  const ticket = toBase64(sealed).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  const ticket = toBase64Url(sealed)
   if (ticket.length > MAX_TICKET_LENGTH)
     throw fault('limit_exceeded')`The roles and the context of this caller are too long for a ticket. Shorten them.`
   return { ticket, expiresAt }
@@ -60,8 +60,7 @@ export function openTicket(
   direction: Ticket['direction'],
 ): Ticket | undefined {
   if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return undefined
-  const base64 = text.replaceAll('-', '+').replaceAll('_', '/')
-  const sealed = fromBase64(base64 + '='.repeat((4 - (base64.length % 4)) % 4))
+  const sealed = fromBase64Url(text)
   const plaintext = sealed === undefined ? undefined : openEntry({ ...barrier, kind: 'ticket', id: 0 }, sealed)
   if (plaintext === undefined) return undefined
   // It was authenticated, so it is what `issueTicket` wrote.

@@ -21,6 +21,11 @@ export function requireAccess(context: GrantContext, table: Table, action: Actio
   return access
 }
 
+/** Throws `forbidden` for a caller without ALL ON * in plain text: a credential can have any role, so only an owner may give it out. */
+export function assertOwner({ access, caller }: Pick<GrantContext, 'access' | 'caller'>): void {
+  if (!access.allowsEverything) throw forbidden(caller, 'ALL')
+}
+
 /** The name of a column in a request, and the action to do with it. */
 export interface NamedColumn {
   readonly name: unknown

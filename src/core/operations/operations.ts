@@ -1,4 +1,5 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
+import { createCredential } from './create-credential.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
 import { detokenize } from './detokenize-tokens.ts'
@@ -7,9 +8,11 @@ import { downloadURL, uploadURL } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
 import { insert } from './insert-records.ts'
+import { listCredentials } from './list-credentials.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
+import { revokeCredential } from './revoke-credential.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update } from './update-record.ts'
 import { uploadFile } from './upload-file.ts'
@@ -34,4 +37,7 @@ export const OPERATIONS = {
   uploadStatus,
   uploadURL,
   downloadURL,
+  createCredential,
+  revokeCredential,
+  listCredentials,
 } as const

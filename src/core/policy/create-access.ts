@@ -1,6 +1,6 @@
 /** A caller's access to all tables, as operations use it. */
 import type { Table } from '../schema/layout.ts'
-import type { Action } from './actions.ts'
+import { ACTIONS, type Action } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { createTableAccess } from './create-table-access.ts'
@@ -13,6 +13,8 @@ export interface Access {
   table(table: Table): TableAccess
   /** True if the caller can read the audit trail. */
   readonly allowsAudit: boolean
+  /** True if the caller has ALL ON * in plain text, with no exception, as VAULT_OWNER has. */
+  readonly allowsEverything: boolean
   /** True if some row of some table can grant the action. If false, every operation that needs it throws `forbidden`. */
   possiblyAllowsAnywhere(action: Action): boolean
 }
@@ -59,8 +61,22 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
     get allowsAudit() {
       return possiblyAllowsAnywhere('AUDIT')
     },
+    get allowsEverything() {
+      return possiblyAllowsAnywhere('AUDIT') && [...policy.layout.tables.values()].every((table) => isWhole(accessTo(table)))
+    },
     possiblyAllowsAnywhere,
   }
+}
+
+/** True if every row grants every action on every column, and shows it in plain text. */
+function isWhole(access: TableAccess): boolean {
+  const { columns } = access.table
+  // No condition is known to be true: this is what every row grants at least.
+  const least = access.forRow(access.conditions.map(() => undefined))
+  return (
+    ACTIONS.every((action) => access.alwaysMeets({ action, columns })) &&
+    columns.every((column) => least.level(column) === 'PLAIN_TEXT')
+  )
 }
 
 /** The rules of these roles for a table, in the order of roles and statements. */

@@ -5,7 +5,7 @@ import type { Action } from './actions.ts'
 import type { Caller } from './caller.ts'
 
 /** The fault for an action that no statement grants; to be thrown. It names the kind of caller, the action and the requested table. */
-export function forbidden(caller: Pick<Caller, 'actorType'>, action: Action, table?: Table): Fault {
+export function forbidden(caller: Pick<Caller, 'actorType'>, action: Action | 'ALL', table?: Table): Fault {
   const who = words(caller.actorType === 'USER' ? 'The user' : 'The service account')
   const details = table === undefined ? {} : { table: table.name }
   return fault('forbidden', details)`${who} is not granted ${words(action)} for this request. Ask the vault owner for a role.`

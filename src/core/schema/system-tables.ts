@@ -1,4 +1,4 @@
-/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, and the audit trail. */
+/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, and the audit trail. */
 import type { PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
@@ -43,6 +43,25 @@ export const FILES: PhysicalTable = {
     { columns: ['row_id', 'table_id'], unique: false },
     { columns: ['scan_at'], unique: false },
     { columns: ['remove_at'], unique: false },
+  ],
+}
+
+/**
+ * Credentials, revoked JWTs, and what serves only once; `kind` says which. `digest` is the keyed digest of its name, such as the key id.
+ * The sealed body says the same, and decides. `expires_at` is in milliseconds since 1970, and used only to purge. Null: never.
+ */
+export const CREDENTIALS: PhysicalTable = {
+  name: 'credentials',
+  columns: [
+    { name: 'digest', type: 'bytes' },
+    { name: 'kind', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+    { name: 'expires_at', type: 'integer' },
+  ],
+  indexes: [
+    { columns: ['digest'], unique: true },
+    { columns: ['kind'], unique: false },
+    { columns: ['expires_at'], unique: false },
   ],
 }
 
@@ -101,6 +120,7 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   TOKENS,
   TRANSIENTS,
   FILES,
+  CREDENTIALS,
   AUDIT_EVENTS,
   AUDIT_CHAINS,
   BLOBS,

@@ -1,4 +1,4 @@
-/** Seals and opens single entries: of the catalog, of files, and of tickets. Each entry is bound to its kind and its row. */
+/** Seals and opens single entries: of the catalog, of files, of credentials, and of tickets. Each entry is bound to its kind and its row. */
 import type { KeyRing } from '../ports/keys.ts'
 import { slabItem, toSlab } from '../util/slab.ts'
 import { writeAssociatedData } from './associated-data.ts'
@@ -10,6 +10,7 @@ const KINDS = {
   marker: { purpose: 'catalog', objectId: 0x1_0002 },
   file: { purpose: 'file-entry', objectId: 0x1_0003 },
   ticket: { purpose: 'ticket', objectId: 0x1_0004 },
+  credential: { purpose: 'credential', objectId: 0x1_0005 },
 } as const
 
 /** The keys, the vault, and the row of an entry. `vault` is the 16-byte digest of the vault id. */

@@ -1,4 +1,4 @@
-/** Converts bytes from and to text: digests as hex digits, signatures as base64. Source: RFC 4648, section 4. */
+/** Converts bytes from and to text: digests as hex digits, signatures as base64, bearers and tickets as base64url. Source: RFC 4648, sections 4 and 5. */
 import { at } from './at.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
@@ -38,4 +38,16 @@ export function fromBase64(text: string): Uint8Array | undefined {
     if (i % 4 !== 0) bytes[index] = bits >>> (6 - 2 * (i % 4))
   }
   return toBase64(bytes) === text ? bytes : undefined
+}
+
+/** Returns base64url without padding. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** Returns the bytes of text in the form that `toBase64Url` writes; undefined for other text. */
+export function fromBase64Url(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined
+  const base64 = text.replaceAll('-', '+').replaceAll('_', '/')
+  return fromBase64(base64 + '='.repeat((4 - (base64.length % 4)) % 4))
 }

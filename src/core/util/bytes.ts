@@ -125,6 +125,13 @@ function writeMultibyte(bytes: Uint8Array, start: number, point: number): number
   return at
 }
 
+/** Returns well-formed text as UTF-8, as `ByteWriter.utf8` writes it. */
+export function toUtf8(text: string): Uint8Array {
+  const out = new ByteWriter(text.length)
+  out.utf8(text)
+  return out.written()
+}
+
 /** Maximum number of units for one `fromCharCode` call: below the argument limit of every JavaScript engine. */
 const CHUNK = 4096
 

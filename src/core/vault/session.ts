@@ -9,6 +9,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
+import type { CreateCredentialInput, CreatedCredential } from '../operations/create-credential.ts'
 import { ALL } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
 import type { FileStatus, UploadStatusRecord, UploadStatusResult } from '../operations/file-status.ts'
@@ -16,9 +17,11 @@ import type { UploadURLInput } from '../operations/file-urls.ts'
 import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
 import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
+import type { CredentialList, ListCredentialsOptions } from '../operations/list-credentials.ts'
 import type { EventList } from '../operations/list-events.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { QueryOptions } from '../operations/query-records.ts'
+import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
 import type { QueryRecord } from '../queries/run-query.ts'
@@ -219,6 +222,18 @@ export interface Session<S extends SchemaDefinition> {
   /** Returns a ticket to download a file for 15 minutes: see `vault.downloadWithTicket`. Throws like `openFile`. */
   downloadURL<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<IssuedTicket>
   /**
+   * Stores a credential with any roles, and what verifies it. Needs ALL ON * in plain text, as VAULT_OWNER has it. Throws `forbidden`,
+   * `invalid_request`. The secret itself is never passed to the vault.
+   */
+  createCredential(credential: CreateCredentialInput): Promise<CreatedCredential>
+  /**
+   * Revokes a credential by its key id, or a JWT by its `jti` until it expires, in every process at once. Again does nothing more. Needs
+   * what `createCredential` needs. Throws `not_found` for an unknown key id.
+   */
+  revokeCredential(credential: RevokeCredentialInput): Promise<RevokedCredential>
+  /** Lists the credentials in the order they were created, with expired ones until `vault.purgeExpired`. Needs what `createCredential` needs. */
+  listCredentials(options?: ListCredentialsOptions): Promise<CredentialList>
+  /**
    * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input
    * like the other methods. Throws `invalid_request` for an unknown name.
    */
@@ -263,6 +278,9 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     uploadStatus: (records: readonly UploadStatusRecord[]) => performNamed(context, 'uploadStatus', { records }),
     uploadURL: (given: UploadURLInput) => performNamed(context, 'uploadURL', given),
     downloadURL: (table: string, id: string, column: string) => performNamed(context, 'downloadURL', { table, id, column }),
+    createCredential: (given: CreateCredentialInput) => performNamed(context, 'createCredential', given),
+    revokeCredential: (given: RevokeCredentialInput) => performNamed(context, 'revokeCredential', given),
+    listCredentials: (options = {}) => performNamed(context, 'listCredentials', { options }),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>) => performNamed(context, name, input),
   }
   return session as unknown as Session<S>

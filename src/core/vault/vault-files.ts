@@ -13,12 +13,8 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { OpenOptions } from './options.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
+import { UNKNOWN_CALLER, VAULT_CALLER } from './system-callers.ts'
 import { toUploadInput } from './upload-input.ts'
-
-/** The vault itself, as its own caller: in events of scans. */
-const VAULT_CALLER = parseCaller({ actor: 'strongroom', actorType: 'SERVICE_ACCOUNT', roles: [] })
-/** Who shows a text that is no ticket. */
-const UNKNOWN_CALLER = parseCaller({ actor: 'unknown', actorType: 'SERVICE_ACCOUNT', roles: [] })
 
 /** The dependencies of a vault's files. */
 interface FilePorts {

@@ -16,6 +16,7 @@ import { applySchema } from '../catalog/apply-schema.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
+import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
@@ -55,6 +56,7 @@ import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
 import type { Session } from './session.ts'
 import { createSession } from './session.ts'
+import { createVaultCredentials, type Refusal, recordRefusal, type VaultCredentials } from './vault-credentials.ts'
 import { createVaultFiles, type UploadByTicket } from './vault-files.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
@@ -80,15 +82,23 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
-   * replaced and deleted ones, and those of uploads that never ended. Returns the number of values and of files.
+   * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
+   * have served, an hour after they expired. Returns the number of values, of files, and of these.
    */
-  purgeExpired(): Promise<{ deleted: number; files: number }>
+  purgeExpired(): Promise<{ deleted: number; files: number; credentials: number }>
   /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. */
   scanFiles(): Promise<{ scanned: number }>
   /** Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any more. */
   downloadWithTicket(ticket: string, options?: OpenFileOptions): Promise<OpenFileResult>
   /** Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the content. */
   uploadWithTicket(ticket: string, given: UploadByTicket): Promise<UploadedFile>
+  /** What authenticators ask: stored credentials, revocations, and bearers of service accounts. Sessions create, revoke and list them. */
+  readonly credentials: VaultCredentials
+  /**
+   * Records a request that failed before it had a session, such as one with a bad credential, as `REQUEST` by the actor `unknown`. Resolves
+   * when the event is stored. Throws `unavailable` if it cannot be stored, like an operation.
+   */
+  recordRefusal(refusal: Refusal): Promise<void>
   /**
    * Returns what the policy allows this caller to do with this table, column by column, and the statements that decide it. Reads no
    * record and records no event. For tests of policies.
@@ -198,6 +208,7 @@ function createVault<S extends SchemaDefinition>(
       return lifetime.run(async () => work(run))
     })
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
+  const credentialPorts = { storage, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
     as: (caller) => createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction }, parseCaller(caller))),
   })
@@ -223,10 +234,13 @@ function createVault<S extends SchemaDefinition>(
       outside('Purge failed.', async () => ({
         deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }),
         files: await runPass(removalPass(files.outer), { scheduler }),
+        credentials: await runPass(expiredCredentialsPass(storage, { clock }), { scheduler }),
       })),
     scanFiles: () => outside('Scan failed.', async () => ({ scanned: (await files.scans?.scanDue()) ?? 0 })),
     downloadWithTicket: (ticket, opening) => files.download(ticket, opening),
     uploadWithTicket: (ticket, given) => files.upload(ticket, given),
+    credentials: createVaultCredentials(credentialPorts),
+    recordRefusal: (refusal) => guard('Request failed.', () => recordRefusal(credentialPorts, refusal)),
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () => {
         const explained = parseCaller(caller)

@@ -1,5 +1,5 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
-import type { Caller, RequestContext, Vault, VaultError } from '../../index.ts'
+import type { Caller, RequestContext, Vault } from '../../index.ts'
 import type { Lease, VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
 import type { HttpResponse } from './http-message.ts'
@@ -46,7 +46,8 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
     },
     async recordRefusal({ error, status }) {
       if (isRecorded || place === undefined) return
-      await refusalOf(place, error, status)
+      const { vault, caller } = place
+      await vault.recordRefusal({ request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) })
     },
     released(response) {
       const { body } = response
@@ -66,6 +67,3 @@ async function* releasing(chunks: AsyncIterable<Uint8Array>, release: () => void
     release()
   }
 }
-
-/** Records a refusal. */
-async function refusalOf(_place: object, _error: VaultError, _status: number): Promise<void> {}

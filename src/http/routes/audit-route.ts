@@ -1,6 +1,6 @@
 /** The route of audit events, of one vault or of an account. Source: specification, "Audit". */
 import { z } from 'zod'
-import { type EventQueryInput, isVaultError, type OperationResult } from '../../index.ts'
+import { type EventQueryInput, isVaultError, type OperationResult, VaultError } from '../../index.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import { choice, integer, type QueryTexts, readQuery, text } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
@@ -105,6 +105,7 @@ export const auditRoute: OpenRoute = {
     const texts = call.query()
     const entered = await enterAll(call, await vaultsOf(call, texts))
     const query = toEventQuery(texts)
+    if (!('accountID' in query.filterOps)) throw new VaultError('invalid_request', 'filterOps.accountID is required.')
     const pages = await listAll(entered, entered.length === 1 ? query : mergePages.toEach(query))
     const [first] = pages
     const { events, nextOps } = pages.length === 1 && first !== undefined ? first : mergePages.merge(query, pages)

@@ -135,15 +135,15 @@ onEachStorage('transient values', (engine) => {
       await session.insert('cards', records, { byot: 'ENABLE' })
     }
     const { tokens } = await insertOne(session, 'cards', { ...FIELDS, lasting: { kept: true } })
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 0 })
     clock.ms += MINUTE
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201, files: 0 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201, files: 0, credentials: 0 })
     expect(await rowCount(vault)).toBe(1_202)
     expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual(['c0', 'c1199'])
     clock.ms += 59 * MINUTE
     expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual([undefined, undefined])
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201, files: 0 })
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201, files: 0, credentials: 0 })
+    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 0 })
     expect(await rowCount(vault)).toBe(1)
     expect(await rowCount(vault, TOKENS.name)).toBe(0)
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"kept":true}'])

@@ -3,7 +3,7 @@ import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
-import type { StorageHandle, Vault } from '../../../src/index.ts'
+import { type StorageHandle, type Vault, VaultError } from '../../../src/index.ts'
 import { type Clients, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -28,6 +28,10 @@ const OUTER_CALLS: Readonly<Record<string, (vault: Vault<Clients>, id: string) =
   uploadWithTicket: (vault) => vault.uploadWithTicket('none', { file: new Uint8Array(1) }),
   transaction: (vault) => vault.transaction(async () => {}),
   purgeExpired: (vault) => vault.purgeExpired(),
+  findCredential: (vault) => vault.credentials.find('none'),
+  spendOnce: (vault) => vault.credentials.spendOnce('none', 1),
+  isRevoked: (vault) => vault.credentials.isRevoked('none'),
+  recordRefusal: (vault) => vault.recordRefusal({ error: new VaultError('unauthenticated', 'Refused.') }),
   verifyAudit: (vault) => vault.verifyAudit(),
   exportAudit: async (vault) => {
     for await (const _ of vault.exportAudit()) break

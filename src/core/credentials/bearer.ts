@@ -1,0 +1,63 @@
+/** Bearers of service accounts: compact JWS with HS256, signed and verified with a key that never leaves core. Source: RFC 7515. */
+import { digestItems } from '../barrier/digest-values.ts'
+import type { Hash } from '../ports/hash.ts'
+import type { KeyRing } from '../ports/keys.ts'
+import { fromBase64Url, toBase64Url } from '../util/byte-text.ts'
+import { readUtf8, toUtf8 } from '../util/bytes.ts'
+import { toSlab } from '../util/slab.ts'
+import { hmacSha256, isSameMac } from './hmac-sha256.ts'
+
+/** What a bearer says. Times are in seconds since 1970. Clients read `exp`. */
+export interface BearerClaims {
+  /** The vault id; `aud` too. */
+  readonly iss: string
+  readonly aud: string
+  /** Client id of the service account. */
+  readonly sub: string
+  /** Key id of the service account. */
+  readonly key: string
+  readonly iat: number
+  readonly exp: number
+  readonly jti: string
+  readonly roles: readonly string[]
+  /** Attributes that the client gave in the claim `ctx` of its assertion. */
+  readonly ctx?: Readonly<Record<string, string | number | boolean>>
+}
+
+/** The dependencies of signing. */
+export interface BearerKeys {
+  readonly ring: KeyRing
+  readonly hash: Hash
+}
+
+/** The only header of a bearer. A text with another one is not a bearer, so a header chooses nothing. */
+const HEADER = toBase64Url(toUtf8('{"alg":"HS256","typ":"JWT"}'))
+/** Scope of the digests that the signing key is made of. */
+const SCOPE = 'bearer'
+
+/** Returns the bearer with these claims. */
+export function signBearer(keys: BearerKeys, claims: BearerClaims): string {
+  const signed = `${HEADER}.${toBase64Url(toUtf8(JSON.stringify(claims)))}`
+  return `${signed}.${toBase64Url(macOf(keys, signed))}`
+}
+
+/** Returns the claims of a text that `signBearer` made with these keys; undefined for any other. It does not check the time. */
+export function openBearer(keys: BearerKeys, text: string): BearerClaims | undefined {
+  const [header, payload = '', signature = '', ...rest] = text.split('.')
+  if (header !== HEADER || rest.length > 0) return undefined
+  const mac = fromBase64Url(signature)
+  if (mac === undefined || !isSameMac(mac, macOf(keys, `${header}.${payload}`))) return undefined
+  const bytes = fromBase64Url(payload)
+  // It was authenticated, so it is what `signBearer` wrote.
+  return bytes === undefined ? undefined : (JSON.parse(readUtf8(bytes, 0, bytes.length)) as BearerClaims)
+}
+
+/** Returns the MAC. Its key is two digests of the key ring: 256 bits, by a pseudorandom function of the root key. */
+function macOf({ ring, hash }: BearerKeys, text: string): Uint8Array {
+  const key = digestItems(ring, SCOPE, toSlab([toUtf8('key 1'), toUtf8('key 2')]))
+  try {
+    return hmacSha256(hash, key, toUtf8(text))
+  } finally {
+    key.fill(0)
+  }
+}

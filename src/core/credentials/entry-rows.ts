@@ -1,0 +1,135 @@
+/** Rows of the table of credentials: found by the digest of their name, sealed, and compared with that name again once they are open. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { digestItems } from '../barrier/digest-values.ts'
+import { type Fault, fault } from '../errors.ts'
+import { DIGEST_BYTES } from '../ports/keys.ts'
+import type { NewRow, Page, Patch, Row, StorageReads } from '../ports/storage.ts'
+import { CREDENTIALS } from '../schema/system-tables.ts'
+import { readVersion, writeHeader } from '../sealing/envelope.ts'
+import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
+import { at } from '../util/at.ts'
+import { keyOfBytes, readUtf8, toUtf8 } from '../util/bytes.ts'
+import { toSlab } from '../util/slab.ts'
+
+/** What a row can be, as the plain column `kind` says it. */
+const KINDS = { credential: 1, revocation: 2, nonce: 3 } as const
+
+/** Scope of the digests of names. */
+const SCOPE = 'credential'
+/** Length of the body that is opened in place of a missing one, in bytes: about that of a credential. */
+const DECOY_BYTES = 512
+
+/** The name of a row: a key id, the id of a revoked JWT, or what serves once. */
+export interface EntryName {
+  readonly kind: keyof typeof KINDS
+  readonly name: string
+}
+
+/** What the sealed body of a row says. */
+export interface Entry extends EntryName {
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null
+  /** JSON data of the kind. */
+  readonly content: unknown
+}
+
+/** A row, opened. */
+export interface OpenedEntry {
+  readonly id: number
+  readonly version: number
+  readonly entry: Entry
+}
+
+/** The dependencies of sealing and opening rows. */
+export type EntryKeys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys'>
+
+/** Returns the row of a new entry. */
+export async function newEntryRow(storage: StorageReads, keys: EntryKeys, entry: Entry): Promise<NewRow> {
+  const id = at(await storage.reserveIds(CREDENTIALS.name, 1), 0)
+  const digest = at(digestNames(keys, [entry]), 0)
+  return { id, digest, kind: KINDS[entry.kind], body: sealBody(keys, id, entry), expires_at: entry.expiresAt }
+}
+
+/** Returns the patch that stores another entry of the same name. */
+export function entryPatch(keys: EntryKeys, { id, version }: OpenedEntry, entry: Entry): Patch {
+  return { id, version, set: { body: sealBody(keys, id, entry), expires_at: entry.expiresAt } }
+}
+
+/**
+ * Returns the entry of each name, in order; undefined if it does not exist, after the work of opening one. One indexed read. `newest` as
+ * for a page. Throws `data_loss` for a row that fails authentication, or that is of another name.
+ */
+export async function findEntries(
+  storage: StorageReads,
+  keys: EntryKeys,
+  { names, newest = false }: { readonly names: readonly EntryName[]; readonly newest?: boolean },
+): Promise<readonly (OpenedEntry | undefined)[]> {
+  const digests = digestNames(keys, names)
+  const filter = { kind: 'in', column: 'digest', values: digests } as const
+  const rows = await storage.find(CREDENTIALS.name, filter, { order: 'asc', limit: names.length, newest })
+  const byDigest = new Map(rows.flatMap((row) => (row.digest instanceof Uint8Array ? [[keyOfBytes(row.digest), row]] : [])))
+  return names.map(({ kind, name }, index) => {
+    const row = byDigest.get(keyOfBytes(at(digests, index)))
+    if (row === undefined) {
+      openBody(keys, 0, decoy(keys))
+      return undefined
+    }
+    const opened = openRow(keys, row)
+    if (opened.entry.kind !== kind || opened.entry.name !== name) throw unauthentic()
+    return opened
+  })
+}
+
+/** Returns a page of the entries of a kind, in the order they were stored. Throws `data_loss` for a row that fails authentication. */
+export async function listEntries(
+  storage: StorageReads,
+  keys: EntryKeys,
+  { kind, page }: { readonly kind: EntryName['kind']; readonly page: Page },
+): Promise<readonly OpenedEntry[]> {
+  const filter = { kind: 'compare', column: 'kind', operator: '=', value: KINDS[kind] } as const
+  const rows = await storage.find(CREDENTIALS.name, filter, page)
+  return rows.map((row) => {
+    const opened = openRow(keys, row)
+    if (opened.entry.kind !== kind) throw unauthentic()
+    return opened
+  })
+}
+
+/** Returns the digest of each name, in order. A kind has no colon, so no two names have the same input. */
+function digestNames({ ring }: EntryKeys, names: readonly EntryName[]): Uint8Array[] {
+  const inputs = names.map(({ kind, name }) => toUtf8(`${kind}:${name}`))
+  const digests = digestItems(ring, SCOPE, toSlab(inputs))
+  return names.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
+}
+
+function sealBody({ ring, vault }: EntryKeys, id: number, { kind, name, expiresAt, content }: Entry): Uint8Array {
+  return sealEntry({ ring, vault, kind: 'credential', id }, toUtf8(JSON.stringify({ kind, name, expiresAt, content })))
+}
+
+function openRow(keys: EntryKeys, { id, version, body }: Row): OpenedEntry {
+  const plaintext = body instanceof Uint8Array ? openBody(keys, id, body) : undefined
+  if (plaintext === undefined) throw unauthentic()
+  // It was authenticated, so it is what `sealBody` wrote.
+  return { id, version, entry: JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Entry }
+}
+
+/** Returns a body opened; undefined if it fails authentication. Throws UNKNOWN_KEY if its key may be in the catalog. */
+function openBody({ ring, vault, signalsUnknownKeys }: EntryKeys, id: number, body: Uint8Array): Uint8Array | undefined {
+  const version = readVersion(body, 0, body.length)
+  if (signalsUnknownKeys === true && version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+  return openEntry({ ring, vault, kind: 'credential', id }, body)
+}
+
+/** Returns a body that does not open. */
+function decoy({ ring }: EntryKeys): Uint8Array {
+  const body = new Uint8Array(DECOY_BYTES)
+  body.set(writeHeader(ring.activeVersion))
+  return body
+}
+
+function unauthentic(): Fault {
+  return fault(
+    'data_loss',
+  )`The row of a credential failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+}

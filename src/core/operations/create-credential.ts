@@ -1,0 +1,139 @@
+/** Create credential: stores an API key or a service account, with its roles and what verifies it. */
+import { v4 as uuid } from 'uuid'
+import { z } from 'zod'
+import type { Barrier } from '../barrier/barrier.ts'
+import { CREDENTIAL_KINDS, type CredentialKind, type StoredCredential } from '../credentials/credential.ts'
+import { newCredentialRow } from '../credentials/credential-store.ts'
+import { type Fault, fault, words } from '../errors.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertOwner } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import { CREDENTIALS } from '../schema/system-tables.ts'
+import { nowMs } from '../util/timestamp.ts'
+
+/** Input of creating a credential. */
+export interface CreateCredentialInput {
+  readonly kind: CredentialKind
+  /** 1 to 320 characters, for people. */
+  readonly name: string
+  /** Roles of the vault's policy or built-in ones, 1 to 100. An unknown role grants nothing. */
+  readonly roles: readonly string[]
+  /** Attributes that a policy can use as `ctx.name`: 4,096 characters as JSON at most. */
+  readonly context?: Readonly<Record<string, string | number | boolean>>
+  /** Milliseconds since 1970, in the future. Absent: it does not expire. */
+  readonly expiresAt?: number
+  /**
+   * What verifies it: of an API key, the SHA-256 of its secret in 64 hex digits; of a service account, its public RSA key as the JSON text
+   * of a JWK.
+   */
+  readonly verifier: string
+}
+
+/** A created credential. */
+export interface CreatedCredential {
+  readonly keyID: string
+  /** The actor in events of its requests: the client id of a service account, the key id of an API key. */
+  readonly actor: string
+}
+
+/** Maximum length of the context as JSON, in UTF-16 units. */
+const MAX_CONTEXT_LENGTH = 4096
+/** Maximum length of a public key as JSON, in UTF-16 units. */
+const MAX_PUBLIC_KEY_LENGTH = 8192
+
+const shape = z.strictObject({
+  kind: z.enum(CREDENTIAL_KINDS),
+  name: z.string().min(1).max(320),
+  roles: z.array(z.string().min(1).max(128)).min(1).max(100),
+  context: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .refine((context) => JSON.stringify(context).length <= MAX_CONTEXT_LENGTH)
+    .optional(),
+  expiresAt: z.int().min(1).optional(),
+  verifier: z.string().max(MAX_PUBLIC_KEY_LENGTH),
+})
+
+/** The shape of a public RSA key. Another member may be a part of the private key. */
+const publicKeyShape = z.strictObject({
+  kty: z.literal('RSA'),
+  n: z.string().min(1),
+  e: z.string().min(1),
+})
+
+/** Stores a credential. Needs ALL ON * in plain text. Throws `invalid_request`, and `out_of_range` for an expiry that is not in the future. */
+export const createCredential: Operation<CreateCredentialInput, CreateCredentialInput, CreatedCredential> = {
+  action: 'CREATE_CREDENTIAL',
+  resourceType: 'CREDENTIAL',
+  verb: 'Create credential',
+  recorded: {
+    kind: CREDENTIAL_KINDS,
+    name: 'value',
+    roles: 'value',
+    context: 'value',
+    expiresAt: 'number',
+    verifier: 'omitted',
+  },
+  parse(given) {
+    const parsed = shape.safeParse(given)
+    if (!parsed.success) throw invalid(parsed.error.issues[0])
+    const { context, expiresAt, ...required } = parsed.data
+    assertVerifier(required)
+    return {
+      ...required,
+      ...(context === undefined ? {} : { context }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    }
+  },
+  async execute(context, request) {
+    assertOwner(context)
+    const createdAt = nowMs(context)
+    if (request.expiresAt !== undefined && request.expiresAt <= createdAt)
+      throw fault('out_of_range')`expiresAt must be in the future, in milliseconds since 1970.`
+    const credential = newCredential(context, request, createdAt)
+    const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
+    context.event.setCredential(credential.keyID)
+    await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }])
+    return { keyID: credential.keyID, actor: credential.actor }
+  },
+}
+
+function newCredential({ barrier }: OperationContext, request: CreateCredentialInput, createdAt: number): StoredCredential {
+  const keyID = newId(barrier)
+  const actor = request.kind === 'API_KEY' ? keyID : newId(barrier)
+  return { ...request, keyID, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
+}
+
+function newId({ entropy }: Barrier): string {
+  return uuid({ random: entropy.bytes(16) })
+}
+
+/** Throws `invalid_request` for anything but a digest of a secret or a public key, so that a secret is never stored by mistake. */
+function assertVerifier({ kind, verifier }: Pick<CreateCredentialInput, 'kind' | 'verifier'>): void {
+  if (kind === 'API_KEY') {
+    if (!/^[0-9a-f]{64}$/.test(verifier))
+      throw fault('invalid_request')`verifier must be the SHA-256 of the secret, in 64 lower-case hex digits.`
+    return
+  }
+  if (!publicKeyShape.safeParse(parsedJson(verifier)).success)
+    throw fault(
+      'invalid_request',
+    )`verifier must be the JSON text of a public RSA key as a JWK, with only the members kty, n and e.`
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The fault of an invalid member. It names members of the shape only. */
+function invalid(issue: z.core.$ZodIssue | undefined): Fault {
+  const member = issue?.path[0]
+  if (typeof member !== 'string')
+    return fault(
+      'invalid_request',
+    )`A credential has the members kind, name, roles, verifier, and optionally context and expiresAt, and no others.`
+  return fault('invalid_request')`The member ${words(member)} of the credential is missing or invalid.`
+}

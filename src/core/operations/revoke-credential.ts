@@ -1,0 +1,70 @@
+/** Revoke credential: a stored credential by its key id, or a JWT by its id, in effect at once in every process. */
+import { findCredential, MAX_ENTRY_NAME_LENGTH, storeRevoked, storeRevokedJwt } from '../credentials/credential-store.ts'
+import { fault, isVaultError } from '../errors.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertOwner } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import { nowMs } from '../util/timestamp.ts'
+
+/** Input of revoking: a key id, or a JWT with the time it expires, in milliseconds since 1970. */
+export type RevokeCredentialInput =
+  | { readonly keyID: string; readonly jti?: undefined; readonly expiresAt?: undefined }
+  | { readonly jti: string; readonly expiresAt: number; readonly keyID?: undefined }
+
+/** A revoked credential. */
+export interface RevokedCredential {
+  readonly revoked: true
+}
+
+/** All members that an input can have. */
+type AnyInput = { readonly [Member in 'keyID' | 'jti' | 'expiresAt']?: unknown }
+
+/** Revokes. Needs ALL ON * in plain text. Throws `invalid_request`, and `not_found` for an unknown key id. Again does nothing more. */
+export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredentialInput, RevokedCredential> = {
+  action: 'REVOKE_CREDENTIAL',
+  resourceType: 'CREDENTIAL',
+  verb: 'Revoke credential',
+  recorded: { keyID: 'value', jti: 'value', expiresAt: 'number' },
+  parse({ keyID, jti, expiresAt }: AnyInput) {
+    if (isName(keyID) && jti === undefined && expiresAt === undefined) return { keyID }
+    if (isName(jti) && keyID === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
+      return { jti, expiresAt }
+    throw fault('invalid_request')`Specify keyID, or jti with expiresAt in milliseconds since 1970.`
+  },
+  async execute(context, request) {
+    assertOwner(context)
+    if (request.keyID === undefined) await revokeJwt(context, request)
+    else await revokeKey(context, request.keyID)
+    return { revoked: true }
+  },
+}
+
+function isName(given: unknown): given is string {
+  return typeof given === 'string' && given !== '' && given.length <= MAX_ENTRY_NAME_LENGTH
+}
+
+async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyID: string): Promise<void> {
+  await unit.change(async ({ storage }) => {
+    const found = await findCredential(storage, barrier, { keyID, newest: true })
+    if (found === undefined) throw fault('not_found')`No credential has this key id.`
+    event.setCredential(keyID)
+    if (found.credential.revokedAt !== undefined) return
+    const credential = { ...found.credential, revokedAt: nowMs({ clock }) }
+    if (!(await storeRevoked(storage, barrier, { ...found, credential })))
+      throw fault('aborted')`The credential was changed at the same time. Retry.`
+  })
+}
+
+async function revokeJwt(
+  { unit, barrier }: OperationContext,
+  jwt: { readonly jti: string; readonly expiresAt: number },
+): Promise<void> {
+  const revoke = () => unit.change(({ storage }) => storeRevokedJwt(storage, barrier, jwt))
+  try {
+    await revoke()
+  } catch (error) {
+    // Another caller revoked it at the same time. The second attempt finds that.
+    if (!isVaultError(error, 'conflict')) throw error
+    await revoke()
+  }
+}

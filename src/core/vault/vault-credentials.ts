@@ -1,0 +1,172 @@
+/** What authenticators ask a vault: its stored credentials, what is revoked or has served, and bearers of service accounts. */
+import { z } from 'zod'
+import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { openBearer } from '../credentials/bearer.ts'
+import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
+import { findCredential, findForBearer, isRevokedJwt, MAX_ENTRY_NAME_LENGTH, spendOnce } from '../credentials/credential-store.ts'
+import { fault, VaultError, words } from '../errors.ts'
+import type { SessionContext } from '../execution/context.ts'
+import { perform } from '../execution/perform.ts'
+import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
+import { refusedBy } from '../operations/refuse-request.ts'
+import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
+import type { Storage } from '../ports/storage.ts'
+import { readInput, toVaultError } from '../util/boundary.ts'
+import { nowMs } from '../util/timestamp.ts'
+import { UNKNOWN_CALLER } from './system-callers.ts'
+
+/** A bearer of a service account that is valid now. */
+export interface VerifiedBearer extends Pick<Caller, 'actor' | 'actorType' | 'roles' | 'context'> {
+  readonly keyID: string
+  /** Id of the bearer itself. */
+  readonly jwtID: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** A request to issue a bearer, and its origin for the event. */
+export interface BearerRequest extends IssueBearerInput {
+  readonly request?: RequestContext
+}
+
+/**
+ * The credentials of a vault, for authenticators. Each read asks storage, once, so a revocation is in effect at once in every process.
+ * These methods check no policy. Errors are `VaultError`s that quote nothing of a credential.
+ */
+export interface VaultCredentials {
+  /** Returns a credential, also a revoked or expired one; undefined if it does not exist, after the same work. Records no event. */
+  find(keyID: string): Promise<StoredCredential | undefined>
+  /** Returns whether `session.revokeCredential` revoked the JWT with this `jti`. Throws `invalid_request` for text of over 8,192 characters. */
+  isRevoked(jti: string): Promise<boolean>
+  /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
+  spendOnce(text: string, expiresAt: number): Promise<boolean>
+  /**
+   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. It serves once. Records
+   * one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have, `limit_exceeded`.
+   */
+  issueBearer(request: BearerRequest): Promise<IssuedBearer>
+  /** Returns who a bearer is; undefined if it is not one of this vault, is expired or revoked, or its service account is. One read. */
+  verifyBearer(text: string): Promise<VerifiedBearer | undefined>
+}
+
+/** A request that was refused before it had a session. */
+export interface Refusal {
+  /** Default: an unknown one. */
+  readonly caller?: Caller
+  /** Origin of the request. Default: that of the caller. */
+  readonly request?: RequestContext
+  /** Its code and its message are recorded, so the message must quote nothing of the request. */
+  readonly error: VaultError
+  /** The HTTP status of the response. Default: that of the error. */
+  readonly httpStatus?: number
+}
+
+/** The dependencies of a vault's credentials. */
+interface CredentialPorts {
+  readonly storage: Storage
+  readonly barrier: Barrier
+  reloadKeys(): Promise<void>
+  contextOf(caller: Caller): SessionContext
+  /** Runs a call outside of every transaction, while the vault is open. */
+  outside<T>(failed: string, work: () => Promise<T>): Promise<T>
+}
+
+const FAILED = 'Authentication failed.'
+
+const text = z.string().min(1).max(MAX_ENTRY_NAME_LENGTH)
+const instant = z.int()
+const bearerShape = z.strictObject({
+  keyID: text,
+  assertion: z.strictObject({ text, expiresAt: instant }),
+  roles: z.array(z.string().max(128)).min(1).max(100).optional(),
+  context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  request: z.unknown().optional(),
+})
+
+/** Returns the credentials of a vault. */
+export function createVaultCredentials(ports: CredentialPorts): VaultCredentials {
+  const { storage } = ports
+  const find = (keyID: unknown) =>
+    reading(ports, async (barrier) => {
+      const name = text.safeParse(keyID)
+      return name.success ? (await findCredential(storage, barrier, { keyID: name.data }))?.credential : undefined
+    })
+  return {
+    find,
+    isRevoked: (jti) => reading(ports, (barrier) => isRevokedJwt(storage, barrier, parsed('jti', text, jti))),
+    spendOnce: (given, until) =>
+      reading(ports, (barrier) => {
+        const nonce = { text: parsed('text', text, given), expiresAt: parsed('expiresAt', instant, until) }
+        return spendOnce(storage, barrier, nonce)
+      }),
+    async issueBearer(given) {
+      const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
+      const found = await find(keyID)
+      const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
+      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context }) }
+      return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
+    },
+    verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),
+  }
+}
+
+/** Records a refused request. Resolves when its event is stored, and throws what `perform` throws if it is not. */
+export async function recordRefusal({ contextOf }: Pick<CredentialPorts, 'contextOf'>, given: Refusal): Promise<void> {
+  const { caller = UNKNOWN_CALLER, request, error, httpStatus } = readInput(() => ({ ...given }))
+  const { code, message, httpStatus: own } = toVaultError(error, 'Request failed.')
+  const refusal = new VaultError(code, message, [], { httpStatus: httpStatus ?? own })
+  const session = contextOf(withRequest(parseCaller(caller), request))
+  try {
+    await perform(session, refusedBy(refusal), {})
+  } catch (thrown) {
+    if (thrown !== refusal) throw thrown
+  }
+}
+
+async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown): Promise<VerifiedBearer | undefined> {
+  const { audit } = ports.contextOf(UNKNOWN_CALLER)
+  const now = nowMs(audit)
+  const claims = typeof given === 'string' ? openBearer({ ring: barrier.ring, hash: audit.hash }, given) : undefined
+  if (claims === undefined || claims.aud !== audit.vaultID || now >= claims.exp * 1000) return undefined
+  const { credential, isRevoked } = await findForBearer(ports.storage, barrier, { keyID: claims.key, jti: claims.jti })
+  if (credential?.kind !== 'SERVICE_ACCOUNT' || isRevoked || !isValidAt(credential, now)) return undefined
+  const { actor, actorType, keyID } = credential
+  const context = { ...claims.ctx, ...credential.context }
+  return {
+    ...{ actor, actorType, keyID, jwtID: claims.jti, expiresAt: claims.exp * 1000 },
+    roles: claims.roles.filter((role) => credential.roles.includes(role)),
+    ...(Object.keys(context).length === 0 ? {} : { context }),
+  }
+}
+
+/** Runs work with the keys of the vault, and once more with newly read ones if a row was sealed with a key that another process added. */
+function reading<T>({ barrier, reloadKeys, outside }: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
+  return outside(FAILED, async () => {
+    try {
+      return await work(retryingBarrier(barrier))
+    } catch (error) {
+      if (error !== UNKNOWN_KEY) throw error
+      await reloadKeys()
+      return work(barrier)
+    }
+  })
+}
+
+function callerOf({ actor, actorType, roles, context, keyID }: StoredCredential): Caller {
+  const request = { authMode: 'SERVICE_ACCOUNT_JWT', keyID } as const
+  return { actor, actorType, roles, request, ...(context && { context }) }
+}
+
+/** Returns a caller with the origin of a request, in addition to its own. Throws `invalid_request`. */
+function withRequest(caller: Caller, request: unknown): Caller {
+  if (request === undefined) return caller
+  if (typeof request !== 'object' || request === null) throw fault('invalid_request')`request must be an object.`
+  return parseCaller({ ...caller, request: { ...caller.request, ...request } })
+}
+
+/** Returns checked input. Throws `invalid_request` that names it. */
+function parsed<T>(name: string, shape: z.ZodType<T>, given: unknown): T {
+  const result = readInput(() => shape.safeParse(given))
+  if (result.success) return result.data
+  throw fault('invalid_request')`${words(FAILED)} ${words(name)} is missing or invalid.`
+}
