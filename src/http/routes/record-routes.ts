@@ -3,16 +3,26 @@ import { z } from 'zod'
 import type { RouterOptions } from '../options.ts'
 import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
-import { BY_COLUMN, BYOT, READ_RECORD, RECORD, REDACTION } from './shapes.ts'
+import {
+  BYOT_MEMBER,
+  deletedShape,
+  flagMember,
+  idShape,
+  namedShape,
+  READ_RECORD,
+  RECORD,
+  REDACTION_QUERY,
+  VAULT_MEMBER,
+} from './shapes.ts'
 import { toWireId, toWireRecord } from './wire-records.ts'
 
 /** Members of the query of a read. */
 const SHOW = {
-  redaction: choice('The level at which values are returned; the lower one that the policy allows is taken.', REDACTION),
-  tokenization: flag('Return tokens in place of values. Default false.'),
+  redaction: REDACTION_QUERY,
+  tokenization: flag('Return tokens in place of values.'),
   fields: list('Columns to return. Default: all that the caller can read.'),
-  downloadURL: flag('Return an URL, valid for 15 minutes, for each file that can be downloaded. Default false.'),
-  returnFileMetadata: flag('Return the metadata of files. Default false.'),
+  downloadURL: flag('Return an URL, valid for 15 minutes, for each file that can be downloaded.'),
+  returnFileMetadata: flag('Return the metadata of files.'),
 }
 
 /** Returns the options of a read that its query gives. */
@@ -58,13 +68,13 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
     query: {
       ...named(names.ids, list('Ids of the records.')),
       ...SHOW,
-      offset: integer('Records to skip. Default 0.', [0, Number.MAX_SAFE_INTEGER]),
-      limit: integer('Records to return at most. Default 25.', [1, limits.maxPageSize]),
+      offset: integer('Records to skip.', [0, Number.MAX_SAFE_INTEGER, 0]),
+      limit: integer(`Records to return at most, 1 to ${limits.maxPageSize}.`, [1, limits.maxPageSize, 25]),
       column_name: text('A unique or searchable column to look up.'),
       column_values: values('Values to look up in the column.'),
-      order_by: choice('The order of insertion. Default ASCENDING.', ORDERS),
+      order_by: choice('The order of insertion. NONE, or none with ids: no order of its own.', ORDERS),
     },
-    response: z.object({ records: z.array(READ_RECORD) }),
+    response: z.object({ records: z.array(READ_RECORD).describe('In the order of the ids, or of insertion.') }),
     read({ params, query, call }) {
       const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, limit } = query
       const shown = shownBy(query)
@@ -89,14 +99,14 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     verb: 'Insert',
     statuses: [400, 401, 422, 500],
     body: z.object({
-      records: z.array(RECORD),
-      tokenization: z.boolean().optional(),
-      upsert: z.string().optional(),
-      homogeneous: z.boolean().optional(),
-      byot: z.enum(BYOT).optional(),
-      vaultID: z.string().optional(),
+      records: z.array(RECORD).describe('The records, one or more.'),
+      tokenization: flagMember('Return the tokens of each record.'),
+      upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted.'),
+      homogeneous: flagMember('Refuse records that have different columns. Not with upsert.'),
+      byot: BYOT_MEMBER,
+      vaultID: VAULT_MEMBER,
     }),
-    response: z.object({ records: z.array(idShape(names.id)) }),
+    response: z.object({ records: z.array(idShape(names.id)).describe('In the order of the request.') }),
     read({ params, body: { records, tokenization, upsert, homogeneous, byot } }) {
       const options = present({ tokenization, upsert, homogeneous, byot })
       return { table: table ?? params.objectName ?? '', records: records.map(toRecord), options }
@@ -114,8 +124,11 @@ function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     operation: 'delete',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
-    body: z.object({ ...namedShape(names.ids, z.array(z.string())), vaultID: z.string().optional() }),
-    response: z.object({ RecordIDResponse: z.array(z.string()) }),
+    body: z.object({
+      ...namedShape(names.ids, z.array(z.string()).describe('Ids of the records, or "*" alone.')),
+      vaultID: VAULT_MEMBER,
+    }),
+    response: z.object({ RecordIDResponse: z.array(z.string()).describe('The ids of the request, or "*".') }),
     read: ({ params, body }) => ({ table: table ?? params.objectName ?? '', ids: Reflect.get(body, names.ids) }),
     write: ({ ids }) => ({ RecordIDResponse: [...ids] }),
   })
@@ -149,12 +162,14 @@ function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     statuses: [400, 401, 404, 422, 500],
     body: z.object({
       record: RECORD,
-      tokenization: z.boolean().optional(),
-      byot: z.enum(BYOT).optional(),
-      vaultID: z.string().optional(),
-      ID: z.string().optional(),
+      tokenization: flagMember('Return the tokens of the record.'),
+      byot: BYOT_MEMBER,
+      vaultID: VAULT_MEMBER,
+      ID: z.string().optional().describe('The id of the path, or absent.'),
     }),
-    response: idShape(names.id).extend(isLegacy ? { updatedTime: z.iso.datetime() } : {}),
+    response: idShape(names.id)
+      .extend(isLegacy ? { updatedTime: z.iso.datetime().describe('Time of the update.') } : {})
+      .meta({ title: isLegacy ? 'UpdatedRecord' : 'StoredRecord', description: 'The record that was updated.' }),
     read({ params, body: { record, tokenization, byot } }) {
       const options = present({ tokenization, byot })
       return { table: table ?? params.objectName ?? '', id: params.ID ?? '', ...toRecord(record), options }
@@ -172,20 +187,10 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     operation: 'deleteOne',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
-    response: z.object({ ...namedShape(names.id, z.string()), deleted: z.boolean() }),
+    response: deletedShape(names.id),
     read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
     write: ({ id }) => ({ [names.id]: id, deleted: true }),
   })
-}
-
-/** The shape of a stored record. */
-function idShape(name: string) {
-  return z.object({ ...namedShape(name, z.string()), tokens: BY_COLUMN.optional() })
-}
-
-/** A member whose name the host chose, in a shape whose other members have types. */
-function namedShape(name: string, shape: z.ZodType): Record<never, never> {
-  return { [name]: shape }
 }
 
 /** Returns the members that are not undefined: the vault refuses options that it does not know, and reads the others. */
