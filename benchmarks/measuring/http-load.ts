@@ -11,14 +11,12 @@ export const CONNECTIONS = 32
 export interface LoadSender {
   /** Sends the requests over 32 connections. Throws if a response has another status than 200. */
   send(port: number, requests: readonly string[]): Promise<LoadResult>
-  /** The same for responses of any status. */
-  sendAny(port: number, requests: readonly string[]): Promise<LoadResult>
   close(): Promise<unknown>
 }
 
 export function startLoadSender(): LoadSender {
   const worker = new Worker(new URL('http-load-worker.ts', import.meta.url))
-  const sendAny = (port: number, requests: readonly string[]): Promise<LoadResult> =>
+  const load = (port: number, requests: readonly string[]): Promise<LoadResult> =>
     new Promise((resolve, reject) => {
       worker.once('error', reject)
       worker.once('message', (result: LoadResult) => {
@@ -28,9 +26,8 @@ export function startLoadSender(): LoadSender {
       worker.postMessage({ port, connections: CONNECTIONS, requests } satisfies LoadRequest)
     })
   return {
-    sendAny,
     async send(port, requests) {
-      const result = await sendAny(port, requests)
+      const result = await load(port, requests)
       if (Object.keys(result.failed).length > 0) throw new Error(`Unexpected statuses: ${JSON.stringify(result.failed)}`)
       return result
     },

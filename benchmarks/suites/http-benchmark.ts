@@ -5,7 +5,11 @@ import { localKeys } from '../../src/adapters/keys/index.ts'
 import { memoryStorage } from '../../src/adapters/memory/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
 import { at } from '../../src/core/util/at.ts'
+import { createNodeHandler } from '../../src/http/edges/node-edge.ts'
 import { createHandler, toNodeHandler } from '../../src/http/index.ts'
+import { jsonResponse } from '../../src/http/router/json-response.ts'
+import type { Route } from '../../src/http/router/route.ts'
+import { createRouter } from '../../src/http/router/router.ts'
 import { column, createVault, defineSchema, type StorageHandle } from '../../src/index.ts'
 import { OWNER, SECRET, VAULT } from '../fixtures/people-vaults.ts'
 import { measurePair, median, type Variant } from '../measuring/harness.ts'
@@ -178,18 +182,30 @@ function constantServer(constant: string) {
   }
 }
 
-/** Measures the router alone: a path that no route has, against node:http answering the same bytes. */
+/** The record that both servers of the router's measurement answer. */
+const RECORD = { fields: { svc_id: '5a4bc4ef-11f5-4c08-9887-d943d109abf6', name: 'Ann', city: 'Lyon' } }
+
+/** A route that only answers a constant. */
+const CONSTANT_ROUTE: Route = {
+  ...{ access: 'open', method: 'GET', path: '/v1/vaults/{vaultID}/constants/{ID}', group: 'Records', summary: 'A constant.' },
+  ...{ operation: undefined, verb: 'Get', statuses: [400, 500], response: z.object({}) },
+  handle: async () => jsonResponse(200, RECORD),
+}
+
+/** Measures the router alone: a route that answers a constant, against node:http answering the same bytes. */
 async function measureRouter(config: RunConfig): Promise<Entry[]> {
   const vault = await createVault({ id: VAULT, schema, storage: memoryStorage(), keys: localKeys({ key: SECRET }) })
-  const handler = createHandler({ vaults: vault, authenticate: async () => undefined })
-  const server = await listen(toNodeHandler(handler))
+  const router = createRouter({ vaults: vault, authenticate: async () => undefined }, () => [CONSTANT_ROUTE])
+  const server = await listen(createNodeHandler(router))
   const sender = startLoadSender()
-  const request = wireRequest('GET', '/v1/vaults')
-  const response = await fetch(`http://127.0.0.1:${server.port}/v1/vaults`)
+  const request = wireRequest('GET', '/v1/vaults/bench/constants/5a4bc4ef-11f5-4c08-9887-d943d109abf6')
+  const response = await fetch(`http://127.0.0.1:${server.port}/v1/vaults/bench/constants/5`)
   const constant = await response.text()
-  const headers = { ...Object.fromEntries(response.headers), connection: 'keep-alive' }
+  const headers = Object.fromEntries(
+    [...response.headers].filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name)),
+  )
   const baseline = await listen((_, answer) => {
-    answer.writeHead(404, headers)
+    answer.writeHead(200, headers)
     answer.end(constant)
   })
   const count = Math.max(200, config.scale.reads)
@@ -197,7 +213,7 @@ async function measureRouter(config: RunConfig): Promise<Entry[]> {
   const load = (name: string, port: number): Variant => ({
     name,
     async run() {
-      await sender.sendAny(port, requests)
+      await sender.send(port, requests)
       return count
     },
   })

@@ -1,6 +1,17 @@
 /** Codes with their statuses, and sentences that know which of their words are names. */
 import { describe, expect, it } from 'vitest'
-import { Fault, fault, isVaultError, mayBeStored, print, say, statusOf, VaultError, words } from '../../src/core/errors.ts'
+import {
+  Fault,
+  fault,
+  isVaultError,
+  mayBeStored,
+  print,
+  STATUSES,
+  say,
+  statusOf,
+  VaultError,
+  words,
+} from '../../src/core/errors.ts'
 
 const isName = (text: string) => text === 'people'
 
@@ -53,6 +64,8 @@ describe('a VaultError', () => {
 
 it('any other error has the status of a defect', () => {
   expect(statusOf(new Error('a secret'))).toEqual({ http: 500, grpc: 13 })
+  expect(STATUSES.internal).toEqual({ http: 500, grpc: 13 })
+  expect([STATUSES, ...Object.values(STATUSES)].every((part) => Object.isFrozen(part))).toBe(true)
   expect(statusOf(undefined)).toEqual({ http: 500, grpc: 13 })
 })
 

@@ -120,11 +120,21 @@ function fieldsFor(random: SeededRandom) {
 function itemsFor(random: SeededRandom, ids: readonly string[]): ModelItem[] {
   const isClean = random.chance(0.5)
   const reading = random.chance(0.2)
-  return Array.from({ length: 1 + random.below(MAX_ITEMS) }, () => {
+  const items: ModelItem[] = []
+  for (let rest = 1 + random.below(MAX_ITEMS); rest > 0; rest--) {
     const item = itemFor(random, ids, reading ? 'GET' : random.pick(['POST', 'POST', 'PUT', 'GET', 'DELETE'] as const))
     const isBad = !isClean && random.chance(0.15)
-    return isBad ? withoutUndefined({ ...item, ...random.pick(UNWANTED) }) : item
-  })
+    const own = isBad ? withoutUndefined({ ...item, ...random.pick(UNWANTED) }) : item
+    items.push(random.chance(0.3) ? withReference(random, own, isClean ? items : [...items, own]) : own)
+  }
+  return items
+}
+
+/** The item, for the record of one of these items in place of its own: if they are not its own, of an earlier one that leaves a record. */
+function withReference(random: SeededRandom, item: ModelItem, targets: readonly ModelItem[]): ModelItem {
+  const isOwn = targets.includes(item)
+  const positions = targets.flatMap((one, index) => (isOwn || one.method !== 'DELETE' ? [index] : []))
+  return typeof item.ID === 'string' && positions.length > 0 ? { ...item, ID: { response: random.pick(positions) } } : item
 }
 
 /** A few items in random order that want the value of one record: it is deleted, or gets another value, before or after. */

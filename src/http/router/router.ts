@@ -10,6 +10,7 @@ import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
 import { readRequestContext } from './request-context.ts'
+import type { Route } from './route.ts'
 import { createScope, type Scope } from './scope.ts'
 import { sealed } from './security-headers.ts'
 import { splitTarget } from './split-target.ts'
@@ -30,15 +31,18 @@ interface Parts {
   readonly entry: Entry
 }
 
-/** Returns a router. Throws `invalid_request` for a wrong option. */
-export function createRouter(given: HandlerOptions): Router {
+/** Returns a router, by default of every route. Throws `invalid_request` for a wrong option. */
+export function createRouter(
+  given: HandlerOptions,
+  routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
+): Router {
   const options = parseOptions(given)
   const vaults = createVaultDirectory(given.vaults)
   const parts: Parts = {
     options,
     given,
     vaults,
-    findRoute: createRouteFinder(createRoutes(options)),
+    findRoute: createRouteFinder(routesOf(options)),
     entry: createEntry(combined(given.authenticate), given.log),
   }
   return {

@@ -79,7 +79,7 @@ onEachStorage('a batch', (engine) => {
       if (item.method === 'POST') await single.perform('insert', { table: item.tableName, records: [{ fields: item.fields }] })
       if (item.method === 'GET') await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
       if (item.method === 'PUT') await single.update('clients', eve.id, { fields: item.fields })
-      if (item.method === 'DELETE') await single.delete('clients', [eve.id])
+      if (item.method === 'DELETE') await single.deleteOne('clients', eve.id)
     }
     const [, ...events] = await eventsOf(other)
     expect(nested.map(({ data }) => JSON.parse(data?.content ?? ''))).toEqual(

@@ -140,7 +140,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'delete one': {
     action: 'DELETE',
     resourceType: 'RECORD',
-    content: { table: 'clients', ids: [HIDDEN] },
+    content: { table: 'clients', id: HIDDEN },
     about: 'record',
     well: (session, { id }) => session.deleteOne('clients', id),
     badly: (session) => session.deleteOne('clients', CANARY),

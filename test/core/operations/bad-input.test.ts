@@ -111,7 +111,9 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['fields that are text', ['people', { fields: 'name' }], { code: 'invalid_request' }],
   ['tokens in plain', ['people', { tokenization: true, redaction: 'PLAIN_TEXT' }], { code: 'invalid_request' }],
   ['no ids', ['people', { ids: [] }], { code: 'invalid_request' }],
-  ['ids and a page', ['people', { ids: [id], limit: 5 }], { code: 'invalid_request' }],
+  ['ids and no limit', ['people', { ids: [id], limit: 0 }], { code: 'out_of_range' }],
+  ['ids and an unknown order', ['people', { ids: [id], orderBy: 'UP' }], { code: 'invalid_request' }],
+  ['ids and values to look up', ['people', { ids: [id], columnValues: ['x'] }], { code: 'invalid_request' }],
   ['ids and a look-up', ['people', { ids: [id], columnName: 'email', columnValues: ['x'] }], { code: 'invalid_request' }],
   ['ids that are no texts', ['people', { ids: [5] }], { code: 'not_found' }],
   ['a column without values', ['people', { columnName: 'email' }], { code: 'invalid_request' }],
@@ -134,6 +136,7 @@ it.each(badReads)('get rejects %s', async (_why, args, answer) => {
 it('get treats an empty column name as absent', async () => {
   const people = await untyped()
   expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
+  expect(await people.get('people', { columnName: '', columnValues: [] })).toEqual({ records: [] })
   await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
 })
 
@@ -146,13 +149,17 @@ it('update rejects no fields, unknown columns and null in required columns', asy
   await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('"*" deletes all records only in place of the list, not as an id in it', async () => {
+it('"*" deletes all records only alone, not beside ids, and not as the id of one record', async () => {
   const people = await untyped()
   await people.insert('people', [{ fields: good }])
   await expect(people.deleteOne('people', '*')).rejects.toMatchObject({ code: 'invalid_request' })
-  await expect(people.delete('people', ['*'])).rejects.toMatchObject({ code: 'invalid_request' })
+  for (const ids of [['*', id], [id, '*'], ['*', '*'], ['**'], [['*']]])
+    await expect(people.delete('people', ids)).rejects.toMatchObject({ name: 'VaultError' })
   expect(await people.get('people')).toMatchObject({ records: [{}] })
   expect(await people.delete('people', '*')).toEqual({ ids: ['*'] })
+  expect(await people.get('people')).toEqual({ records: [] })
+  await people.insert('people', [{ fields: good }])
+  expect(await people.delete('people', ['*'])).toEqual({ ids: ['*'] })
   expect(await people.get('people')).toEqual({ records: [] })
 })
 

@@ -42,7 +42,10 @@ onEachStorage('getByTokens', (engine) => {
     ]
     const one = { id: ann.id, table: 'people', fields: ANN }
     const found = [pet, one, bo, one, one, one, one]
-    expect(records).toEqual(found.map((record, place) => ({ token: asked[place], ...record, lowered: [] })))
+    const columns = ['name', 'phone', 'name', 'name', 'card', 'email', 'name']
+    expect(records).toEqual(
+      found.map((record, place) => ({ token: asked[place], column: columns[place], ...record, lowered: [] })),
+    )
   })
 
   it('shows fields at the requested level, or at their own by default', async () => {
@@ -71,12 +74,12 @@ onEachStorage('getByTokens', (engine) => {
     const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
     const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.toUpperCase() ?? '', 'x'.repeat(256)]
     expect(await session.getByTokens(bad)).toEqual({
-      records: bad.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND })),
+      records: bad.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' })),
     })
     await session.delete('people', [id])
     const dead = Object.values(tokens)
     expect(await session.getByTokens(dead)).toEqual({
-      records: dead.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND })),
+      records: dead.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' })),
     })
   })
 
@@ -93,8 +96,46 @@ onEachStorage('getByTokens', (engine) => {
       fields: {},
       lowered: [],
       error: expect.stringContaining('failed authentication'),
+      code: 'data_loss',
     })
     expect(records[1]).toMatchObject({ id: bo.id, fields: { name: 'Bo' } })
+  })
+
+  it('returns the value of the token alone with columnOnly, transient or not', async () => {
+    const { session, vault } = await open()
+    const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
+    const asked = [tokens.name ?? '', tokens.pin ?? '', 'x', tokens.email ?? '']
+    const read = async (options: object) => (await session.getByTokens(asked, { columnOnly: true, ...options })).records
+    expect(await read({})).toEqual([
+      { token: asked[0], id, table: 'people', column: 'name', fields: { name: 'A**' }, lowered: ['name'] },
+      { token: asked[1], table: 'people', column: 'pin', fields: { pin: '1234' }, lowered: [] },
+      { token: 'x', fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' },
+      { token: asked[3], id, table: 'people', column: 'email', fields: { email: ANN.email }, lowered: [] },
+    ])
+    const redacted = await read({ redaction: 'REDACTED' })
+    expect(redacted.map(({ fields }) => Object.values(fields)[0])).toEqual(['*REDACTED*', '*REDACTED*', undefined, '*REDACTED*'])
+    await expect(read({ onLowered: 'throw', redaction: 'DEFAULT' })).rejects.toMatchObject({
+      code: 'forbidden',
+      details: [{ table: 'people', column: 'name' }],
+    })
+    await expect(read({ columnOnly: 1 })).rejects.toMatchObject({ code: 'invalid_request' })
+    expect((await vault.verifyAudit()).ok).toBe(true)
+  })
+
+  it('needs READ of the column itself with columnOnly, as detokenize does', async () => {
+    const policy = {
+      names: ['ALLOW DETOKENIZATION ON people.*', 'ALLOW READ ON people.name WITH REDACTION = PLAIN_TEXT'],
+      pins: ['ALLOW DETOKENIZATION, READ ON people.pin WITH REDACTION = MASKED'],
+    }
+    const { session, vault } = await openLoose(engine.fresh().open(), TABLES, { policy })
+    const { tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
+    const asked = [tokens.name ?? '', tokens.email ?? '', tokens.pin ?? '']
+    const fields = async (role: string) => {
+      const { records } = await asLoose(vault.as({ ...CLERK, roles: [role] })).getByTokens(asked, { columnOnly: true })
+      return records.map((record) => record.fields)
+    }
+    expect(await fields('names')).toEqual([{ name: 'A**' }, {}, {}])
+    expect(await fields('pins')).toEqual([{}, {}, { pin: '*REDACTED*' }])
   })
 
   it('rejects invalid requests by their code, and callers without a grant before any lookup', async () => {

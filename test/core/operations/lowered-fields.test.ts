@@ -105,7 +105,7 @@ onEachStorage('a read of lowered fields', (engine) => {
     // A caller who may see more but asks for less is shown less, too.
     expect((await as('plain').getOne('people', id)).lowered).toEqual(LOWERED)
     expect((await as('plain').getByTokens(['none'])).records).toEqual([
-      { token: 'none', fields: {}, lowered: [], error: 'Token Not Found' },
+      { token: 'none', fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' },
     ])
   })
 
@@ -119,18 +119,20 @@ onEachStorage('a read of lowered fields', (engine) => {
   it('is a member of detokenized values', async () => {
     const { as, tokens } = await open(engine.fresh().open())
     const [token = ''] = tokens
-    const own = { token, valueType: 'STRING', value: 'U*****', lowered: true }
+    const own = { token, valueType: 'STRING', value: 'U*****', table: 'people', column: 'name', lowered: true }
     expect((await as('masked').detokenize([{ token, redaction: 'PLAIN_TEXT' }])).records).toEqual([own])
     expect((await as('plain').detokenize([{ token }, { token, redaction: 'PLAIN_TEXT' }])).records).toEqual([
       own,
-      { token, valueType: 'STRING', value: 'Ursula' },
+      { token, valueType: 'STRING', value: 'Ursula', table: 'people', column: 'name' },
     ])
   })
 
   it('names the keys of a query, also of cells that are hidden behind a null', async () => {
     const { as } = await open(engine.fresh().open())
     const ask = async (role: keyof typeof POLICY, sql: string) => (await as(role).query(sql)).records
-    expect(await ask('swede', "SELECT name AS n, REDACTION(svc_id, 'REDACTED') AS i FROM people")).toEqual([
+    expect(
+      await ask('swede', "SELECT REDACTION(name, 'PLAIN_TEXT') AS n, REDACTION(svc_id, 'REDACTED') AS i FROM people"),
+    ).toEqual([
       { fields: { n: 'Ursula', i: '*REDACTED*' }, lowered: ['i'] },
       { fields: { n: 'B****', i: '*REDACTED*' }, lowered: ['n', 'i'] },
     ])
@@ -185,7 +187,7 @@ onEachStorage('onLowered: throw', (engine) => {
     expect(await refusal(as('plain').detokenize([{ token, redaction: 'MASKED' }], { onLowered: 'throw' }))).toMatchObject({
       code: 'invalid_request',
     })
-    const sql = 'SELECT country, name AS n FROM people'
+    const sql = "SELECT country, REDACTION(name, 'PLAIN_TEXT') AS n FROM people"
     expect(await refusal(as('swede').query(sql, { onLowered: 'throw' }))).toMatchObject({
       code: 'forbidden',
       details: [{ table: 'people', column: 'country' }, ...details],

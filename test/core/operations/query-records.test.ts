@@ -120,12 +120,31 @@ describe('results', () => {
     expect(await shown(['VAULT_OWNER'], 'PLAIN_TEXT')).toBe('000-00-0000')
     expect(await shown(['VAULT_OWNER'], 'MASKED')).not.toMatch(/^000|REDACTED/)
     expect(await shown(['VAULT_OWNER'], 'REDACTED')).toBe('*REDACTED*')
-    expect(await shown(['VAULT_OWNER'], 'DEFAULT')).toBe('*REDACTED*')
+    expect(await shown(['VAULT_OWNER'], 'DEFAULT')).toBe('000-00-0000')
     expect(await shown(['masked'], 'PLAIN_TEXT')).toBe(await shown(['VAULT_OWNER'], 'MASKED'))
     expect(await shown(['masked'], 'REDACTED')).toBe('*REDACTED*')
     const [bare] = await queries.as(['masked']).query('SELECT ssn, name, age FROM people')
     expect(bare).toEqual({ ssn: await shown(['masked'], 'MASKED'), name: '*REDACTED*', age: null })
     expect((await queries.query("SELECT redaction(svc_id, 'REDACTED') FROM people"))[0]).toEqual({ svc_id: '*REDACTED*' })
+  })
+
+  it('show a bare column and those of * at their own level, as a get does, and conditions read the value', async () => {
+    const clients = {
+      name: { type: 'STRING', redaction: 'MASKED', mask: { preset: 'keepFirst', count: 1 } },
+      ssn: { type: 'STRING' },
+      city: { type: 'STRING', redaction: 'PLAIN_TEXT' },
+    } as const
+    const policy = { masked: ['ALLOW READ ON clients.* WITH REDACTION = MASKED'] }
+    const queries = await openQueries({ clients }, { policy })
+    const [svc_id] = await queries.insert('clients', [{ name: 'Ann', ssn: '123', city: 'Oslo' }])
+    const own = { name: 'A**', ssn: '*REDACTED*', city: 'Oslo' }
+    expect(await queries.query("SELECT name, ssn, city FROM clients WHERE ssn = '123'")).toEqual([own])
+    expect(await queries.query('SELECT * FROM clients')).toEqual([{ svc_id, ...own }])
+    expect(await queries.query("SELECT max(ssn) FROM clients WHERE name = 'Ann'")).toEqual([{ 'max(ssn)': '123' }])
+    expect(await queries.query("SELECT REDACTION(name, 'PLAIN_TEXT'), REDACTION(ssn, 'PLAIN_TEXT') FROM clients")).toEqual([
+      { name: 'Ann', ssn: '123' },
+    ])
+    expect(await queries.as(['masked']).query('SELECT name, ssn, city FROM clients')).toEqual([{ ...own, city: '*REDACTED*' }])
   })
 })
 

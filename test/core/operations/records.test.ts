@@ -163,8 +163,14 @@ onEachStorage('records', (engine) => {
       { continueOnError: true },
     )
     expect(answer.records.slice(0, 5).map((record) => record.error)).toEqual(new Array(5).fill('Token Not Found'))
-    expect(answer.records[0]).toEqual({ token: '', valueType: 'NONE', value: '', error: 'Token Not Found' })
-    expect(answer.records[5]).toEqual({ token: good, valueType: 'STRING', value: 'Ann Svensson' })
+    expect(answer.records[0]).toEqual({ token: '', valueType: 'NONE', value: '', error: 'Token Not Found', code: 'not_found' })
+    expect(answer.records[5]).toEqual({
+      token: good,
+      valueType: 'STRING',
+      value: 'Ann Svensson',
+      table: 'people',
+      column: 'name',
+    })
     await expect(people.detokenize([...bad, good].map((token) => ({ token })))).rejects.toMatchObject({
       code: 'not_found',
       details: [{ index: 0 }, { index: 1 }, { index: 2 }, { index: 3 }, { index: 4 }],

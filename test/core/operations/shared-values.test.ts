@@ -80,9 +80,11 @@ onEachStorage('a token of several cells', (engine) => {
     it.each(Object.entries(cases))('is resolved where the caller can read, beside %s', async (_, given) => {
       const { clerk, reached } = await open(engine, shared, given)
       const token = reached?.tokens.name ?? ''
-      expect(await clerk.detokenize([{ token }])).toEqual({ records: [{ token, valueType: 'STRING', value }] })
+      expect(await clerk.detokenize([{ token }])).toEqual({
+        records: [{ token, valueType: 'STRING', value, table: 'cards', column: 'name' }],
+      })
       expect(await clerk.getByTokens([token])).toEqual({
-        records: [{ token, id: reached?.id, table: 'cards', fields: { name: value }, lowered: [] }],
+        records: [{ token, id: reached?.id, table: 'cards', column: 'name', fields: { name: value }, lowered: [] }],
       })
     })
 
@@ -94,7 +96,7 @@ onEachStorage('a token of several cells', (engine) => {
       expect((await owner.detokenize([{ token }])).records[0]?.value).toBe(value)
       await expect(clerk.detokenize([{ token }])).rejects.toMatchObject({ code: 'not_found' })
       expect(await clerk.getByTokens([token])).toEqual({
-        records: [{ token, fields: {}, lowered: [], error: 'Token Not Found' }],
+        records: [{ token, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' }],
       })
     })
   })

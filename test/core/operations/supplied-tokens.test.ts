@@ -51,7 +51,13 @@ onEachStorage('supplied tokens', (engine) => {
     expect((await session.getOne('people', stored.id, { tokenization: true })).tokens).toEqual(tokens)
     expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
     const { records } = await session.detokenize([{ token: tokens.pin }])
-    expect(records[0]).toEqual({ token: 'pin one', valueType: 'INTEGER', value: '1234' })
+    expect(records[0]).toEqual({
+      token: 'pin one',
+      valueType: 'INTEGER',
+      value: '1234',
+      table: 'people',
+      column: 'pin',
+    })
   })
 
   it('can be mixed with generated ones in one record and in one request', async () => {

@@ -79,7 +79,7 @@ onEachStorage('tokenize', (engine) => {
     const { tokens } = await insertOne(session, 'people', { alias: 'Ann' })
     const { records } = await session.tokenize([
       { value: 'rex', columnGroup: 'names' },
-      { value: 'ANN', columnGroup: 'names' },
+      { value: 'ANN', columnGroup: 'names', table: '', column: '' },
       { value: 'Rex', table: 'pets', column: 'name' },
       { value: 'Ann', table: 'people', column: 'alias' },
     ])

@@ -61,11 +61,13 @@ onEachStorage('tokens', (engine) => {
       { continueOnError: true },
     )
     expect(records).toEqual([
-      ...bad.map((token) => ({ token, valueType: 'NONE', value: '', error: 'Token Not Found' })),
-      { token: good, valueType: 'STRING', value: 'Gold' },
+      ...bad.map((token) => ({ token, valueType: 'NONE', value: '', error: 'Token Not Found', code: 'not_found' })),
+      { token: good, valueType: 'STRING', value: 'Gold', table: 'cards', column: 'label' },
     ])
     const found = await session.getByTokens([...bad, good], { redaction: 'PLAIN_TEXT' })
-    expect(found.records.slice(0, -1)).toEqual(bad.map((token) => ({ token, fields: {}, lowered: [], error: 'Token Not Found' })))
+    expect(found.records.slice(0, -1)).toEqual(
+      bad.map((token) => ({ token, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' })),
+    )
     expect(found.records.at(-1)).toMatchObject({ id, table: 'cards', fields: { label: 'Gold' } })
     for (const token of bad) {
       await expect(session.detokenize([{ token }])).rejects.toMatchObject({
@@ -174,7 +176,12 @@ onEachStorage('tokens', (engine) => {
     const stored = (await session.insert('notes', records, { tokenization: true })).records
     const shown = async (redaction: string) => {
       const answer = await session.detokenize(stored.map(({ tokens }) => ({ token: tokens.note, redaction })))
-      return answer.records.map(({ token: _, ...item }) => item)
+      expect(answer.records).toEqual(answer.records.map((item) => ({ ...item, table: 'notes', column: 'note' })))
+      return answer.records.map(({ valueType, value, lowered }) => ({
+        valueType,
+        value,
+        ...(lowered === true ? { lowered } : {}),
+      }))
     }
     expect(await shown('PLAIN_TEXT')).toEqual(texts.map((value) => ({ valueType: 'JSON', value })))
     expect(await shown('DEFAULT')).toEqual(texts.map(() => ({ valueType: 'JSON', value: '*REDACTED*', lowered: true })))

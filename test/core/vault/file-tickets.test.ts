@@ -158,11 +158,14 @@ onEachStorage('file tickets', (engine) => {
   it('are not issued when the caller is too long for one that could be redeemed', async () => {
     const vault = await open()
     const id = await withPaper(vault)
-    const ticketOf = (length: number) =>
-      vault.vault.as({ ...OWNER, context: { note: 'n'.repeat(length) } }).downloadURL('people', id, 'paper')
-    const { ticket } = await ticketOf(48_000)
+    const context = { note: 'n'.repeat(16_000), nested: { list: [1, null, { deep: true }] } }
+    const ticketOf = (length: number) => {
+      const roles = [...OWNER.roles, ...Array.from({ length }, (_, index) => String(index).padEnd(128, '語'))]
+      return vault.vault.as({ ...OWNER, roles, context }).downloadURL('people', id, 'paper')
+    }
+    const { ticket } = await ticketOf(80)
     expect((await download(vault, ticket)).equals(CONTENT)).toBe(true)
-    await expect(ticketOf(50_000)).rejects.toMatchObject({ code: 'limit_exceeded' })
+    await expect(ticketOf(99)).rejects.toMatchObject({ code: 'limit_exceeded' })
   })
 
   it('do not open a file that is not clean, whatever it was when they were issued', async () => {

@@ -13,7 +13,7 @@ export interface AskedRow {
 }
 
 /** The context of a caller, as conditions read it. */
-export type CallerContext = Readonly<Record<string, string | number | boolean>>
+export type CallerContext = Readonly<Record<string, unknown>>
 
 /** Conditions of statements, each with its meaning written by hand; undefined means unknown. */
 export const CONDITIONS: Readonly<Record<string, (row: AskedRow, context: CallerContext) => boolean | undefined>> = {

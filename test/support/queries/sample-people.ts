@@ -4,17 +4,17 @@ import type { Queries } from './open-queries.ts'
 
 /** Columns of people: sealed, sealed with a digest, plain, and a number. */
 export const PEOPLE = {
-  name: { type: 'STRING' },
-  ssn: { type: 'STRING', unique: true, mask: { preset: 'ssn' } },
-  city: { type: 'STRING', encrypted: false },
-  age: { type: 'INTEGER' },
+  name: { type: 'STRING', redaction: 'PLAIN_TEXT' },
+  ssn: { type: 'STRING', unique: true, redaction: 'PLAIN_TEXT', mask: { preset: 'ssn' } },
+  city: { type: 'STRING', encrypted: false, redaction: 'PLAIN_TEXT' },
+  age: { type: 'INTEGER', redaction: 'PLAIN_TEXT' },
 } as const
 
 /** Columns of pets. */
 export const PETS = {
-  owner: { type: 'STRING', searchable: true },
-  kind: { type: 'STRING', encrypted: false },
-  weight: { type: 'FLOAT', encrypted: false },
+  owner: { type: 'STRING', searchable: true, redaction: 'PLAIN_TEXT' },
+  kind: { type: 'STRING', encrypted: false, redaction: 'PLAIN_TEXT' },
+  weight: { type: 'FLOAT', encrypted: false, redaction: 'PLAIN_TEXT' },
 } as const
 
 /** People 0 to `count` - 1, every tenth without an age, in three cities. */

@@ -34,22 +34,51 @@ export function runModel(before: Records, items: readonly ModelItem[], continueO
   const records = new Map(before)
   const ends: ModelEnd[] = []
   for (const [position, item] of items.entries()) {
-    const end = endOf(records, item, `#${position}`)
+    const end = isMalformed(items, position) ? INVALID : endOfItem(records, item, { ends, newId: `#${position}` })
     ends.push(end)
     if ('code' in end && !continueOnError) return { records: before, ends, stopped: position }
   }
   return { records, ends, stopped: undefined }
 }
 
+const INVALID: ModelEnd = { code: 'invalid_request' }
+
+/** The position that an item names in place of an id. */
+function referenceIn({ ID }: ModelItem): number | undefined {
+  const response: unknown = Reflect.get(Object(ID), 'response')
+  return typeof response === 'number' ? response : undefined
+}
+
+/** True for an item that cannot be read as one of its method. */
+function isMalformed(items: readonly ModelItem[], position: number): boolean {
+  const item = items[position] ?? {}
+  const { method, ID } = item
+  if (typeof method !== 'string' || !['POST', 'PUT', 'GET', 'DELETE'].includes(method) || 'stray' in item) return true
+  if (method === 'POST') return 'ID' in item
+  if (method !== 'PUT' && 'fields' in item) return true
+  const reference = referenceIn(item)
+  if (reference === undefined) return typeof ID !== 'string'
+  return reference >= position || (items[reference]?.method === 'DELETE' && !isMalformed(items, reference))
+}
+
+interface Running {
+  readonly ends: readonly ModelEnd[]
+  readonly newId: string
+}
+
+/** Runs an item on the record that it names, by its id or by the position of an earlier item. */
+function endOfItem(records: Map<string, ModelRecord>, item: ModelItem, { ends, newId }: Running): ModelEnd {
+  const reference = referenceIn(item)
+  if (reference === undefined) return endOf(records, item, newId)
+  const earlier = ends[reference]
+  return earlier === undefined || 'code' in earlier ? { code: 'not_found' } : endOf(records, { ...item, ID: earlier.id }, newId)
+}
+
 function endOf(records: Map<string, ModelRecord>, item: ModelItem, newId: string): ModelEnd {
   const { method, tableName } = item
-  const invalid = { code: 'invalid_request' }
-  if (typeof method !== 'string' || !['POST', 'PUT', 'GET', 'DELETE'].includes(method)) return invalid
-  if (method === 'POST' ? 'ID' in item : typeof item.ID !== 'string') return invalid
-  if ('stray' in item) return invalid
   if (typeof tableName !== 'string' || !TABLES.includes(tableName)) return { code: 'not_found' }
   const columns = Object.keys(item.fields ?? {})
-  if (columns.some((name) => !COLUMNS.includes(name))) return invalid
+  if (columns.some((name) => !COLUMNS.includes(name))) return INVALID
   const grade: unknown = Reflect.get(Object(item.fields), 'grade')
   if (grade !== undefined && grade !== null && typeof grade !== 'number') return { code: 'unprocessable' }
   if (method === 'POST') return post(records, item, { tableName, newId })
