@@ -3,6 +3,7 @@ import { type EventQueryInput, isVaultError, type OperationResult, VaultError } 
 import { jsonResponse } from '../router/json-response.ts'
 import { type QueryTexts, readQuery } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
+import { AUDIT_EXAMPLE } from './audit-example.ts'
 import { AUDIT_QUERY, AUDIT_RESPONSE } from './audit-shapes.ts'
 import { mergePages } from './merge-event-pages.ts'
 
@@ -11,6 +12,8 @@ export const auditRoute: OpenRoute = {
   access: 'open',
   method: 'GET',
   path: '/v1/audit/events',
+  name: 'listAuditEvents',
+  example: AUDIT_EXAMPLE,
   group: 'Audit',
   summary: 'Lists audit events of a vault, or of all vaults of an account that the caller can audit.',
   operation: 'listEvents',

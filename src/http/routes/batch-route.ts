@@ -6,7 +6,8 @@ import type { RouterOptions } from '../options.ts'
 import { toFailure } from '../router/error-response.ts'
 import type { ErrorStatus } from '../router/error-status.ts'
 import { wireMessage } from '../router/error-texts.ts'
-import { type Call, operationRoute, type Route } from '../router/route.ts'
+import { type Call, operationRoute, type Route, type RouteExample } from '../router/route.ts'
+import { EXAMPLE } from './examples.ts'
 import { BY_COLUMN, BYOT_MEMBER, flagMember, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
 import { toWireId, toWireRecord } from './wire-records.ts'
 
@@ -60,6 +61,8 @@ export function batchRoute({ names }: RouterOptions): Route {
   return operationRoute({
     method: 'POST',
     path: '/v1/vaults/{vaultID}',
+    name: 'batch',
+    example: exampleOf(names),
     group: 'Batch',
     summary: 'Performs many operations on records in one transaction.',
     operation: 'batch',
@@ -90,6 +93,21 @@ export function batchRoute({ names }: RouterOptions): Route {
       }),
     }),
   })
+}
+
+/** A record that is inserted, and read by its id. */
+function exampleOf({ id: name }: Names): RouteExample {
+  const { table: tableName, otherID: id, fields } = EXAMPLE
+  const added = { ...fields, name: 'Bo Dahl', email: 'bo@acme.example' }
+  return {
+    body: {
+      records: [
+        { method: 'POST', tableName, fields: added, batchID: '1' },
+        { method: 'GET', tableName, ID: `$responses.0.records.0.${name}`, redaction: 'PLAIN_TEXT', batchID: '1' },
+      ],
+    },
+    response: { vaultID: EXAMPLE.vaultID, responses: [{ records: [{ [name]: id }] }, { fields: { [name]: id, ...added } }] },
+  }
 }
 
 /** Returns an item of the vault. Blank members are absent, and unknown ones are ignored. */

@@ -2,13 +2,21 @@
 import { z } from 'zod'
 import type { RouterOptions } from '../options.ts'
 import { operationRoute, type Route } from '../router/route.ts'
+import { EXAMPLE } from './examples.ts'
 import { SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'
+
+const EXAMPLE_QUERY = {
+  body: { query: "SELECT name, REDACTION(email, 'PLAIN_TEXT') FROM customers WHERE country = 'SE' LIMIT 1" },
+  response: { records: [{ fields: { name: EXAMPLE.shown.name, email: EXAMPLE.fields.email } }] },
+}
 
 /** Returns the route of queries. */
 export function queryRoute({ names }: RouterOptions): Route {
   return operationRoute({
     method: 'POST',
     path: '/v1/vaults/{vaultID}/query',
+    name: 'query',
+    example: EXAMPLE_QUERY,
     group: 'Query',
     summary: 'Runs a SELECT, and returns at most 25 records.',
     operation: 'query',

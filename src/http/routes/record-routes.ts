@@ -1,8 +1,10 @@
 /** Routes of the records of any table. Source: specification, "Records (table routes)". */
 import { z } from 'zod'
+import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
+import { recordExamples } from './record-examples.ts'
 import {
   BYOT_MEMBER,
   deletedShape,
@@ -50,7 +52,7 @@ export function recordRoutes(options: RouterOptions, place: RecordPlace): Route[
     getRoute(options, place),
     insertRoute(options, place),
     deleteRoute(options, place),
-    getOneRoute(place),
+    getOneRoute(options, place),
     updateRoute(options, place),
     deleteOneRoute(options, place),
   ]
@@ -61,6 +63,7 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
     method: 'GET',
     path,
     group,
+    ...titled('getRecords', names, table),
     summary: 'Returns records: by their ids, by the value of a column, or page by page.',
     operation: 'get',
     verb: 'Get',
@@ -94,6 +97,7 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     method: 'POST',
     path,
     group,
+    ...titled('insertRecords', names, table),
     summary: 'Inserts records, all or none; with upsert, updates those that exist.',
     operation: 'insert',
     verb: 'Insert',
@@ -120,6 +124,7 @@ function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     method: 'DELETE',
     path,
     group,
+    ...titled('deleteRecords', names, table),
     summary: 'Deletes records by their ids; "*" alone deletes all records of the table.',
     operation: 'delete',
     verb: 'Delete',
@@ -134,11 +139,12 @@ function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPla
   })
 }
 
-function getOneRoute({ group, path, table }: RecordPlace): Route {
+function getOneRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
   return operationRoute({
     method: 'GET',
     path: `${path}/{ID}`,
     group,
+    ...titled('getRecord', names, table),
     summary: 'Returns one record.',
     operation: 'getOne',
     verb: 'Get',
@@ -156,6 +162,7 @@ function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     method: 'PUT',
     path: `${path}/{ID}`,
     group,
+    ...titled('updateRecord', names, table),
     summary: 'Updates columns of a record. Each named column gets its whole new value.',
     operation: 'update',
     verb: 'Update',
@@ -183,6 +190,7 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     method: 'DELETE',
     path: `${path}/{ID}`,
     group,
+    ...titled('deleteRecord', names, table),
     summary: 'Deletes one record.',
     operation: 'deleteOne',
     verb: 'Delete',
@@ -191,6 +199,12 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
     write: ({ id }) => ({ [names.id]: id, deleted: true }),
   })
+}
+
+/** Returns the name and the example of a route. */
+function titled(name: keyof ReturnType<typeof recordExamples>, names: Names, table: string | undefined) {
+  const isLegacy = table !== undefined
+  return { name: isLegacy ? `${name}_${table}` : name, example: recordExamples(names, isLegacy)[name] }
 }
 
 /** Returns the members that are not undefined: the vault refuses options that it does not know, and reads the others. */

@@ -5,6 +5,13 @@ import type { RouterOptions } from '../options.ts'
 import { list } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { flagMember, REDACTION_MEMBER, REDACTION_QUERY, SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'
+import {
+  DETOKENIZE_EXAMPLE,
+  getByTokensExample,
+  LEGACY_TOKEN_EXAMPLE,
+  LEGACY_TOKENS_EXAMPLE,
+  TOKENIZE_EXAMPLE,
+} from './token-examples.ts'
 
 const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
 
@@ -18,6 +25,8 @@ export function tokenRoutes(options: RouterOptions): Route[] {
 const detokenizeRoute = operationRoute({
   method: 'POST',
   path: '/v1/vaults/{vaultID}/detokenize',
+  name: 'detokenize',
+  example: DETOKENIZE_EXAMPLE,
   group: 'Tokens',
   summary: 'Returns the values of tokens.',
   operation: 'detokenize',
@@ -62,6 +71,8 @@ const detokenizeRoute = operationRoute({
 const tokenizeRoute = operationRoute({
   method: 'POST',
   path: '/v1/vaults/{vaultID}/tokenize',
+  name: 'tokenize',
+  example: TOKENIZE_EXAMPLE,
   group: 'Tokens',
   summary: 'Returns the deterministic tokens of values that a record has.',
   operation: 'tokenize',
@@ -98,6 +109,8 @@ function getByTokensRoute({ names }: RouterOptions): Route {
   return operationRoute({
     method: 'POST',
     path: '/v2/vaults/{vaultID}/records/get_by_tokens',
+    name: 'getByTokens',
+    example: getByTokensExample(names),
     group: 'Records',
     summary: 'Returns the record of each token.',
     operation: 'getByTokens',
@@ -150,6 +163,8 @@ const LEGACY_TOKEN = z
 const legacyTokensRoute = operationRoute({
   method: 'GET',
   path: '/v1/vaults/{vaultID}/tokens',
+  name: 'getTokens',
+  example: LEGACY_TOKENS_EXAMPLE,
   group: 'Legacy tokens',
   summary: 'Returns the column and the value of each token.',
   operation: 'getByTokens',
@@ -165,6 +180,8 @@ const legacyTokensRoute = operationRoute({
 const legacyTokenRoute = operationRoute({
   method: 'GET',
   path: '/v1/vaults/{vaultID}/tokens/{ID}',
+  name: 'getToken',
+  example: LEGACY_TOKEN_EXAMPLE,
   parameters: { ID: 'The token.' },
   group: 'Legacy tokens',
   summary: 'Returns the column and the value of a token.',
