@@ -18,7 +18,19 @@ export const DEFAULT_NAMES: Names = { id: 'svc_id', ids: 'svc_ids', fileId: 'svc
 const TAKEN: ReadonlySet<string> = new Set([
   ...['fields', 'tokens', 'records', 'record', 'redaction', 'tokenization', 'offset', 'limit', 'downloadURL', 'error', 'deleted'],
   ...['column_name', 'column_values', 'order_by', 'returnFileMetadata', 'fileMetadata', 'tableName', 'columnName', 'file'],
-  ...['fileColumns', 'fileFields', 'vaultID', 'ID', 'updatedTime', 'RecordIDResponse', '__proto__', 'constructor', 'prototype'],
+  ...[
+    'columns',
+    'fileColumns',
+    'fileFields',
+    'uploadURLs',
+    'vaultID',
+    'ID',
+    'updatedTime',
+    'RecordIDResponse',
+    '__proto__',
+    'constructor',
+    'prototype',
+  ],
 ])
 
 /** Returns the names with their defaults. Throws `invalid_request` for one that is no name, or that is in use beside it. */

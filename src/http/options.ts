@@ -2,7 +2,7 @@
 import { VaultError } from '../index.ts'
 import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'
-import type { TrustedProxies } from './router/request-context.ts'
+import type { AddressOptions } from './router/request-context.ts'
 import type { HttpLog } from './router/router-log.ts'
 import type { VaultSource } from './vaults/vault-directory.ts'
 
@@ -15,7 +15,7 @@ export interface HttpLimits {
 }
 
 /** Options of `createHandler`. */
-export interface HandlerOptions {
+export interface HandlerOptions extends AddressOptions {
   /** The vaults to serve: one, a list, or a function that opens one by its id. */
   readonly vaults: VaultSource
   /** Checks credentials, such as `jwt({ … })`; a list is tried in order. */
@@ -27,8 +27,6 @@ export interface HandlerOptions {
   /** Tables that also have the legacy routes. Default: the seven of the specification. */
   readonly legacyTables?: readonly string[]
   readonly limits?: Partial<HttpLimits>
-  /** Proxies whose `x-forwarded-for` is believed. Default: none. */
-  readonly trustedProxies?: TrustedProxies
   /** Receives failures that no vault records, in the shape of pino. Default: no log. */
   readonly log?: HttpLog
 }

@@ -32,7 +32,8 @@ export interface StoredContent {
 
 /**
  * Stores the content. Throws `unprocessable` for an empty file or a type that the column does not allow, `limit_exceeded` at the byte
- * after the last one allowed, `invalid_request` for chunks that are not bytes, and `cancelled` if the source throws. Nothing is stored then.
+ * after the last one allowed, `invalid_request` for chunks that are not bytes, and `cancelled` if the source throws; a `VaultError` with the
+ * status 400 is thrown as it is. Nothing is stored then.
  */
 export async function storeContent(context: FileContext, upload: Upload): Promise<StoredContent> {
   const stored = { size: 0, contentType: '' }
@@ -165,7 +166,9 @@ function closeQuietly(chunks: AsyncIterator<unknown>): void {
   }
 }
 
+/** Returns the error for a source that throws. Only what a reader says is wrong with its request is kept: any other error can quote a value. */
 function unreadable(error: unknown): VaultError {
+  if (VaultError.isGenuine(error) && error.httpStatus === 400) return error
   const message = 'The content of the file ended with an error before it was complete. Nothing is stored. Upload it again.'
   return new VaultError('cancelled', `Upload failed. ${message}`, {}, { cause: causeOf(error) })
 }

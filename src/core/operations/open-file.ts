@@ -14,8 +14,11 @@ import type { ByteRange } from '../ports/blobs.ts'
 
 /** Options of opening a file. */
 export interface OpenFileOptions {
-  /** The part to read, in bytes from 0. `end` is the offset after the last byte. Default: the whole file. */
-  readonly range?: { readonly start: number; readonly end?: number }
+  /**
+   * The part to read, in bytes from 0; `end` is the offset after the last byte. Or the `last` bytes, at least 1; a shorter file whole.
+   * Default: the whole file.
+   */
+  readonly range?: { readonly start: number; readonly end?: number } | { readonly last: number }
 }
 
 /** Input of opening a file. */
@@ -38,11 +41,14 @@ export interface OpenFileResult {
 }
 
 /** What events record of a range. */
-const RECORDED_RANGE = { range: { start: 'number', end: 'number' } } as const
+const RECORDED_RANGE = { range: { start: 'number', end: 'number', last: 'number' } } as const
+
+/** The bytes that are asked for, before the length of the file is known: from an offset, or the last ones. */
+type WantedRange = { readonly start: number; readonly end: number | undefined } | { readonly last: number }
 
 /** A parsed request, before grants are checked. */
 export interface OpenFileRequest extends FileRequest {
-  readonly range: { readonly start: number; readonly end: number | undefined }
+  readonly range: WantedRange
   /** The row id that the file must have, by its ticket. */
   readonly onlyFile: number | undefined
 }
@@ -94,7 +100,11 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
 function parseRange(given: unknown): OpenFileRequest['range'] {
   if (given === undefined) return { start: 0, end: undefined }
   if (typeof given !== 'object' || given === null) throw fault('invalid_request')`range must be an object with start and end.`
-  const { start = 0, end }: { readonly start?: unknown; readonly end?: unknown } = given
+  const { start = 0, end, last }: { readonly start?: unknown; readonly end?: unknown; readonly last?: unknown } = given
+  if (last !== undefined) {
+    if (!isOffset(last) || last === 0 || 'start' in given || 'end' in given) throw outOfRange()
+    return { last }
+  }
   if (!isOffset(start) || (end !== undefined && (!isOffset(end) || end <= start))) throw outOfRange()
   return { start, end }
 }
@@ -104,7 +114,9 @@ function isOffset(value: unknown): value is number {
 }
 
 function outOfRange(): Fault {
-  return fault('out_of_range')`range must begin within the file and end after its start. Its bounds are whole numbers of bytes.`
+  return fault(
+    'out_of_range',
+  )`range must begin within the file and end after its start, or have last alone. Its members are whole numbers of bytes.`
 }
 
 /** Opens a file. */
@@ -116,11 +128,17 @@ async function openStream(context: OperationContext, request: OpenFileRequest): 
   const found = await requireOpenableFile(context, access, { column, id })
   if (request.onlyFile !== undefined && found.file.id !== request.onlyFile) throw fault('not_found')`The file was replaced.`
   const { size } = found.stored
-  const { start, end = size } = request.range
-  if (start >= size) throw outOfRange()
+  const range = rangeIn(size, request.range)
   context.event.addRows(table, [found.row])
-  const range = { start, end: Math.min(end, size) }
   return { stream: guardedStream(context, found, range), metadata: metadataOf(found.stored), size, range }
+}
+
+/** Returns the bytes of a file of this length. Throws `out_of_range` for a start beyond it. */
+function rangeIn(size: number, wanted: WantedRange): ByteRange {
+  if ('last' in wanted) return { start: Math.max(0, size - wanted.last), end: size }
+  const { start, end = size } = wanted
+  if (start >= size) throw outOfRange()
+  return { start, end: Math.min(end, size) }
 }
 
 /** Yields the bytes. Errors are thrown as they may leave the vault, and a vault that was closed refuses the rest. */

@@ -7,7 +7,7 @@ import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
 import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
 import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
-import { type Caller, parseCaller } from '../policy/caller.ts'
+import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
 import type { Log } from '../ports/log.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
@@ -35,8 +35,8 @@ export interface VaultFiles {
   readonly inTransaction: SessionFiles
   /** Undefined without a scanner, and without a column that holds files. */
   readonly scans: ScanWorker | undefined
-  download(ticket: unknown, options?: OpenFileOptions): Promise<OpenFileResult>
-  upload(ticket: unknown, given: UploadByTicket): Promise<UploadedFile>
+  download(ticket: unknown, options?: OpenFileOptions, request?: RequestContext): Promise<OpenFileResult>
+  upload(ticket: unknown, given: UploadByTicket, request?: RequestContext): Promise<UploadedFile>
   /** Ends the scans in progress. */
   stop(): Promise<void>
 }
@@ -59,20 +59,22 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     isInTransaction: false,
     wakeScans: () => scans?.wake(),
   }
-  const callerOf = (ticket: Ticket | undefined): SessionContext =>
-    ports.contextOf(ticket === undefined ? UNKNOWN_CALLER : parseCaller(ticket.caller))
+  const callerOf = (ticket: Ticket | undefined, request: RequestContext | undefined): SessionContext => {
+    const caller = ticket === undefined ? UNKNOWN_CALLER : ticket.caller
+    return ports.contextOf(parseCaller(request === undefined ? caller : { ...caller, request }))
+  }
   scans?.wake()
   return {
     outer,
     inTransaction: { ...outer, isInTransaction: true },
     scans,
-    download(text, opening) {
+    async download(text, opening, request) {
       const ticket = openTicket({ barrier, clock }, text, 'download')
-      return perform(callerOf(ticket), openByTicket(ticket), opening === undefined ? {} : { options: opening })
+      return perform(callerOf(ticket, request), openByTicket(ticket), opening === undefined ? {} : { options: opening })
     },
-    upload(text, given) {
+    async upload(text, given, request) {
       const ticket = openTicket({ barrier, clock }, text, 'upload')
-      return perform(callerOf(ticket), uploadByTicket(ticket), toUploadInput(given))
+      return perform(callerOf(ticket, request), uploadByTicket(ticket), toUploadInput(given))
     },
     stop: async () => scans?.stop(),
   }

@@ -28,7 +28,7 @@ import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts
 import { parseQueryText } from '../operations/query-records.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
-import type { Caller } from '../policy/caller.ts'
+import type { Caller, RequestContext } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
 import { accessOf } from '../policy/create-access.ts'
@@ -88,10 +88,16 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   purgeExpired(): Promise<{ deleted: number; files: number; credentials: number }>
   /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. */
   scanFiles(): Promise<{ scanned: number }>
-  /** Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any more. */
-  downloadWithTicket(ticket: string, options?: OpenFileOptions): Promise<OpenFileResult>
-  /** Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the content. */
-  uploadWithTicket(ticket: string, given: UploadByTicket): Promise<UploadedFile>
+  /**
+   * Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any
+   * more. `request` is the origin of this request, for its event: the ticket has the caller, but not where it is used.
+   */
+  downloadWithTicket(ticket: string, options?: OpenFileOptions, request?: RequestContext): Promise<OpenFileResult>
+  /**
+   * Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the
+   * content. `request` is the origin of this request, for its event.
+   */
+  uploadWithTicket(ticket: string, given: UploadByTicket, request?: RequestContext): Promise<UploadedFile>
   /** What authenticators ask: stored credentials, revocations, and bearers of service accounts. Sessions create, revoke and list them. */
   readonly credentials: VaultCredentials
   /**
@@ -237,8 +243,8 @@ function createVault<S extends SchemaDefinition>(
         credentials: await runPass(expiredCredentialsPass(storage, { clock }), { scheduler }),
       })),
     scanFiles: () => outside('Scan failed.', async () => ({ scanned: (await files.scans?.scanDue()) ?? 0 })),
-    downloadWithTicket: (ticket, opening) => files.download(ticket, opening),
-    uploadWithTicket: (ticket, given) => files.upload(ticket, given),
+    downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
+    uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
     recordRefusal: (refusal) => guard('Request failed.', () => recordRefusal(credentialPorts, refusal)),
     explain: (caller, action, name, explaining) =>

@@ -64,6 +64,9 @@ function checkItems(value: object, checkText: boolean, tally: Tally, depth: numb
   }
 }
 
+/** With the u flag, a surrogate that is part of a pair does not match. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u
+
 function assertWellFormed(text: string): void {
-  if (!text.isWellFormed()) throw new VaultError('invalid_request', 'The body holds text with a lone surrogate.')
+  if (LONE_SURROGATE.test(text)) throw new VaultError('invalid_request', 'The body holds text with a lone surrogate.')
 }

@@ -26,9 +26,12 @@ type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'c
 /** Where the reading is. */
 interface Reading {
   expected: Expected
-  /** The lists and objects that are not closed yet. An object has the names of its members. */
-  readonly open: (Set<string> | 'list')[]
+  /** The lists and objects that are not closed yet. */
+  readonly open: Container[]
 }
+
+/** A list, or an object with the names of its members. */
+type Container = Set<string> | 'list'
 
 const NOT_JSON = 'is not JSON'
 const LONE_SURROGATE = 'holds a lone surrogate'
@@ -48,32 +51,47 @@ export function locateJsonError(text: string): JsonError {
 /** Moves on past a lexeme. Returns a reason if it cannot come here. */
 function accept(reading: Reading, { kind, start, end }: Lexeme, text: string): string | undefined {
   const { expected, open } = reading
-  const isValue = expected === 'value' || expected === 'value or end'
-  const isEnd = expected.endsWith('or end')
-  if (isValue && (kind === '{' || kind === '[')) {
-    open.push(kind === '{' ? new Set() : 'list')
-    reading.expected = kind === '{' ? 'name or end' : 'value or end'
-  } else if (isValue && (kind === 'string' || kind === 'scalar')) {
-    reading.expected = afterValue(reading)
-  } else if (isEnd && kind === (open.at(-1) === 'list' ? ']' : '}')) {
-    open.pop()
-    reading.expected = afterValue(reading)
-  } else if (expected === 'comma or end' && kind === ',') {
-    reading.expected = open.at(-1) === 'list' ? 'value' : 'name'
-  } else if (expected === 'colon' && kind === ':') {
-    reading.expected = 'value'
-  } else if (expected.startsWith('name') && kind === 'string') {
-    reading.expected = 'colon'
-    return addName(open.at(-1), JSON.parse(text.slice(start, end)))
-  } else return NOT_JSON
-  return undefined
+  const isName = expected.startsWith('name') && kind === 'string'
+  const next = nextExpected(expected, kind, open.at(-1))
+  if (next === undefined) return NOT_JSON
+  if (next === 'name or end') open.push(new Set())
+  else if (next === 'value or end') open.push('list')
+  else if (kind === '}' || kind === ']') open.pop()
+  reading.expected = next === 'end of value' ? afterValue(reading) : next
+  return isName ? addName(open.at(-1), JSON.parse(text.slice(start, end))) : undefined
+}
+
+/** Returns what can come after a lexeme; undefined if it cannot come. */
+function nextExpected(
+  expected: Expected,
+  kind: Lexeme['kind'],
+  inside: Container | undefined,
+): Expected | 'end of value' | undefined {
+  if (expected.endsWith('or end') && kind === (inside === 'list' ? ']' : '}')) return 'end of value'
+  switch (expected) {
+    case 'value':
+    case 'value or end':
+      if (kind === '{') return 'name or end'
+      if (kind === '[') return 'value or end'
+      return kind === 'string' || kind === 'scalar' ? 'end of value' : undefined
+    case 'name':
+    case 'name or end':
+      return kind === 'string' ? 'colon' : undefined
+    case 'colon':
+      return kind === ':' ? 'value' : undefined
+    case 'comma or end':
+      if (kind !== ',') return undefined
+      return inside === 'list' ? 'value' : 'name'
+    case 'nothing':
+      return undefined
+  }
 }
 
 function afterValue({ open }: Reading): Expected {
   return open.length === 0 ? 'nothing' : 'comma or end'
 }
 
-function addName(names: Set<string> | 'list' | undefined, name: string): string | undefined {
+function addName(names: Container | undefined, name: string): string | undefined {
   if (names === undefined || names === 'list') return NOT_JSON
   if (names.has(name)) return 'has two members of the same name in one object'
   names.add(name)
@@ -112,7 +130,7 @@ function readScalar(text: string, start: number): Lexeme {
 }
 
 /** Text of a string without escapes and surrogates. */
-const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y
+const PLAIN = /(?:[ !#-[\]-\ud7ff\ue000-\uffff])*/y
 const UNICODE_ESCAPE = /\\u([0-9a-fA-F]{4})/y
 
 function readString(text: string, start: number): Lexeme {

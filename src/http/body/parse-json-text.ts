@@ -5,9 +5,9 @@ import { locateJsonError } from './locate-json-error.ts'
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES, scanJsonText } from './scan-json-text.ts'
 
 /**
- * Returns the value. `__proto__` is a member like any other. Throws `invalid_request` for text that is not JSON, with a byte order mark,
- * a lone surrogate (also as an escape), two members of one name in an object, or a number too large for a double; the message has the line
- * and the column, and no text of the body. Throws `limit_exceeded` for over 100,000 values and over 64 levels.
+ * Returns the value. `__proto__` is a member like any other. Throws `invalid_request` for text that is not JSON, for a byte order mark, a
+ * lone surrogate (also as an escape), two members of one name in an object, and a number too large for a double. The message has the line and
+ * the column if the text is not long, and never text of the body. Throws `limit_exceeded` for over 100,000 values and over 64 levels.
  */
 export function parseJsonText(text: string): unknown {
   // Limits come first: to refuse a body must cost less than to parse it.
@@ -17,7 +17,7 @@ export function parseJsonText(text: string): unknown {
   const value = parse(text)
   try {
     // Of members with one name JSON.parse keeps the last, so fewer members than colons are left.
-    if (checkJsonValue(value, text.includes('\\u')) === counts.members && text.isWellFormed()) return value
+    if (checkJsonValue(value, hasSurrogate(text)) === counts.members) return value
   } catch {
     // Below, with its position.
   }
@@ -32,8 +32,22 @@ function parse(text: string): unknown {
   }
 }
 
-/** Returns the error with the place of the fault, which a slower pass over the text finds. */
+/** True if text of the value can have a surrogate. Most bodies have no backslash, which is the cheapest to find. */
+function hasSurrogate(text: string): boolean {
+  return (text.includes('\\') && /\\u[dD][89a-fA-F]/.test(text)) || /[\ud800-\udfff]/.test(text)
+}
+
+/** Maximum length of text in which the place of an error is searched: the search is slow, and other requests wait for it. */
+const MAX_LOCATED = 1_000_000
+
+/** Returns the error with its place, which a slower pass over the text finds. */
 function invalid(text: string): VaultError {
+  if (text.length > MAX_LOCATED) {
+    return new VaultError(
+      'invalid_request',
+      'The body is not JSON, or has two members of the same name in one object, a lone surrogate, or a number that is too large for a double.',
+    )
+  }
   const { reason, line, column } = locateJsonError(text)
   return new VaultError('invalid_request', `The body ${reason}: line ${line}, column ${column}.`)
 }

@@ -9,7 +9,7 @@ export interface ParameterizedValue {
 }
 
 /** A parameter from its semicolon on. What follows a closing quote is ignored up to the next semicolon: some clients do not escape quotes. */
-const PARAMETER = /;[ \t]*(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[^])*)"[^;]*|([^";]*))|(?=[ \t]*(?:;|$)))[ \t]*/y
+const PARAMETER = /;[ \t]*(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"[^;]*|([^";]*))|(?=[ \t]*(?:;|$)))[ \t]*/y
 
 /** Returns the value and its parameters. Returns undefined if a parameter is malformed or comes twice. */
 export function parseParameters(header: string): ParameterizedValue | undefined {

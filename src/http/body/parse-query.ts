@@ -17,6 +17,7 @@ export function parseQuery(text: string): ReadonlyMap<string, readonly string[]>
   if (text.length > MAX_QUERY_CHARACTERS) {
     throw new VaultError('limit_exceeded', `The query is longer than the limit of ${MAX_QUERY_CHARACTERS} characters.`)
   }
+  assertVisible(text, 'query')
   const pieces = text.split('&')
   if (pieces.length > MAX_QUERY_MEMBERS) {
     throw new VaultError('limit_exceeded', `The query has more than the limit of ${MAX_QUERY_MEMBERS} members.`)
@@ -34,7 +35,8 @@ export function parseQuery(text: string): ReadonlyMap<string, readonly string[]>
 }
 
 /** Returns a segment of a path, decoded: "+" is itself. Throws `invalid_request` as `parseQuery`. */
-export function decodePath(segment: string): string {
+export function decodePathSegment(segment: string): string {
+  assertVisible(segment, 'path')
   return decode(segment, 'path')
 }
 
@@ -51,6 +53,12 @@ function decode(text: string, place: 'path' | 'query'): string {
   if (!/^[ -~]*$/.test(text))
     throw new VaultError('invalid_request', `The ${place} has a character that must be percent-encoded.`)
   return decoded
+}
+
+/** Throws for a space, a control character, or one beyond ASCII: a target cannot have them (RFC 3986). */
+function assertVisible(text: string, place: 'path' | 'query'): void {
+  if (/^[!-~]*$/.test(text)) return
+  throw new VaultError('invalid_request', `The ${place} has a character that must be percent-encoded.`)
 }
 
 function decodePercent(text: string): string | undefined {

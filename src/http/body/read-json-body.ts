@@ -1,7 +1,9 @@
 /** Reads the body of a request as JSON. */
 import { VaultError } from '../../index.ts'
 import type { HttpBody, HttpRequest } from '../router/http-message.ts'
+import { bodyTooLong } from './body-errors.ts'
 import { checkJsonValue } from './check-json-value.ts'
+import { decodeUtf8 } from './decode-utf8.ts'
 import { parseJsonText } from './parse-json-text.ts'
 import { parseParameters } from './parse-parameters.ts'
 
@@ -13,9 +15,6 @@ export interface JsonBodyOptions {
 
 /** The content type of existing clients that post JSON by `curl --data`, or as they would post a form. */
 const FORM = 'application/x-www-form-urlencoded'
-
-/** A byte order mark is kept, so that the parser refuses it. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Returns the value of the body; undefined for no body or an empty one. JSON is also read from a form content type, if the body begins as a
@@ -29,7 +28,7 @@ export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyO
   if (body.parsed !== undefined) return readParsed(request, body.parsed.value, maxBytes)
   const length = announcedLength(request)
   if (length === 0) return undefined
-  if (length !== undefined && length > maxBytes) throw tooLong(maxBytes)
+  if (length !== undefined && length > maxBytes) throw bodyTooLong(maxBytes)
   if (length !== undefined) assertJsonType(request)
   const bytes = await readBytes(body, maxBytes)
   if (bytes.length === 0) return undefined
@@ -39,7 +38,7 @@ export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyO
 
 async function readBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array> {
   const bytes = await body.read(maxBytes)
-  if (bytes.length > maxBytes) throw tooLong(maxBytes)
+  if (bytes.length > maxBytes) throw bodyTooLong(maxBytes)
   return bytes
 }
 
@@ -49,7 +48,7 @@ function readParsed(request: HttpRequest, value: unknown, maxBytes: number): unk
   const isBytes = value instanceof Uint8Array
   if (isBytes || typeof value === 'string') {
     if (value.length === 0) return undefined
-    if (value.length > maxBytes) throw tooLong(maxBytes)
+    if (value.length > maxBytes) throw bodyTooLong(maxBytes)
     assertJsonMediaType(request)
     return isBytes ? parseBytes(request, value) : parseText(request, value)
   }
@@ -70,7 +69,9 @@ function isParsedForm(value: unknown): boolean {
 }
 
 function parseBytes(request: HttpRequest, bytes: Uint8Array): unknown {
-  return parseText(request, decode(bytes))
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
+  return parseText(request, text)
 }
 
 function parseText(request: HttpRequest, text: string): unknown {
@@ -82,14 +83,6 @@ function parseText(request: HttpRequest, text: string): unknown {
 
 function isListOrObject(text: string): boolean {
   return /^[ \t\r\n]*[[{]/.test(text)
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
-  }
 }
 
 /** The length that the request announces. Undefined if it announces none. */
@@ -124,9 +117,4 @@ function assertJsonMediaType(request: HttpRequest): string {
     throw new VaultError('invalid_request', 'The charset of the body is not UTF-8. Send UTF-8.')
   }
   return type.value
-}
-
-/** The error for a body over the limit. */
-export function tooLong(maxBytes: number): VaultError {
-  return new VaultError('limit_exceeded', `The body is longer than the limit of ${maxBytes} bytes.`)
 }

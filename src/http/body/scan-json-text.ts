@@ -8,10 +8,10 @@ const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
 const BACKSLASH = 0x5c
-/** `[` and `{` differ in one bit, and so do `]` and `}`. */
-const BRACE_BIT = 0x20
-const OPENING = 0x7b
-const CLOSING = 0x7d
+const OPENING_BRACKET = 0x5b
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
 
 /** What JSON text holds. Of text that is not JSON, the numbers mean nothing. */
 export interface JsonCounts {
@@ -30,15 +30,27 @@ export function scanJsonText(text: string): JsonCounts {
   let depth = 0
   let deepest = 0
   for (let i = 0; i < text.length && values <= MAX_JSON_VALUES && deepest <= MAX_JSON_DEPTH; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfString(text, i)
-    else if (code === COMMA) values++
-    else if (code === COLON) members++
-    else if ((code | BRACE_BIT) === OPENING) {
-      if (++depth > deepest) deepest = depth
-      i = beforeNext(text, i)
-      if ((text.charCodeAt(i + 1) | BRACE_BIT) !== CLOSING) values++ // Its first item. The others follow a comma.
-    } else if ((code | BRACE_BIT) === CLOSING) depth--
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = endOfString(text, i)
+        break
+      case COMMA:
+        values++
+        break
+      case COLON:
+        members++
+        break
+      case OPENING_BRACE:
+      case OPENING_BRACKET:
+        if (++depth > deepest) deepest = depth
+        i = beforeNext(text, i)
+        if (!isClosing(text.charCodeAt(i + 1))) values++ // Its first item. The others follow a comma.
+        break
+      case CLOSING_BRACE:
+      case CLOSING_BRACKET:
+        depth--
+        break
+    }
   }
   return { depth: deepest, values, members }
 }
@@ -69,6 +81,10 @@ const SPECIAL = /["\\]/g
 function nextSpecial(text: string, from: number): number {
   SPECIAL.lastIndex = from
   return SPECIAL.test(text) ? SPECIAL.lastIndex - 1 : text.length
+}
+
+function isClosing(code: number): boolean {
+  return code === CLOSING_BRACE || code === CLOSING_BRACKET
 }
 
 /** Returns the last position of the white space that follows, or the position itself. */

@@ -1,14 +1,14 @@
-/** Combines authenticators. */
+/** Several kinds of credentials as one: the first authenticator that recognizes a credential decides. */
 import type { Authenticate } from './authenticate.ts'
 
-/** Returns an authenticator that tries several in order. */
+/** Returns an authenticator that asks one, or each of a list in order, and refuses a credential that none of them recognizes. */
 export function combined(given: Authenticate | readonly Authenticate[]): Authenticate {
-  const all = typeof given === 'function' ? [given] : given
+  const authenticators = typeof given === 'function' ? [given] : [...given]
   return async (request) => {
-    for (const authenticate of all) {
-      const checked = await authenticate(request)
-      if (checked !== undefined) return checked
+    for (const authenticate of authenticators) {
+      const answer = await authenticate(request)
+      if (answer !== undefined) return answer
     }
-    return undefined
+    return { refused: 'unknown kind of credential' }
   }
 }

@@ -1,15 +1,57 @@
-/** The origin of a request, as events record it. */
+/** What an event records of a request: its ids, its origin and the address of the client. */
 import { randomUUID } from 'node:crypto'
-import type { RequestContext } from '../../index.ts'
+import { type RequestContext, VaultError } from '../../index.ts'
+import { clientAddress, type ForwardedHeader } from './client-address.ts'
 import type { HttpRequest } from './http-message.ts'
+import { parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
 
-/** Trusted proxies. */
-export type TrustedProxies = readonly string[]
+/** How the address of a client is found. */
+export interface AddressOptions {
+  /** Proxies whose account of the client is believed. Default: none. The address is then that of the connection, whatever the headers say. */
+  readonly trustedProxies?: TrustedProxies
+  /** The header that the trusted proxies write. Default `x-forwarded-for`. */
+  readonly forwardedHeader?: ForwardedHeader
+}
 
-/** Returns the context. */
-export function readRequestContext(
-  request: HttpRequest,
-  _options: { readonly trustedProxies?: TrustedProxies | undefined },
-): RequestContext & { readonly requestID: string } {
-  return { requestID: randomUUID(), ipAddress: request.address }
+/** The members of an event that the request determines. */
+export type RequestMembers = Pick<RequestContext, 'traceparent' | 'clientTraceID' | 'origin' | 'ipAddress'> & {
+  /** 36 characters, also for the response. */
+  readonly requestID: string
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** W3C Trace Context, version 00. The specification calls ids of zeros invalid. */
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+/** Recorded as sent or not at all: a shortened id would match another request. */
+const CLIENT_TRACE_ID = /^[\x21-\x7e]{1,128}$/
+/** As RFC 6454 writes it: a scheme, a host, and a port or not; or "null". At most 1,000 characters. */
+const ORIGIN = /^(?=.{1,1000}$)(?:null|[a-z][a-z0-9+.-]*:\/\/[a-z0-9._~%:[\]-]+)$/i
+
+/**
+ * Returns a function that reads a request. A header that is not well-formed is as if it were absent: it never throws, and never reaches an
+ * event. Throws `invalid_request` if an option is invalid.
+ */
+export function createRequestContext(options: AddressOptions = {}): (request: HttpRequest) => RequestMembers {
+  const trusts = parseTrustedProxies(options.trustedProxies ?? 0)
+  const forwardedHeader: unknown = options.forwardedHeader ?? 'x-forwarded-for'
+  if (forwardedHeader !== 'x-forwarded-for' && forwardedHeader !== 'forwarded') {
+    throw new VaultError('invalid_request', 'Invalid option forwardedHeader. Specify x-forwarded-for or forwarded.')
+  }
+  return (request) => {
+    const traceparent = matching(request.header('traceparent'), TRACEPARENT)
+    const clientTraceID = matching(request.header('x-client-trace-id'), CLIENT_TRACE_ID)
+    const origin = matching(request.header('origin'), ORIGIN)
+    const ipAddress = clientAddress(request, trusts, forwardedHeader)
+    return {
+      requestID: matching(request.header('x-request-id'), UUID) ?? randomUUID(),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...(clientTraceID === undefined ? {} : { clientTraceID }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(ipAddress === undefined ? {} : { ipAddress }),
+    }
+  }
+}
+
+function matching(value: string | undefined, form: RegExp): string | undefined {
+  return value !== undefined && form.test(value) ? value : undefined
 }

@@ -64,7 +64,7 @@ export interface RouteDescription {
   readonly response: z.ZodType | undefined
   readonly responseType?: string
   /** Other successful statuses. */
-  readonly otherResponses?: Readonly<Record<number, z.ZodType>>
+  readonly otherResponses?: Readonly<Record<number, z.ZodType | undefined>>
   /** An example of a request and its response, for people. */
   readonly example?: RouteExample
 }

@@ -9,7 +9,7 @@ import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
-import { readRequestContext } from './request-context.ts'
+import { createRequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { createScope, type Scope } from './scope.ts'
 import { sealed } from './security-headers.ts'
@@ -45,9 +45,10 @@ export function createRouter(
     findRoute: createRouteFinder(routesOf(options)),
     entry: createEntry(combined(given.authenticate), given.log),
   }
+  const contextOf = createRequestContext(given)
   return {
     async respond(request) {
-      const context = readRequestContext(request, { trustedProxies: given.trustedProxies })
+      const context = contextOf(request)
       return sealed(await answer(parts, request, createScope(vaults, context)), context.requestID)
     },
     close: () => vaults.close(),

@@ -4,9 +4,12 @@ import type { Route } from '../router/route.ts'
 import { auditRoute } from './audit-route.ts'
 import { batchRoute } from './batch-route.ts'
 import { descriptionRoutes } from './description-routes.ts'
+import { fileRoutes } from './file-routes.ts'
 import { queryRoute } from './query-route.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
+import { ticketRoutes } from './ticket-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
+import { uploadRoutes } from './upload-routes.ts'
 
 /** Returns every route of a handler. */
 export function createRoutes(options: RouterOptions): Route[] {
@@ -16,6 +19,9 @@ export function createRoutes(options: RouterOptions): Route[] {
     ...recordRoutes(options, ANY_TABLE),
     ...tokenRoutes(options),
     queryRoute(options),
+    ...uploadRoutes(options),
+    ...fileRoutes(options),
+    ...ticketRoutes(options),
     ...legacyRecordRoutes(options),
   ]
   routes.push(...descriptionRoutes(options, () => routes))

@@ -1,8 +1,7 @@
 /** Records as they travel: the record id is a member under the name that the host chose. */
 import type { UntypedRecord } from '../../index.ts'
 import type { Names } from '../names.ts'
-import type { Call } from '../router/route.ts'
-import { fileUrl } from '../router/urls.ts'
+import { fileUrl, type UrlCall } from '../router/urls.ts'
 
 /** A record of a read, as the wire has it. */
 export interface WireRecord {
@@ -15,7 +14,7 @@ export interface WireRecord {
  * Returns a record as clients read it. With tokens, `fields` holds the id and the tokens, and `tokens` the same without the id. A file
  * that can be downloaded has its URL in `fields`.
  */
-export function toWireRecord(record: UntypedRecord, call: Pick<Call, 'options' | 'request'>): WireRecord {
+export function toWireRecord(record: UntypedRecord, call: UrlCall): WireRecord {
   const { id, fields, tokens, fileMetadata, downloadTickets = {} } = record
   const urls = Object.entries(downloadTickets).map(([column, ticket]) => [column, fileUrl(call, ticket)])
   return {

@@ -65,7 +65,10 @@ describe('a policy with conditions', () => {
   })
 
   it('raises no error for a hidden row', async () => {
-    const patterns = { a: { type: 'STRING', encrypted: false }, open: { type: 'BOOL', encrypted: false } } as const
+    const patterns = {
+      a: { type: 'STRING', encrypted: false, redaction: 'PLAIN_TEXT' },
+      open: { type: 'BOOL', encrypted: false },
+    } as const
     const queries = await openQueries(
       { t: patterns },
       { policy: { some: ['ALLOW READ ON t.* WITH REDACTION = PLAIN_TEXT WHERE t.open = TRUE'] } },

@@ -136,10 +136,10 @@ describe('results', () => {
     } as const
     const policy = { masked: ['ALLOW READ ON clients.* WITH REDACTION = MASKED'] }
     const queries = await openQueries({ clients }, { policy })
-    const [svc_id] = await queries.insert('clients', [{ name: 'Ann', ssn: '123', city: 'Oslo' }])
+    await queries.insert('clients', [{ name: 'Ann', ssn: '123', city: 'Oslo' }])
     const own = { name: 'A**', ssn: '*REDACTED*', city: 'Oslo' }
     expect(await queries.query("SELECT name, ssn, city FROM clients WHERE ssn = '123'")).toEqual([own])
-    expect(await queries.query('SELECT * FROM clients')).toEqual([{ svc_id, ...own }])
+    expect(await queries.query('SELECT * FROM clients')).toEqual([{ svc_id: expect.any(String), ...own }])
     expect(await queries.query("SELECT max(ssn) FROM clients WHERE name = 'Ann'")).toEqual([{ 'max(ssn)': '123' }])
     expect(await queries.query("SELECT REDACTION(name, 'PLAIN_TEXT'), REDACTION(ssn, 'PLAIN_TEXT') FROM clients")).toEqual([
       { name: 'Ann', ssn: '123' },

@@ -85,7 +85,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
   'src/audit-verifier': ['node:crypto', 'zod'],
-  'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:stream', 'zod'],
+  'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
 /** Paths that may exist in `src`. */

@@ -28,7 +28,9 @@ export async function openExampleVault(table: string): Promise<{ vault: Vault; r
   })
   const session = vault.as(OWNER)
   const other = { name: 'Cy Ek', email: 'cy@acme.example', country: 'DE' }
-  const [ann, cy] = await session.insert(table, [{ fields: EXAMPLE.fields }, { fields: other }], { tokenization: true })
+  const {
+    records: [ann, cy],
+  } = await session.insert(table, [{ fields: EXAMPLE.fields }, { fields: other }], { tokenization: true })
   const real = new Map([
     [EXAMPLE.id, ann?.id ?? ''],
     [EXAMPLE.otherID, cy?.id ?? ''],

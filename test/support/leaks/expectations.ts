@@ -17,6 +17,8 @@ interface Answered {
   readonly value?: string
   readonly valueType?: string
   readonly error?: string
+  readonly table?: string
+  readonly column?: string
   readonly fields?: Readonly<Record<string, unknown>>
   readonly lowered?: unknown
 }
@@ -117,7 +119,13 @@ function faultOfItem(request: LeakRequest, answered: Answered, index: number, { 
   const allowed = homes.flatMap(({ row, column }) => {
     const level = oracle.level(row.table, column, row.asked)
     if (level === undefined || !oracle.may('DETOKENIZATION', row.table, column, row.asked)) return []
-    return [itemOf(column, row.values[column.name], answeredLevel(column, asked, level))]
+    return [
+      {
+        ...itemOf(column, row.values[column.name], answeredLevel(column, asked, level)),
+        table: row.table.name,
+        column: column.name,
+      },
+    ]
   })
   if (allowed.some((one) => isDeepStrictEqual(one, item))) return []
   return [`token ${index} is shown as ${spelt(item)} and may only be ${allowed.map(spelt).join(' or ')}`]

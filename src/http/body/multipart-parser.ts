@@ -1,0 +1,112 @@
+/** Parses multipart bodies piece by piece, without streams in between: what a piece holds is returned before the next one is asked for. */
+import { Dicer } from '@fastify/busboy'
+import { VaultError } from '../../index.ts'
+import { MAX_PART_HEADER_BYTES, MAX_PART_HEADER_LINES, type PartHeader, parsePartHeader } from './part-header.ts'
+
+/** What a body holds, in its order: a part begins, it has data, it ends. */
+export type PartEvent =
+  | { readonly kind: 'part'; readonly header: PartHeader }
+  | { readonly kind: 'data'; readonly data: Uint8Array }
+  | { readonly kind: 'end' }
+
+/** A parser of one body. It holds no more than the header of one part and a beginning of a delimiter. */
+export interface MultipartParser {
+  /** Returns what the next piece of the body adds. Throws `invalid_request` and `limit_exceeded`. */
+  write(piece: Uint8Array): readonly PartEvent[]
+  /** Returns what the end of the body adds. Throws `invalid_request` if the body is truncated. */
+  end(): Promise<readonly PartEvent[]>
+}
+
+/** Maximum number of parts of a body. */
+const MAX_PARTS = 10
+/** Maximum number of bytes in front of the first part, behind the last one, and of a header that does not end. */
+const MAX_IDLE_BYTES = 65_536
+
+/** A part that has begun and whose end is not returned yet. */
+interface OpenPart {
+  readonly stream: Dicer.PartStream
+  header: PartHeader | undefined
+  /** True once its beginning is returned. */
+  isBegun: boolean
+}
+
+/** Returns a parser for the parts between these boundaries. */
+export function createMultipartParser(boundary: string): MultipartParser {
+  const open: OpenPart[] = []
+  let parts = 0
+  let idleBytes = 0
+  const dicer = new Dicer(settingsOf(boundary)).on('part', (stream) => {
+    // What these functions throw passes through the library to the caller of `write`. The parser is not used after that.
+    if (++parts > MAX_PARTS) throw new VaultError('limit_exceeded', `The multipart body has more than ${MAX_PARTS} parts.`)
+    open.push(beginPart(stream))
+  })
+  const isWhole = endOf(dicer)
+  return {
+    write(piece) {
+      if (piece.length > 0 && dicer.writable) dicer.write(piece)
+      const events = takeEvents(open)
+      idleBytes = events.length === 0 ? idleBytes + piece.length : 0
+      if (idleBytes > MAX_IDLE_BYTES) {
+        throw new VaultError('limit_exceeded', `The multipart body has more than ${MAX_IDLE_BYTES} bytes that are in no part.`)
+      }
+      return events
+    },
+    async end() {
+      if (dicer.writable) dicer.end()
+      if (!(await isWhole)) {
+        throw new VaultError('invalid_request', 'The multipart body ends before its last boundary. Send it whole.')
+      }
+      return [...takeEvents(open), ...open.splice(0).map(endOfPart)]
+    },
+  }
+}
+
+/** Every piece is taken out of its part at once. So a part never waits to be read, and the parser never waits for it. */
+function settingsOf(boundary: string): Dicer.Config {
+  const settings = {
+    boundary,
+    maxHeaderPairs: MAX_PART_HEADER_LINES + 1,
+    maxHeaderSize: 2 * MAX_PART_HEADER_BYTES,
+    partHwm: Number.MAX_SAFE_INTEGER,
+  }
+  return settings
+}
+
+/** Resolves to true after the last boundary, and to false if the body ends before it. */
+function endOf(dicer: Dicer): Promise<boolean> {
+  return new Promise((resolve) => {
+    dicer.on('finish', () => resolve(true))
+    dicer.on('error', () => resolve(false))
+  })
+}
+
+function beginPart(stream: Dicer.PartStream): OpenPart {
+  const part: OpenPart = { stream, header: undefined, isBegun: false }
+  stream.on('error', () => {}) // The parser has the same error.
+  stream.on('header', (header) => {
+    part.header = parsePartHeader(new Map(Object.entries(header)))
+  })
+  return part
+}
+
+/** Returns what was added since the last call. All parts but the last one have ended. */
+function takeEvents(open: OpenPart[]): PartEvent[] {
+  const events: PartEvent[] = []
+  for (const [index, part] of open.entries()) {
+    if (part.header !== undefined && !part.isBegun) {
+      part.isBegun = true
+      events.push({ kind: 'part', header: part.header })
+    }
+    for (let data: unknown = part.stream.read(); data instanceof Uint8Array; data = part.stream.read()) {
+      events.push({ kind: 'data', data })
+    }
+    if (index < open.length - 1) events.push(endOfPart(part))
+  }
+  open.splice(0, open.length - 1)
+  return events
+}
+
+function endOfPart({ header }: OpenPart): PartEvent {
+  if (header === undefined) throw new VaultError('invalid_request', 'A part of the multipart body ends within its header.')
+  return { kind: 'end' }
+}

@@ -1,0 +1,28 @@
+/** Reads the file of an upload by ticket: the body itself, or the one part of a multipart body. */
+import { VaultError } from '../../index.ts'
+import { parseParameters } from '../body/parse-parameters.ts'
+import { readMultipart } from '../body/read-multipart.ts'
+import type { HttpRequest } from '../router/http-message.ts'
+
+/** A file as it arrives. */
+export interface ArrivingFile {
+  readonly content: AsyncIterable<Uint8Array>
+  /** As the client sent it; undefined if it sent none. */
+  readonly fileName: string | undefined
+  /** Reads no more of it. Called in any case. */
+  close(): void
+}
+
+/** Returns the file of a request. Throws `invalid_request` for a multipart body without one, and for a body that another parser has read. */
+export async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
+  const type = parseParameters(request.header('content-type') ?? '')
+  if (type?.value === 'multipart/form-data') return readMultipart(request)
+  const { body } = request
+  if (body?.parsed !== undefined)
+    throw new VaultError('invalid_request', 'Another parser read the file. Mount the vault before that parser.')
+  const disposition = parseParameters(request.header('content-disposition') ?? '')
+  // The vault closes the content itself, and refuses an empty one.
+  return { content: body?.chunks() ?? nothing(), fileName: disposition?.parameters.get('filename'), close: () => {} }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
