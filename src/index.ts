@@ -115,7 +115,7 @@ export type {
 export type { BatchResponses, SessionBatchItem } from './core/vault/session-batch.ts'
 export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
-export type { BearerRequest, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
+export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'
 export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'
 export type { VerifyRecordsOptions } from './core/verification/verify-records.ts'

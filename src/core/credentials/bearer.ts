@@ -1,5 +1,6 @@
 /** Bearers of service accounts: compact JWS with HS256, signed and verified with a key that never leaves core. Source: RFC 7515. */
 import { digestItems } from '../barrier/digest-values.ts'
+import type { CallerContext } from '../policy/caller-context.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import { fromBase64Url, toBase64Url } from '../util/byte-text.ts'
@@ -21,7 +22,7 @@ export interface BearerClaims {
   readonly jti: string
   readonly roles: readonly string[]
   /** Attributes that the client gave in the claim `ctx` of its assertion. */
-  readonly ctx?: Readonly<Record<string, string | number | boolean>>
+  readonly ctx?: CallerContext
 }
 
 /** The dependencies of signing. */

@@ -1,4 +1,5 @@
 /** Stored credentials: API keys and service accounts, as authenticators read them. */
+import type { CallerContext } from '../policy/caller-context.ts'
 
 /** All kinds of stored credentials. */
 export const CREDENTIAL_KINDS = ['API_KEY', 'SERVICE_ACCOUNT'] as const
@@ -18,7 +19,7 @@ export interface ListedCredential {
   readonly actorType: 'SERVICE_ACCOUNT'
   readonly roles: readonly string[]
   /** Attributes that a policy can use as `ctx.name`. */
-  readonly context?: Readonly<Record<string, string | number | boolean>>
+  readonly context?: CallerContext
   readonly createdAt: number
   /** Absent: it does not expire. */
   readonly expiresAt?: number

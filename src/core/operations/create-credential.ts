@@ -8,6 +8,7 @@ import { type Fault, fault, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { type CallerContext, parseContext } from '../policy/caller-context.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import { nowMs } from '../util/timestamp.ts'
 
@@ -19,7 +20,7 @@ export interface CreateCredentialInput {
   /** Roles of the vault's policy or built-in ones, 1 to 100. An unknown role grants nothing. */
   readonly roles: readonly string[]
   /** Attributes that a policy can use as `ctx.name`: 4,096 characters as JSON at most. */
-  readonly context?: Readonly<Record<string, string | number | boolean>>
+  readonly context?: CallerContext
   /** Milliseconds since 1970, in the future. Absent: it does not expire. */
   readonly expiresAt?: number
   /**
@@ -34,6 +35,9 @@ export interface CreatedCredential {
   readonly keyID: string
   /** The actor in events of its requests: the client id of a service account, the key id of an API key. */
   readonly actor: string
+  readonly vaultID: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
 }
 
 /** Maximum length of the context as JSON, in UTF-16 units. */
@@ -45,10 +49,7 @@ const shape = z.strictObject({
   kind: z.enum(CREDENTIAL_KINDS),
   name: z.string().min(1).max(320),
   roles: z.array(z.string().min(1).max(128)).min(1).max(100),
-  context: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-    .refine((context) => JSON.stringify(context).length <= MAX_CONTEXT_LENGTH)
-    .optional(),
+  context: z.record(z.string(), z.unknown()).optional(),
   expiresAt: z.int().min(1).optional(),
   verifier: z.string().max(MAX_PUBLIC_KEY_LENGTH),
 })
@@ -80,7 +81,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     assertVerifier(required)
     return {
       ...required,
-      ...(context === undefined ? {} : { context }),
+      ...(context === undefined ? {} : { context: contextOf(context) }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     }
   },
@@ -93,8 +94,15 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
     context.event.setCredential(credential.keyID)
     await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }])
-    return { keyID: credential.keyID, actor: credential.actor }
+    return { keyID: credential.keyID, actor: credential.actor, vaultID: context.audit.vaultID, createdAt }
   },
+}
+
+/** Returns the checked context of a credential, as that of a caller. */
+function contextOf(given: Readonly<Record<string, unknown>>): CallerContext {
+  const context = parseContext(given, () => invalid({ path: ['context'] }))
+  if (JSON.stringify(context).length > MAX_CONTEXT_LENGTH) throw invalid({ path: ['context'] })
+  return context
 }
 
 function newCredential({ barrier }: OperationContext, request: CreateCredentialInput, createdAt: number): StoredCredential {
@@ -129,7 +137,7 @@ function parsedJson(text: string): unknown {
 }
 
 /** The fault of an invalid member. It names members of the shape only. */
-function invalid(issue: z.core.$ZodIssue | undefined): Fault {
+function invalid(issue: Pick<z.core.$ZodIssue, 'path'> | undefined): Fault {
   const member = issue?.path[0]
   if (typeof member !== 'string')
     return fault(

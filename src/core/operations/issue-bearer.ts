@@ -6,6 +6,7 @@ import { findCredential, type Nonce, storeSpent } from '../credentials/credentia
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
+import type { CallerContext } from '../policy/caller-context.ts'
 import { nowMs } from '../util/timestamp.ts'
 
 /** What a bearer is issued for. The caller has verified the assertion with the public key of the service account. */
@@ -17,7 +18,7 @@ export interface IssueBearerInput {
   /** Roles of the bearer, each one of the service account. Default: all of them. */
   readonly roles?: readonly string[]
   /** Attributes for `ctx.name` of policies, from the client. Those of the service account take precedence. */
-  readonly context?: Readonly<Record<string, string | number | boolean>>
+  readonly context?: CallerContext
 }
 
 /** A bearer. */

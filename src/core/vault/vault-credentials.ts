@@ -4,16 +4,24 @@ import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.t
 import { openBearer } from '../credentials/bearer.ts'
 import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
 import { findCredential, findForBearer, isRevokedJwt, MAX_ENTRY_NAME_LENGTH, spendOnce } from '../credentials/credential-store.ts'
-import { fault, VaultError, words } from '../errors.ts'
+import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
 import { refusedBy } from '../operations/refuse-request.ts'
 import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
+import { type CallerContext, parseContext } from '../policy/caller-context.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { UNKNOWN_CALLER } from './system-callers.ts'
+
+/** A stored credential as it is now. */
+export interface FoundCredential extends StoredCredential {
+  /** False if it is revoked or expired, by the clock of the vault. */
+  readonly isValid: boolean
+}
 
 /** A bearer of a service account that is valid now. */
 export interface VerifiedBearer extends Pick<Caller, 'actor' | 'actorType' | 'roles' | 'context'> {
@@ -35,7 +43,7 @@ export interface BearerRequest extends IssueBearerInput {
  */
 export interface VaultCredentials {
   /** Returns a credential, also a revoked or expired one; undefined if it does not exist, after the same work. Records no event. */
-  find(keyID: string): Promise<StoredCredential | undefined>
+  find(keyID: string): Promise<FoundCredential | undefined>
   /** Returns whether `session.revokeCredential` revoked the JWT with this `jti`. Throws `invalid_request` for text of over 8,192 characters. */
   isRevoked(jti: string): Promise<boolean>
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
@@ -63,6 +71,7 @@ export interface Refusal {
 
 /** The dependencies of a vault's credentials. */
 interface CredentialPorts {
+  readonly clock: Clock
   readonly storage: Storage
   readonly barrier: Barrier
   reloadKeys(): Promise<void>
@@ -79,7 +88,7 @@ const bearerShape = z.strictObject({
   keyID: text,
   assertion: z.strictObject({ text, expiresAt: instant }),
   roles: z.array(z.string().max(128)).min(1).max(100).optional(),
-  context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  context: z.record(z.string(), z.unknown()).optional(),
   request: z.unknown().optional(),
 })
 
@@ -89,7 +98,8 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
   const find = (keyID: unknown) =>
     reading(ports, async (barrier) => {
       const name = text.safeParse(keyID)
-      return name.success ? (await findCredential(storage, barrier, { keyID: name.data }))?.credential : undefined
+      const found = name.success ? await findCredential(storage, barrier, { keyID: name.data }) : undefined
+      return found && { ...found.credential, isValid: isValidAt(found.credential, nowMs(ports)) }
     })
   return {
     find,
@@ -103,7 +113,7 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
       const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
       const found = await find(keyID)
       const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
-      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context }) }
+      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context: contextOf(context) }) }
       return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
     },
     verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),
@@ -125,7 +135,7 @@ export async function recordRefusal({ contextOf }: Pick<CredentialPorts, 'contex
 
 async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown): Promise<VerifiedBearer | undefined> {
   const { audit } = ports.contextOf(UNKNOWN_CALLER)
-  const now = nowMs(audit)
+  const now = nowMs(ports)
   const claims = typeof given === 'string' ? openBearer({ ring: barrier.ring, hash: audit.hash }, given) : undefined
   if (claims === undefined || claims.aud !== audit.vaultID || now >= claims.exp * 1000) return undefined
   const { credential, isRevoked } = await findForBearer(ports.storage, barrier, { keyID: claims.key, jti: claims.jti })
@@ -164,9 +174,18 @@ function withRequest(caller: Caller, request: unknown): Caller {
   return parseCaller({ ...caller, request: { ...caller.request, ...request } })
 }
 
+/** Returns the checked context of a bearer, as that of a caller. */
+function contextOf(given: Readonly<Record<string, unknown>>): CallerContext {
+  return parseContext(given, () => invalid('context'))
+}
+
 /** Returns checked input. Throws `invalid_request` that names it. */
 function parsed<T>(name: string, shape: z.ZodType<T>, given: unknown): T {
   const result = readInput(() => shape.safeParse(given))
   if (result.success) return result.data
-  throw fault('invalid_request')`${words(FAILED)} ${words(name)} is missing or invalid.`
+  throw invalid(name)
+}
+
+function invalid(name: string): Fault {
+  return fault('invalid_request')`${words(FAILED)} ${words(name)} is missing or invalid.`
 }

@@ -214,7 +214,7 @@ function createVault<S extends SchemaDefinition>(
       return lifetime.run(async () => work(run))
     })
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
-  const credentialPorts = { storage, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
+  const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
     as: (caller) => createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction }, parseCaller(caller))),
   })

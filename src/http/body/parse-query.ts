@@ -35,7 +35,7 @@ export function parseQuery(text: string): ReadonlyMap<string, readonly string[]>
 }
 
 /** Returns a segment of a path, decoded: "+" is itself. Throws `invalid_request` as `parseQuery`. */
-export function decodePathSegment(segment: string): string {
+export function decodePath(segment: string): string {
   assertVisible(segment, 'path')
   return decode(segment, 'path')
 }

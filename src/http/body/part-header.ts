@@ -45,7 +45,7 @@ function toText(bytes: string): string {
   return decodeUtf8(Uint8Array.from(bytes, (unit) => unit.charCodeAt(0))) ?? bytes
 }
 
-/** Returns the text of an extended parameter in UTF-8 (RFC 5987); undefined if it is none. */
+/** Returns the text of an extended parameter in UTF-8 (RFC 5987); undefined for any other text. */
 function extendedText(parameter: string | undefined): string | undefined {
   const encoded = parameter === undefined ? undefined : /^utf-8'[^']*'(.*)$/is.exec(parameter)?.[1]
   if (encoded === undefined) return undefined

@@ -107,7 +107,7 @@ onEachStorage('a reference inside a batch', (engine) => {
     expect((await owner.get('people')).records).toHaveLength(1)
   })
 
-  it('is refused if its position is none of an earlier item with a record', async () => {
+  it('is refused if no earlier item with a record has its position', async () => {
     const { run } = await open()
     const wrong = [-1, 0.5, 1, 2, '0', null, undefined, Number.NaN]
     for (const response of wrong)

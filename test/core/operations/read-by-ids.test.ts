@@ -43,7 +43,7 @@ onEachStorage('a read by ids', (engine) => {
     const { records } = await session.get('people', { ids: repeated })
     expect(records.map(({ id }) => id)).toEqual(repeated)
     const sorted = (await session.get('people', { ids: repeated, orderBy: 'ASCENDING', limit: 16 })).records
-    expect(sorted.map(({ fields }) => fields.name).join('')).toBe('A'.repeat(15) + 'B')
+    expect(sorted.map(({ fields }) => fields.name).join('')).toBe(`${'A'.repeat(15)}B`)
   })
 
   it('fails for an id without a record, also beyond the page', async () => {

@@ -43,7 +43,7 @@ it('is frozen at every level', async () => {
   expect(Object.isFrozen(vault.schema.people?.country?.oneOf)).toBe(true)
 })
 
-it('stands beside the id of the account, which is that of the vault by default', async () => {
+it('comes with the id of the account, which is that of the vault by default', async () => {
   const { vault } = await openLoose(memoryStorage(), TABLES)
   expect(vault.accountId).toBe(vault.id)
 })

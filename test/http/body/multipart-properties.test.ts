@@ -22,17 +22,18 @@ async function outcomeOf(request: HttpRequest): Promise<unknown> {
 
 /** Text that resembles delimiters. */
 const PARTS_OF_DELIMITERS = ['\r', '\n', '\r\n', '--', `--${BOUNDARY.slice(0, 9)}`, BOUNDARY, 'x', ':', '"', ';', '\0', '\u00e9']
-const contents = fc.array(fc.constantFrom(...PARTS_OF_DELIMITERS), { maxLength: 12 }).map((pieces) => pieces.join(''))
+const contents = fc
+  .array(fc.constantFrom(...PARTS_OF_DELIMITERS), { maxLength: 12 })
+  .map((pieces) => pieces.join(''))
+  .filter((text) => !`\r\n${text}`.includes(`\r\n--${BOUNDARY}`))
 
-const bodies = fc
-  .record({
-    table: contents,
-    column: contents,
-    content: contents,
-    id: contents,
-    order: fc.shuffledSubarray(['tableName', 'columnName', 'svcID', 'file'], { minLength: 4 }),
-  })
-  .filter((given) => Object.values(given).every((text) => !text.includes(`\r\n--${BOUNDARY}`) && text !== `--${BOUNDARY}`))
+const bodies = fc.record({
+  table: contents,
+  column: contents,
+  content: contents,
+  id: contents,
+  order: fc.shuffledSubarray(['tableName', 'columnName', 'svcID', 'file'], { minLength: 4 }),
+})
 
 describe('a body', () => {
   it('has the same parts wherever it is cut in two', async () => {
@@ -57,8 +58,6 @@ describe('a body', () => {
     await fc.assert(
       fc.asyncProperty(bodies, fc.integer({ min: 1, max: 300 }), async ({ table, column, content, id, order }, length) => {
         const texts: Readonly<Record<string, string>> = { tableName: table, columnName: column, svcID: id }
-        const startsWithDelimiter = [table, column, content, id].some((text) => text.startsWith(`--${BOUNDARY}`))
-        fc.pre(!startsWithDelimiter)
         const parts = order.map((key) => (key === 'file' ? file(content, 'a.pdf') : field(key, texts[key] ?? '')))
         const fields = order.filter((key) => key !== 'file').map((key) => [key, texts[key]])
         expect(await outcomeOf(multipartRequest(cut(bodyOf(parts), length)))).toEqual([

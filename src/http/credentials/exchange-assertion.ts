@@ -1,0 +1,112 @@
+/** Exchanges the assertion of a service account for a bearer: `POST /v1/auth/sa/oauth/token`. Source: RFC 7523. */
+import { createHash } from 'node:crypto'
+import { type Clock, isVaultError, type RequestContext, type Vault, VaultError } from '../../index.ts'
+import { type ClaimContext, readClaimContext } from './claim-context.ts'
+import { nowOf } from './now-of.ts'
+import { parseKeyID, type ServiceAccountKeyID } from './service-account-key-id.ts'
+import { parseTokenRequest, type TokenRequest } from './token-request.ts'
+import { unverifiedClaims } from './unverified-claims.ts'
+import { TOLERANCE_SECONDS, verifyClientJwt } from './verify-client-jwt.ts'
+
+/** What an exchange needs of a vault. */
+export type IssuingVault = Pick<Vault, 'id' | 'credentials' | 'recordRefusal'>
+
+/** What an exchange needs of the host. */
+export interface ExchangeOptions {
+  /** Returns the vault with an id; undefined if there is none. Called once, with the vault that the key id in the assertion names. */
+  vaultOf(vaultID: string): IssuingVault | undefined | Promise<IssuingVault | undefined>
+  /** The audiences to accept: the `tokenURI` of key files. */
+  readonly tokenURI: string | readonly string[]
+  /** Origin of the request, for the event. */
+  readonly request?: RequestContext
+  /** Default: the clock of the system. */
+  readonly clock?: Clock
+}
+
+/** The response to a token request. */
+export interface TokenResponse {
+  readonly accessToken: string
+  readonly tokenType: 'Bearer'
+}
+
+/** Maximum time to the expiry of an assertion, in seconds. */
+const MAX_LIFETIME_SECONDS = 60 * 60
+
+/**
+ * Exchanges an assertion, which serves once, for a bearer of at most 60 minutes. Records one event in the vault that the assertion names, if
+ * it exists, also for a refusal: the caller records none. Throws `invalid_request` for the body, `unauthenticated`, always the same, for the
+ * assertion, `forbidden` for a role that the service account does not have, and what storage throws.
+ */
+export async function exchangeAssertion(options: ExchangeOptions, body: unknown): Promise<TokenResponse> {
+  const request = parseTokenRequest(body)
+  const claimed = parseKeyID(unverifiedClaims(request.assertion)?.key)
+  const vault = claimed === undefined ? undefined : await options.vaultOf(claimed.vaultID)
+  const verified = await verify(options, { request, claimed, vault })
+  if (vault === undefined || verified === undefined) {
+    await vault?.recordRefusal({ error: refusal(), ...(options.request === undefined ? {} : { request: options.request }) })
+    throw refusal()
+  }
+  return issue(vault, verified, { request, origin: options.request })
+}
+
+/** A token request, and what its assertion says without being verified. */
+interface Exchange {
+  readonly request: TokenRequest
+  readonly claimed: ServiceAccountKeyID | undefined
+  readonly vault: IssuingVault | undefined
+}
+
+/** A verified assertion. */
+interface Assertion {
+  readonly keyID: string
+  readonly claimed: ClaimContext
+  /** Seconds since 1970. */
+  readonly expiry: number
+}
+
+/** Returns the assertion if it is valid now. An unknown service account costs the same work. */
+async function verify(options: ExchangeOptions, { request, claimed, vault }: Exchange): Promise<Assertion | undefined> {
+  const now = nowOf(options.clock)
+  const found = claimed === undefined ? undefined : await vault?.credentials.find(claimed.keyID)
+  const claims = await verifyClientJwt(request.assertion, found, now)
+  if (claims === undefined || found === undefined || claimed === undefined || claimed.vaultID !== vault?.id) return undefined
+  const { iss, sub, aud, exp: expiry } = claims
+  const isOwn = iss === found.actor && sub === found.actor
+  const isHere = typeof aud === 'string' && [options.tokenURI].flat().includes(aud)
+  if (!isOwn || !isHere || expiry === undefined) return undefined
+  if (expiry > now.getTime() / 1000 + MAX_LIFETIME_SECONDS + TOLERANCE_SECONDS) return undefined
+  const context = readClaimContext(claims.ctx)
+  return context && { keyID: claimed.keyID, claimed: context, expiry }
+}
+
+async function issue(
+  vault: IssuingVault,
+  { keyID, claimed, expiry }: Assertion,
+  { request, origin = {} }: { readonly request: TokenRequest; readonly origin: RequestContext | undefined },
+): Promise<TokenResponse> {
+  const { context, bearerTokenContextID } = claimed
+  try {
+    const { bearer } = await vault.credentials.issueBearer({
+      keyID,
+      // A digest of what is signed: the signature of RS256 depends on nothing else.
+      assertion: { text: digestOf(request.assertion), expiresAt: Math.ceil(expiry + TOLERANCE_SECONDS) * 1000 },
+      ...(request.roles === undefined ? {} : { roles: request.roles }),
+      ...(context === undefined ? {} : { context }),
+      request: { ...origin, ...(bearerTokenContextID === undefined ? {} : { bearerTokenContextID }) },
+    })
+    return { accessToken: bearer, tokenType: 'Bearer' }
+  } catch (error) {
+    throw isVaultError(error, 'unauthenticated') ? refusal() : error
+  }
+}
+
+function digestOf(assertion: string): string {
+  return createHash('sha256')
+    .update(assertion.slice(0, assertion.lastIndexOf('.')))
+    .digest('hex')
+}
+
+/** The one error of an assertion: malformed, of an unknown client, expired, used before, or of a service account that was revoked. */
+function refusal(): VaultError {
+  return new VaultError('unauthenticated', 'Token request failed. The assertion is not valid. Sign a new one with the key file.')
+}

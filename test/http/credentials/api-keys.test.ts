@@ -1,0 +1,74 @@
+/** API keys: made by an owner, found by their key id, refused alike, and revoked at once. */
+import { expect, it } from 'vitest'
+import { parseApiKey, printApiKey } from '../../../src/http/credentials/api-key-text.ts'
+import { apiKeys, createApiKey } from '../../../src/http/credentials/api-keys.ts'
+import { callerOf } from '../../support/audit/audited-clients.ts'
+import { ask, onMemoryAndSqlite, openVaultAt, testClock } from '../../support/http/credential-vaults.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
+
+const KEY = { name: 'nightly', roles: ['reader'] } as const
+const HOUR = 60 * 60_000
+
+onMemoryAndSqlite('API keys', (engine) => {
+  it('authenticate their requests as the key, with its roles and context', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, context: { country: 'SE' } })
+    expect(await ask(apiKeys(), apiKey, vault)).toEqual({
+      caller: { actor: keyID, actorType: 'SERVICE_ACCOUNT', roles: ['reader'], context: { country: 'SE' } },
+      credential: { authMode: 'API_KEY', keyID },
+    })
+    const other = await createApiKey(vault.as(OWNER), KEY)
+    expect(other.apiKey).not.toBe(apiKey)
+    expect(apiKey).toMatch(/^sr_[0-9a-f-]{36}_[\w-]{49}$/)
+  })
+
+  it('are not stored, listed or recorded as text', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    const { apiKey } = await createApiKey(vault.as(OWNER), KEY)
+    const secret = parseApiKey(apiKey)?.secret ?? expect.fail('the key has no parts')
+    const lines: string[] = [JSON.stringify(await vault.as(OWNER).listCredentials())]
+    for await (const line of vault.exportAudit()) lines.push(line)
+    expect(lines.join()).not.toContain(secret)
+  })
+
+  it('that are unknown, of another kind, with another secret, revoked or expired are refused', async () => {
+    const clock = testClock()
+    const vault = await openVaultAt(engine, clock)
+    const foreign = await openVaultAt(engine, clock, 'v2')
+    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, expiresAt: clock.ms + HOUR })
+    const other = await createApiKey(vault.as(OWNER), KEY)
+    const unknown = { refused: 'unknown API key' }
+    expect(await ask(apiKeys(), apiKey, foreign)).toEqual(unknown)
+    expect(await ask(apiKeys(), apiKey, undefined)).toEqual(unknown)
+    const [parts, otherParts] = [parseApiKey(apiKey), parseApiKey(other.apiKey)]
+    if (parts === undefined || otherParts === undefined) return expect.fail('a key has no parts')
+    expect(await ask(apiKeys(), printApiKey({ keyID, secret: otherParts.secret }), vault)).toEqual(unknown)
+    expect(await ask(apiKeys(), printApiKey({ ...parts, keyID: other.keyID }), vault)).toEqual(unknown)
+    const past = { refused: 'API key that is revoked or expired' }
+    await vault.as(OWNER).revokeCredential({ keyID: other.keyID })
+    expect(await ask(apiKeys(), other.apiKey, vault)).toEqual(past)
+    clock.ms += HOUR - 1
+    expect(await ask(apiKeys(), apiKey, vault)).toHaveProperty('caller')
+    clock.ms += 1
+    expect(await ask(apiKeys(), apiKey, vault)).toEqual(past)
+  })
+
+  it('with a typing error are refused without a look into storage, and other texts are of another kind', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    const { apiKey } = await createApiKey(vault.as(OWNER), KEY)
+    await vault.close()
+    for (let i = 3; i < apiKey.length; i++) {
+      const changed = apiKey.slice(0, i) + (apiKey[i] === 'a' ? 'b' : 'a') + apiKey.slice(i + 1)
+      expect(await ask(apiKeys(), changed, vault)).toEqual({ refused: 'malformed API key' })
+    }
+    for (const text of ['sr_', `${apiKey}a`, apiKey.slice(0, -1), apiKey.toUpperCase().replace('SR_', 'sr_')])
+      expect(await ask(apiKeys(), text, vault)).toEqual({ refused: 'malformed API key' })
+    for (const text of ['', 'sr', 'a.b.c', ` ${apiKey}`]) expect(await ask(apiKeys(), text, vault)).toBeUndefined()
+  })
+
+  it('are made by owners only', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    const session = vault.as(callerOf('VAULT_EDITOR'))
+    await expect(createApiKey(session, KEY)).rejects.toMatchObject({ code: 'forbidden' })
+  })
+})
