@@ -25,7 +25,10 @@ const SCAN_STATUS = z
     'SCAN_FILE_NOT_FOUND',
     'SCAN_INVALID',
   ])
-  .meta({ title: 'ScanStatus', description: 'The state of the malware scan. SCAN_UNSCANNABLE also where no scanner is configured.' })
+  .meta({
+    title: 'ScanStatus',
+    description: 'The state of the malware scan. SCAN_UNSCANNABLE also where no scanner is configured.',
+  })
 
 const FILE_STATUS = z
   .enum(['UPLOADED', 'NOT_UPLOADED'])
@@ -68,21 +71,22 @@ function deleteFileRoute(names: Names): Route {
   })
 }
 
-function scanStatusRoute(names: Names): Route { return operationRoute({
-  method: 'GET',
-  path: `${FILE_PATH}/scan-status`,
-  name: 'getScanStatus',
-  example: fileExamples(names).getScanStatus,
-  group: 'Files',
-  summary: 'Returns the state of the malware scan of a file.',
-  isDeprecated: true,
-  operation: 'fileStatus',
-  verb: 'File status',
-  statuses: [400, 401, 500],
-  response: z.object({ file_status: FILE_STATUS, av_scan_status: SCAN_STATUS }),
-  read: ({ params }) => fileAt(params),
-  write: ({ fileStatus, avScanStatus }) => ({ file_status: fileStatus, av_scan_status: avScanStatus }),
-})
+function scanStatusRoute(names: Names): Route {
+  return operationRoute({
+    method: 'GET',
+    path: `${FILE_PATH}/scan-status`,
+    name: 'getScanStatus',
+    example: fileExamples(names).getScanStatus,
+    group: 'Files',
+    summary: 'Returns the state of the malware scan of a file.',
+    isDeprecated: true,
+    operation: 'fileStatus',
+    verb: 'File status',
+    statuses: [400, 401, 500],
+    response: z.object({ file_status: FILE_STATUS, av_scan_status: SCAN_STATUS }),
+    read: ({ params }) => fileAt(params),
+    write: ({ fileStatus, avScanStatus }) => ({ file_status: fileStatus, av_scan_status: avScanStatus }),
+  })
 }
 
 function uploadStatusRoute(names: Names): Route {

@@ -9,8 +9,8 @@ import { flag, readQuery, text } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, Route } from '../router/route.ts'
 import { TICKET_PATH } from '../router/urls.ts'
 import { downloadHeaders } from './download-headers.ts'
-import { parseRange } from './parse-range.ts'
 import { fileExamples } from './file-examples.ts'
+import { parseRange } from './parse-range.ts'
 import { FILE_METADATA, namedShape } from './shapes.ts'
 import { ticketContent } from './ticket-content.ts'
 
@@ -19,35 +19,36 @@ export function ticketRoutes({ names }: RouterOptions): Route[] {
   return [downloadRoute(names), uploadRoute('PUT', names), uploadRoute('POST', names)]
 }
 
-function downloadRoute(names: Names): OpenRoute { return {
-  access: 'open',
-  method: 'GET',
-  path: TICKET_PATH,
-  parameters: TICKET_PARAMETER,
-  name: 'downloadWithTicket',
-  example: fileExamples(names).downloadWithTicket,
-  group: 'Files',
-  summary: 'Returns a file, by an URL that a read with downloadURL gave.',
-  description:
-    'The URL is valid for 15 minutes, and no longer than the file is in its record and can be opened. It needs no bearer: any holder has the file. The content is an attachment with the type that was detected in it. A Range header with one range of bytes is answered with 206; one beyond the end of the file with 400.',
-  isOwn: true,
-  isPublic: true,
-  operation: undefined,
-  verb: 'Open file',
-  statuses: [400, 404, 500],
-  response: undefined,
-  responseType: 'application/octet-stream',
-  otherResponses: { 206: undefined },
-  async handle(call) {
-    const { request, scope } = call
-    const vault = await vaultOf(call)
-    const range = parseRange(request.header('range'), request.header('if-range'))
-    scope.began()
-    const opened = await vault.downloadWithTicket(ticketOf(call), range === undefined ? {} : { range }, scope.context)
-    const isPart = range !== undefined
-    return { status: isPart ? 206 : 200, headers: downloadHeaders(opened, isPart), body: opened.stream }
-  },
-}
+function downloadRoute(names: Names): OpenRoute {
+  return {
+    access: 'open',
+    method: 'GET',
+    path: TICKET_PATH,
+    parameters: TICKET_PARAMETER,
+    name: 'downloadWithTicket',
+    example: fileExamples(names).downloadWithTicket,
+    group: 'Files',
+    summary: 'Returns a file, by an URL that a read with downloadURL gave.',
+    description:
+      'The URL is valid for 15 minutes, and no longer than the file is in its record and can be opened. It needs no bearer: any holder has the file. The content is an attachment with the type that was detected in it. A Range header with one range of bytes is answered with 206; one beyond the end of the file with 400.',
+    isOwn: true,
+    isPublic: true,
+    operation: undefined,
+    verb: 'Open file',
+    statuses: [400, 404, 500],
+    response: undefined,
+    responseType: 'application/octet-stream',
+    otherResponses: { 206: undefined },
+    async handle(call) {
+      const { request, scope } = call
+      const vault = await vaultOf(call)
+      const range = parseRange(request.header('range'), request.header('if-range'))
+      scope.began()
+      const opened = await vault.downloadWithTicket(ticketOf(call), range === undefined ? {} : { range }, scope.context)
+      const isPart = range !== undefined
+      return { status: isPart ? 206 : 200, headers: downloadHeaders(opened, isPart), body: opened.stream }
+    },
+  }
 }
 
 const TICKET_PARAMETER = { ticket: 'The ticket, from an URL of a response.' }

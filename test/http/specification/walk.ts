@@ -18,16 +18,23 @@ export function documentOf(routes: readonly Route[] = createRoutes(DEFAULT_OPTIO
   return createDocument(DEFAULT_OPTIONS, routes)
 }
 
-/** Returns the lines of the specification that a document lacks. A member may be optional in a request where a page explains it. */
-export function missingLines(document: OpenApiDocument, explained: readonly Explanation[]): Line[] {
-  return without(specifiedLines(), describedLines(document)).filter(
-    (line) => !(line.says === 'required' && isRequest(line) && explained.some((row) => isExplainedBy(row, line))),
-  )
+const SPECIFIED = specifiedLines()
+
+/** Returns the lines of the specification, or of some of its routes, that a document lacks. A member may be optional in a request where a page explains it. */
+export function missingLines(
+  document: OpenApiDocument,
+  explained: readonly Explanation[],
+  isAsked: (route: string) => boolean = () => true,
+): Line[] {
+  return without(
+    SPECIFIED.filter(({ route }) => isAsked(route)),
+    describedLines(document),
+  ).filter((line) => !(line.says === 'required' && isRequest(line) && explained.some((row) => isExplainedBy(row, line))))
 }
 
 /** Returns the routes, members, words and statuses of a document that the specification lacks. */
 export function ownLines(document: OpenApiDocument): Line[] {
-  return without(describedLines(document), specifiedLines()).filter(
+  return without(describedLines(document), SPECIFIED).filter(
     (line) => line.says === 'exists' || line.says.startsWith('type ') || (line.says === 'required' && isRequest(line)),
   )
 }
