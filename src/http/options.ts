@@ -4,7 +4,7 @@ import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'
 import type { AddressOptions } from './router/request-context.ts'
 import type { HttpLog } from './router/router-log.ts'
-import type { VaultSource } from './vaults/vault-directory.ts'
+import type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'
 
 /** Limits of requests. */
 export interface HttpLimits {
@@ -18,6 +18,10 @@ export interface HttpLimits {
 export interface HandlerOptions extends AddressOptions {
   /** The vaults to serve: one, a list, or a function that opens one by its id. */
   readonly vaults: VaultSource
+  /** Time after which a vault that a function opened, and that no request uses, is closed, in milliseconds. Default: 10 minutes. */
+  readonly vaultIdleMs?: number
+  /** Returns the ids of the vaults of an account, for listing their audit events together, if a function opens vaults. */
+  readonly vaultsOfAccount?: VaultsOfAccount
   /** Checks credentials, such as `jwt({ … })`; a list is tried in order. */
   readonly authenticate: Authenticate | readonly Authenticate[]
   /** Where the handler is mounted: a path such as `/vault`, or an URL, which also begins the URLs of files. Default: the root, and the host of each request. */
@@ -60,8 +64,19 @@ export function parseOptions(options: HandlerOptions): RouterOptions {
   const { legacyTables = LEGACY_TABLES } = options
   if (!Array.isArray(legacyTables) || !legacyTables.every((name) => typeof name === 'string' && /^[a-z][a-z0-9_]*$/.test(name)))
     throw new VaultError('invalid_request', 'Option "legacyTables" must be an array of table names.')
+  assertVaultOptions(options)
   return { names: parseNames(options.names), legacyTables, limits: parseLimits(options.limits), ...parseBaseUrl(options.baseUrl) }
 }
+
+function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount }: HandlerOptions): void {
+  if (!Number.isInteger(vaultIdleMs) || vaultIdleMs < 1 || vaultIdleMs > MAX_TIMER_MS)
+    throw new VaultError('invalid_request', `Option "vaultIdleMs" must be an integer from 1 to ${MAX_TIMER_MS}.`)
+  if (vaultsOfAccount !== undefined && typeof vaultsOfAccount !== 'function')
+    throw new VaultError('invalid_request', 'Option "vaultsOfAccount" must be a function.')
+}
+
+/** A longer timer would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 function parseLimits(given: Partial<HttpLimits> = {}): HttpLimits {
   const limits = { ...DEFAULT_LIMITS, ...given }

@@ -10,3 +10,8 @@ export function bodyTooLong(maxBytes: number): VaultError {
 export function clientGone(): VaultError {
   return new VaultError('cancelled', 'The client went away before its body was read.')
 }
+
+/** The error of a body that the host read and did not pass on. */
+export function bodyAlreadyRead(): VaultError {
+  return new VaultError('internal', 'The host read the body before the handler. Mount the handler first, or pass the body on.')
+}

@@ -1,35 +1,25 @@
 /** The edge to web-standard servers: a `Request` becomes a `Response`. For Hono, Next.js, Bun, Deno. */
-import { bodyTooLong, clientGone } from '../body/body-errors.ts'
-import type { HttpBody, HttpRequest, HttpResponse } from '../router/http-message.ts'
+import type { HttpRequest, HttpResponse } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
+import { addressOf } from './connection-info.ts'
+import { fetchBody } from './fetch-body.ts'
+import { targetOf } from './target-of.ts'
 
-/** What a server knows of a connection beside the request. */
-export interface ConnectionInfo {
-  /** IP address of the client, for events. Default: empty. */
-  readonly address?: string
-}
-
-/** Handles a web request. Never rejects. Further arguments of a framework are ignored. */
+/** Handles a web request. Never rejects. The second argument is a `ConnectionInfo`, or what a framework passes there. */
 export type FetchHandler = (request: Request, info?: unknown) => Promise<Response>
 
 /** Returns a handler for web requests. */
 export function createFetchHandler(router: Router): FetchHandler {
-  return async (request, info) => toResponse(await router.respond(toHttpRequest(request, addressIn(info))))
-}
-
-function addressIn(info: unknown): string {
-  const address: unknown = typeof info === 'object' && info !== null && 'address' in info ? info.address : undefined
-  return typeof address === 'string' ? address : ''
+  return async (request, info) => toResponse(request, await router.respond(toHttpRequest(request, addressOf(request, info))))
 }
 
 function toHttpRequest(request: Request, address: string): HttpRequest {
   const { url } = request
-  const start = url.indexOf('/', url.indexOf('://') + 3)
   return {
     method: request.method,
-    target: start < 0 ? '/' : url.slice(start).replace(/#.*$/s, ''),
+    target: targetOf(url),
     header: (name) => request.headers.get(name) ?? undefined,
-    body: request.body === null ? undefined : webBody(request, request.body),
+    body: fetchBody(request),
     address,
     mountPath: '',
     scheme: url.startsWith('https:') ? 'https' : 'http',
@@ -37,70 +27,28 @@ function toHttpRequest(request: Request, address: string): HttpRequest {
   }
 }
 
-function webBody(request: Request, stream: ReadableStream<Uint8Array>): HttpBody {
-  return {
-    async read(maxBytes) {
-      if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw bodyTooLong(maxBytes)
-      const chunks: Uint8Array[] = []
-      let length = 0
-      for await (const chunk of chunksOf(stream)) {
-        length += chunk.length
-        if (length > maxBytes) throw bodyTooLong(maxBytes)
-        chunks.push(chunk)
-      }
-      return joined(chunks, length)
-    },
-    chunks: () => chunksOf(stream),
-  }
+function toResponse({ method }: Request, { status, headers, body }: HttpResponse): Response {
+  if (typeof body === 'object' && !(body instanceof Uint8Array)) return new Response(toStream(body), { status, headers })
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const whole = { ...headers, 'content-length': String(bytes?.length ?? 0) }
+  // The copy has a buffer of its own type, as a response needs it.
+  return new Response(bytes === undefined || method === 'HEAD' ? null : new Uint8Array(bytes), { status, headers: whole })
 }
 
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader()
-  let isDone = false
-  try {
-    for (;;) {
-      const { done, value } = await reader.read().catch(() => {
-        throw clientGone()
-      })
-      if (done) {
-        isDone = true
-        return
-      }
-      yield value
-    }
-  } finally {
-    if (!isDone) reader.cancel().catch(() => {})
-  }
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks
-  if (chunks.length === 1 && first !== undefined) return first
-  const all = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    all.set(chunk, at)
-    at += chunk.length
-  }
-  return all
-}
-
-function toResponse({ status, headers, body }: HttpResponse): Response {
-  if (body === undefined || typeof body === 'string') return new Response(body ?? null, { status, headers })
-  if (body instanceof Uint8Array) return new Response(new Uint8Array(body), { status, headers })
-  return new Response(toStream(body), { status, headers })
-}
-
+/** The source is asked for a chunk when the client takes one, and ended when the client goes away. */
 function toStream(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await chunks.next()
-      if (done === true) controller.close()
-      else controller.enqueue(value)
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await chunks.return?.()
+      },
     },
-    async cancel() {
-      await chunks.return?.()
-    },
-  })
+    { highWaterMark: 0 },
+  )
 }

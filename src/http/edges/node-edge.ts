@@ -2,8 +2,10 @@
 import type { ServerResponse } from 'node:http'
 import type { HttpRequest, HttpResponse } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
+import { drainRequest } from './drain-request.ts'
 import { nodeBody } from './node-body.ts'
-import type { NodeRequest } from './node-request.ts'
+import { headerOf, type NodeRequest } from './node-request.ts'
+import { targetOf } from './target-of.ts'
 
 /** Handles a request of node:http. The promise resolves when the response is sent, and never rejects. */
 export type NodeHandler = (request: NodeRequest, response: ServerResponse) => Promise<void>
@@ -13,7 +15,7 @@ export function createNodeHandler(router: Router): NodeHandler {
   return async (request, response) => {
     const client = watchClient(response)
     try {
-      await send(response, await router.respond(toHttpRequest(request, client)), client)
+      await send({ request, response, client }, await router.respond(toHttpRequest(request, client)))
     } catch {
       // The response began, so the connection ends: the client sees that the response is not whole.
       response.destroy()
@@ -28,7 +30,7 @@ interface Client {
 }
 
 function watchClient(response: ServerResponse): Client {
-  let gone = false
+  let gone = response.destroyed
   let controller: AbortController | undefined
   response.once('close', () => {
     gone = !response.writableFinished
@@ -45,14 +47,11 @@ function watchClient(response: ServerResponse): Client {
 }
 
 function toHttpRequest(request: NodeRequest, client: Client): HttpRequest {
-  const { headers, socket } = request
+  const { socket } = request
   return {
     method: request.method ?? 'GET',
-    target: request.url ?? '/',
-    header(name) {
-      const value = headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    },
+    target: targetOf(request.url ?? '/'),
+    header: (name) => headerOf(request, name),
     body: nodeBody(request),
     address: socket.remoteAddress ?? '',
     mountPath: typeof request.baseUrl === 'string' ? request.baseUrl : '',
@@ -61,19 +60,42 @@ function toHttpRequest(request: NodeRequest, client: Client): HttpRequest {
   }
 }
 
-async function send(response: ServerResponse, { status, headers, body }: HttpResponse, client: Client): Promise<void> {
+/** A request that is answered. */
+interface Exchange {
+  readonly request: NodeRequest
+  readonly response: ServerResponse
+  readonly client: Client
+}
+
+async function send(exchange: Exchange, { status, headers, body }: HttpResponse): Promise<void> {
+  const { request, response, client } = exchange
+  const isUnread = hasUnreadBody(request) && !client.isGone()
+  const closing = isUnread ? { connection: 'close' } : {}
   if (typeof body !== 'object' || body instanceof Uint8Array) {
     const length = body === undefined ? 0 : Buffer.byteLength(body)
-    response.writeHead(status, { ...headers, 'content-length': length })
-    response.end(body)
+    response.writeHead(status, { ...headers, 'content-length': length, ...closing })
+    if (isUnread) {
+      if (body !== undefined) response.write(body)
+      await drainRequest(request)
+      response.end()
+    } else response.end(body)
     return
   }
-  response.writeHead(status, headers)
+  response.writeHead(status, { ...headers, ...closing })
   for await (const chunk of body) {
     if (client.isGone()) return
     if (!response.write(chunk)) await drained(response)
   }
   response.end()
+}
+
+/** Bytes of a body that Node receives and drops, so that the connection can serve the next request. */
+const MAX_DROPPED_BYTES = 65_536
+
+/** True if more is still to come of the body than it is worth to keep the connection for. HTTP/2 ends single streams. */
+function hasUnreadBody(request: NodeRequest): boolean {
+  if (request.complete || request.httpVersionMajor >= 2) return false
+  return !(Number(request.headers['content-length']) <= MAX_DROPPED_BYTES)
 }
 
 /** Resolves when the response takes more, or when the client is gone. */

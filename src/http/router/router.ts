@@ -2,7 +2,7 @@
 import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
-import { createVaultDirectory, type VaultDirectory } from '../vaults/vault-directory.ts'
+import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
 import { errorResponse, type Failure, toFailure } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
@@ -37,7 +37,7 @@ export function createRouter(
   routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
 ): Router {
   const options = parseOptions(given)
-  const vaults = createVaultDirectory(given.vaults)
+  const vaults = createVaultDirectory(given.vaults, directoryOptions(given))
   const parts: Parts = {
     options,
     given,
@@ -52,6 +52,13 @@ export function createRouter(
       return sealed(await answer(parts, request, createScope(vaults, context)), context.requestID)
     },
     close: () => vaults.close(),
+  }
+}
+
+function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): DirectoryOptions {
+  return {
+    ...(vaultIdleMs === undefined ? {} : { idleMs: vaultIdleMs }),
+    ...(vaultsOfAccount === undefined ? {} : { vaultsOfAccount }),
   }
 }
 

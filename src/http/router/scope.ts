@@ -1,8 +1,10 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
 import type { Caller, RequestContext, Vault } from '../../index.ts'
-import type { Lease, VaultDirectory } from '../vaults/vault-directory.ts'
+import type { Lease } from '../vaults/open-vaults.ts'
+import type { VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
 import type { HttpResponse } from './http-message.ts'
+import { releasing } from './releasing.ts'
 
 /** One request. */
 export interface Scope {
@@ -57,13 +59,5 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
       }
       return { ...response, body: releasing(body, release) }
     },
-  }
-}
-
-async function* releasing(chunks: AsyncIterable<Uint8Array>, release: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    yield* chunks
-  } finally {
-    release()
   }
 }

@@ -1,44 +1,62 @@
 /** The vaults of a host: found by id, opened when they are first asked for, and closed when they were idle for a while. */
-import type { Vault } from '../../index.ts'
+import { type Vault, VaultError } from '../../index.ts'
+import { createOpenVaults, type Lease, type OpenVault, type OpenVaultsOptions } from './open-vaults.ts'
 
-// Sessions of any schema are used by the names of operations only.
-/** A vault of any schema. */
-export type AnyVault = Pick<Vault, 'id' | 'as' | 'close'>
-
-/** One vault, a list of vaults, or a function that opens one by its id and returns undefined for an unknown one. */
+/** One vault, a list of vaults, or a function that opens one by its id. */
 export type VaultSource = Vault | readonly Vault[] | OpenVault
 
-/** Opens a vault by its id. It is called once for each vault that is in use, and the handler closes what it opened. */
-export type OpenVault = (vaultID: string) => Promise<Vault | undefined> | Vault | undefined
-
-/** A vault that is not closed before it is released. */
-export interface Lease {
-  readonly vault: Vault
-  release(): void
-}
+/** Returns the ids of the vaults of an account; of every account if none is given. */
+export type VaultsOfAccount = (accountID: string | undefined) => Promise<readonly string[]> | readonly string[]
 
 /** The vaults of a host. */
 export interface VaultDirectory {
-  /** Returns a vault in use; undefined for an unknown one. */
+  /** Returns a vault in use; undefined for an unknown one. Throws what opening it threw, or `unavailable`. */
   lease(vaultID: string): Promise<Lease | undefined>
-  /** Returns the ids of the vaults of an account; of every account if none is given. */
+  /** Returns the ids of the vaults of an account; of every account if none is given. Throws `invalid_request` if the host does not list them. */
   vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
-  /** Closes the vaults that the directory opened. */
+  /** Closes the vaults that the directory opened, each when it is released. Resolves when all are closed. */
   close(): Promise<void>
 }
 
-/** Returns the vaults of a source. */
-export function createVaultDirectory(source: VaultSource): VaultDirectory {
-  if (typeof source === 'function') throw new Error('not yet')
-  const known: readonly Vault[] = Array.isArray(source) ? source : [source as Vault]
-  const byId = new Map(known.map((vault) => [vault.id, vault]))
+/** Options of a directory whose source is a function. */
+export interface DirectoryOptions extends OpenVaultsOptions {
+  readonly vaultsOfAccount?: VaultsOfAccount
+}
+
+/** Returns the vaults of a source. Throws `invalid_request` for anything else than a source. */
+export function createVaultDirectory(source: VaultSource, options: DirectoryOptions = {}): VaultDirectory {
+  const { vaultsOfAccount = unlisted } = options
+  if (typeof source === 'function')
+    return { ...createOpenVaults(source, options), vaultsOfAccount: async (accountID) => vaultsOfAccount(accountID) }
+  const byId = vaultsById(isList(source) ? source : [source])
   return {
-    vaultsOfAccount: async (accountID) =>
-      known.filter((vault) => accountID === undefined || vault.accountId === accountID).map(({ id }) => id),
     async lease(vaultID) {
       const vault = byId.get(vaultID)
       return vault === undefined ? undefined : { vault, release: () => {} }
     },
+    async vaultsOfAccount(accountID) {
+      const ofAccount = [...byId.values()].filter((vault) => accountID === undefined || vault.accountId === accountID)
+      return ofAccount.map(({ id }) => id)
+    },
     close: async () => {},
   }
+}
+
+function isList(source: Vault | readonly Vault[]): source is readonly Vault[] {
+  return Array.isArray(source)
+}
+
+function vaultsById(vaults: readonly Vault[]): ReadonlyMap<string, Vault> {
+  const byId = new Map<string, Vault>()
+  for (const vault of vaults) {
+    if (typeof vault?.as !== 'function' || typeof vault.id !== 'string')
+      throw new VaultError('invalid_request', 'Option "vaults" must be an open vault, a list of them, or a function.')
+    if (byId.has(vault.id)) throw new VaultError('invalid_request', 'Option "vaults" has two vaults of one id.')
+    byId.set(vault.id, vault)
+  }
+  return byId
+}
+
+function unlisted(): never {
+  throw new VaultError('invalid_request', 'This server does not list the vaults of an account. Name one in filterOps.vaultID.')
 }

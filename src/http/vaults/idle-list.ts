@@ -1,0 +1,57 @@
+/** What is idle, and closed after a time. */
+
+const DEFAULT_IDLE_MS = 600_000
+/** Beyond it, what is idle for longest is closed at once. */
+const MAX_IDLE = 100
+
+/** When something idle is closed. */
+export interface IdleOptions {
+  /** In milliseconds. Default: 10 minutes. */
+  readonly idleMs: number
+  /** Calls back after a time, without keeping the process alive. Returns a function that prevents the call. Default: a timer of the system. */
+  readonly after: (milliseconds: number, callback: () => void) => () => void
+}
+
+/** What is idle, in the order in which it became idle. */
+export interface IdleList<Item> {
+  add(item: Item): void
+  remove(item: Item): void
+  /** Removes all, and returns them. */
+  clear(): readonly Item[]
+}
+
+/** Returns an empty list. It calls back, after removing it, with what was idle for the time, or longest of more than 100. */
+export function createIdleList<Item>(options: Partial<IdleOptions>, onIdle: (item: Item) => void): IdleList<Item> {
+  const { idleMs = DEFAULT_IDLE_MS, after = afterTime } = options
+  const cancelOf = new Map<Item, () => void>()
+  const remove = (item: Item): void => {
+    cancelOf.get(item)?.()
+    cancelOf.delete(item)
+  }
+  const end = (item: Item): void => {
+    remove(item)
+    onIdle(item)
+  }
+  return {
+    add(item) {
+      cancelOf.set(
+        item,
+        after(idleMs, () => end(item)),
+      )
+      const [longest] = cancelOf.keys()
+      if (cancelOf.size > MAX_IDLE && longest !== undefined) end(longest)
+    },
+    remove,
+    clear() {
+      const all = [...cancelOf.keys()]
+      for (const item of all) remove(item)
+      return all
+    },
+  }
+}
+
+function afterTime(milliseconds: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, milliseconds)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
