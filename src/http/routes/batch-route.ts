@@ -106,7 +106,10 @@ function exampleOf({ id: name }: Names): RouteExample {
         { method: 'GET', tableName, ID: `$responses.0.records.0.${name}`, redaction: 'PLAIN_TEXT', batchID: '1' },
       ],
     },
-    response: { vaultID: EXAMPLE.vaultID, responses: [{ records: [{ [name]: id }] }, { fields: { [name]: id, ...added } }] },
+    response: {
+      vaultID: EXAMPLE.vaultID,
+      responses: [{ records: [{ [name]: id }] }, { fields: { [name]: id, ...added, photo: null } }],
+    },
   }
 }
 

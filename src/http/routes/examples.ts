@@ -16,4 +16,6 @@ export const EXAMPLE = {
   tokens: { name: '7c9e2d41-85b0-4a6f-b3d8-1f0e6c5a2b97', email: 'd35f8a16-2c74-4e09-a1b6-9e8d7f40c352' },
   photo: { fileName: 'ann.png', fileSizeKB: 1, fileType: 'image/png' },
   time: '2026-01-15T09:30:00.000Z',
+  /** As events and updates have it. */
+  preciseTime: '2026-01-15T09:30:00.000000000Z',
 } as const

@@ -11,7 +11,7 @@ export function recordExamples(
   { id: idName, ids: idsName }: Names,
   isLegacy: boolean,
 ): Readonly<Record<RecordRoute, RouteExample>> {
-  const { id, otherID, fields, shown, tokens, time } = EXAMPLE
+  const { id, otherID, fields, shown, tokens } = EXAMPLE
   const table = isLegacy ? {} : { params: { objectName: EXAMPLE.table } }
   const record = { params: { ...table.params, ID: id } }
   return {
@@ -34,7 +34,7 @@ export function recordExamples(
     updateRecord: {
       ...record,
       body: { record: { fields: { country: 'DE' } } },
-      response: { [idName]: id, ...(isLegacy ? { updatedTime: time } : {}) },
+      response: { [idName]: id, ...(isLegacy ? { updatedTime: EXAMPLE.preciseTime } : {}) },
     },
     deleteRecord: { ...record, response: { [idName]: id, deleted: true } },
   }

@@ -25,9 +25,9 @@ export const TOKENIZE_EXAMPLE: RouteExample = {
 /** Returns the example of the route that finds records by their tokens. */
 export function getByTokensExample({ id: idName }: Names): RouteExample {
   return {
-    body: { tokens: [emailToken], redaction: 'masked' },
+    body: { tokens: [emailToken], redaction: 'plain_text' },
     response: {
-      records: [{ fields: { [idName]: id, ...shown }, token: emailToken, table_name: table, http_code: 200 }],
+      records: [{ fields: { [idName]: id, ...fields, photo: 'ann.png' }, token: emailToken, table_name: table, http_code: 200 }],
     },
   }
 }
