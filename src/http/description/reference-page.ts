@@ -64,7 +64,7 @@ function entriesOf({ paths }: OpenApiDocument, tag: string): Entry[] {
 }
 
 function anchorOf(name: string): string {
-  return name.toLowerCase().replaceAll(' ', '-')
+  return `group-${name.toLowerCase().replaceAll(' ', '-')}`
 }
 
 function navigation(name: string, entries: readonly Entry[]): Html {

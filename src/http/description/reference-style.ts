@@ -1,7 +1,7 @@
 /** The style of the reference page, and the content policy that allows this style and nothing else. */
 import { createHash } from 'node:crypto'
 
-/** The style, as it stands in the page. Light or dark as the reader's system is. */
+/** The style, exactly as the page has it. Light or dark as the reader's system is. */
 export const REFERENCE_STYLE = `
 :root { color-scheme: light dark; --ink: #1d2430; --dim: #5b6472; --line: #d9dee6; --soft: #f4f6f9; --link: #0b57b7; --paper: #fff }
 @media (prefers-color-scheme: dark) {

@@ -21,7 +21,7 @@ export function membersOf(schema: JsonSchema, shared: SharedSchemas): SchemaMemb
   return innerMembers('', resolved(schema, shared), shared)
 }
 
-/** Returns a schema in place of a reference. What stands beside the reference comes first. */
+/** Returns a schema in place of a reference. What is said beside the reference comes first. */
 export function resolved({ $ref, ...beside }: JsonSchema, shared: SharedSchemas): JsonSchema {
   if ($ref === undefined) return beside
   return { ...shared[$ref.slice($ref.lastIndexOf('/') + 1)], ...beside }

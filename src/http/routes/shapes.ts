@@ -34,7 +34,7 @@ export const BYOT = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] as const
 
 /** The mode of a request, in its body. */
 export const BYOT_MEMBER = z.enum(BYOT).optional().meta({
-  title: 'Byot',
+  title: 'ByotMode',
   description:
     'DISABLE refuses tokens of the request, ENABLE takes them and makes the others, ENABLE_STRICT needs one for each value.',
   default: 'DISABLE',

@@ -1,6 +1,6 @@
 /** What docs/http.md explains of the routes and members that the specification lacks. */
 import { readFileSync } from 'node:fs'
-import { LEGACY_TABLE_NAMES } from './endpoints.ts'
+import { LEGACY_TABLE_NAMES } from './legacy-endpoints.ts'
 import type { Line } from './lines.ts'
 
 /** One row of the page: routes, and what it explains of them. */

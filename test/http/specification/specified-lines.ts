@@ -1,8 +1,8 @@
 /** What the specification says, as lines. */
-import { LEGACY_TABLE_NAMES, type Members, SPECIFIED_ENDPOINTS, type SpecifiedEndpoint } from './endpoints.ts'
+import { SPECIFIED_ENDPOINTS } from './endpoints.ts'
+import { LEGACY_TABLE_NAMES } from './legacy-endpoints.ts'
 import type { Line } from './lines.ts'
-
-const ANY_TABLE = '/v1/vaults/{vaultID}/{objectName}'
+import { type Members, type SpecifiedEndpoint, TABLE } from './specified-members.ts'
 
 /** Returns what the specification says of every endpoint. The path of a legacy route is also one of any table, so both sets of lines apply. */
 export function specifiedLines(): Line[] {
@@ -17,7 +17,7 @@ export function specifiedLines(): Line[] {
 function generalEndpoint({ method, path }: SpecifiedEndpoint): SpecifiedEndpoint | undefined {
   const [, table = '', rest = ''] = /^\/v1\/vaults\/\{vaultID\}\/([a-z_]+)(.*)$/.exec(path) ?? []
   if (!LEGACY_TABLE_NAMES.includes(table)) return undefined
-  return SPECIFIED_ENDPOINTS.find((other) => other.method === method && other.path === `${ANY_TABLE}${rest}`)
+  return SPECIFIED_ENDPOINTS.find((other) => other.method === method && other.path === `${TABLE}${rest}`)
 }
 
 function linesOf({ method, path, isDeprecated, query = {}, bodyType, body, responses, errors = [] }: SpecifiedEndpoint): Line[] {
