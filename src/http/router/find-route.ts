@@ -1,6 +1,6 @@
 /** Finds the route of a request: fixed segments of a path come before parameters. */
 import { VaultError } from '../../index.ts'
-import { decodePathSegment } from '../body/parse-query.ts'
+import { decodePath } from '../body/parse-query.ts'
 import type { Route } from './route.ts'
 
 /** A route and the decoded parameters of a path. */
@@ -24,7 +24,7 @@ export function createRouteFinder(routes: readonly Route[]): FindRoute {
   const root = createNode()
   for (const route of routes) add(root, route)
   return (method, path) => {
-    const segments = segmentsOf(path).map(decodePathSegment)
+    const segments = segmentsOf(path).map(decodePath)
     const route = find(root, segments, 0, method)
     if (route !== undefined) return { route, params: paramsOf(route, segments) }
     if (isKnown(root, segments, 0))
