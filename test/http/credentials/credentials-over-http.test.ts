@@ -58,7 +58,7 @@ onMemoryAndSqlite('requests over HTTP', (engine) => {
     const { apiKey: ended } = await createApiKey(vault.as(OWNER), { ...READER, expiresAt: clock.ms + 1 })
     const { key, accessToken } = await bearerOf(vault, clock)
     await vault.as(OWNER).revokeCredential({ keyID })
-    await vault.as(OWNER).revokeCredential({ keyID: key.keyID.split('.')[0] ?? '' })
+    await vault.as(OWNER).revokeCredential({ keyID: key.keyID })
     clock.ms += 1
     const foreign = await createApiKey(other.as(OWNER), READER)
     const bodies = new Set<string>()
