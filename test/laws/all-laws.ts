@@ -17,6 +17,9 @@ import { fileMemory } from './file-memory.ts'
 import { fileTampering } from './file-tampering.ts'
 import { files } from './files.ts'
 import { hostileInput } from './hostile-input.ts'
+import { httpAborts } from './http-aborts.ts'
+import { httpEqualsSession } from './http-equals-session.ts'
+import { httpStatuses } from './http-statuses.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { noLeak } from './no-leak.ts'
@@ -45,6 +48,7 @@ export const ALL_LAWS: readonly Law[] = [
   auditWriters,
   failingCalls,
   fileAborts,
+  httpAborts,
   fileTampering,
   fileLeaks,
   exportTampering,
@@ -56,6 +60,8 @@ export const ALL_LAWS: readonly Law[] = [
   concurrentUpdates,
   sqlParser,
   sqlPartition,
+  httpStatuses,
+  httpEqualsSession,
   connectionCuts,
   powerLoss,
   contention,

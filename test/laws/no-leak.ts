@@ -1,8 +1,9 @@
-/** Law: what a caller may not see in plain text never leaves the vault: not in results, errors, logs, spans, events or storage. */
+/** Law: what a caller may not see in plain text never leaves the vault: not in results, errors, logs, spans, events or storage, and not over sockets. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
+import { overHttp } from '../support/http/leak-transport.ts'
 import type { FixtureOptions } from '../support/leaks/fixture.ts'
 import { openFixture } from '../support/leaks/fixture.ts'
 import { requestText } from '../support/leaks/known-values.ts'
@@ -20,7 +21,8 @@ const LONG_STEPS = 400
 
 export const noLeak: Law = {
   name: 'no-leak',
-  statement: 'A vault shows a caller no value beyond the policy, in no result, error, log line, span, event or stored byte',
+  statement:
+    'A vault shows a caller no value beyond the policy, in no result, error, log line, span, event, stored byte or byte on a socket',
   unit: 'operations',
   figures: { test: 2000, soak: 200_000 },
   weight: 3,
@@ -29,7 +31,8 @@ export const noLeak: Law = {
     return {
       async check({ number, random }) {
         const steps = number % 25 === 24 ? LONG_STEPS : STEPS
-        const faults = await onFresh(engineOf(places, number), (place) => leaksOf(random, steps, observed(place)))
+        const options = number % 2 === 1 ? { transport: overHttp() } : {}
+        const faults = await onFresh(engineOf(places, number), (place) => leaksOf(random, steps, observed(place), options))
         if (faults.length > 0) throw new Error(faults.join('\n'))
         return steps
       },

@@ -4,6 +4,7 @@ import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { VaultError } from '../../src/index.ts'
 import { leaksOf, noLeak } from '../laws/no-leak.ts'
 import { callerOf } from '../support/audit/audited-clients.ts'
+import { overHttp } from '../support/http/leak-transport.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import { createCanaries } from '../support/leaks/canaries.ts'
 import { faultsOf } from '../support/leaks/expectations.ts'
@@ -86,6 +87,26 @@ describe('the leak check detects', () => {
           request.method === 'detokenize' ? send(request).then(() => owner(request)) : send(request),
       },
       /is shown as .* and may only be|canaries hidden from the caller/,
+    ],
+    [
+      'a value in a header of an answer',
+      {
+        transport: overHttp((response) => {
+          const trace = encodeURIComponent(String(response.body).slice(0, 2000))
+          return { ...response, headers: { ...response.headers, 'x-trace': trace } }
+        }),
+      },
+      /lines of the log, spans or errors hold a canary/,
+    ],
+    [
+      'the URL of a request in an error',
+      {
+        transport: overHttp((response, { target }) => {
+          const text = String(response.body).replace('failed.', JSON.stringify(decodeURIComponent(target)).slice(1, -1))
+          return response.status < 400 ? response : { ...response, body: text }
+        }),
+      },
+      /the error holds a canary/,
     ],
   ]
 

@@ -17,7 +17,8 @@ const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', co
 export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
   const prefix = `${verb} failed. `
   const sentence = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
-  const renamed = rename(unknownRecord(error, names) ?? sentence, { ...COMMON, ids: names.ids, ...wireNames })
+  const members = rename(unknownRecord(error, names) ?? sentence, /[A-Za-z]\w*/g, { ...COMMON, ids: names.ids })
+  const renamed = rename(members, LIST, wireNames)
   return `${prefix}${renamed}`
 }
 
@@ -29,11 +30,14 @@ function unknownRecord({ code, details, message }: VaultError, { id: name, ids }
   return `${place} isn't a valid ${name} ID. Specify a valid ${name}.`
 }
 
-/** Returns a sentence with the members renamed, as whole words outside of double quotes. */
-function rename(sentence: string, renamed: Readonly<Record<string, string>>): string {
+/** A word that the sentence speaks of as a member, and not as the thing. */
+const LIST = /(?<=array of )[a-z]+|[a-z]+(?=\[| must\b| cannot\b)/g
+
+/** Returns a sentence with members renamed outside of double quotes. */
+function rename(sentence: string, member: RegExp, renamed: Readonly<Record<string, string>>): string {
   return sentence
     .split(/("[^"]*")/)
-    .map((part, index) => (index % 2 === 1 ? part : part.replace(/[A-Za-z]\w*/g, (word) => wordOf(renamed, word))))
+    .map((part, index) => (index % 2 === 1 ? part : part.replace(member, (word) => wordOf(renamed, word))))
     .join('')
 }
 

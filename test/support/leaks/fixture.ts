@@ -22,11 +22,13 @@ import { createOracle } from './oracle.ts'
 import { auditOf, dumpOf, naming } from './outlets.ts'
 import type { LeakTable } from './schemas.ts'
 import { GRADES, REGIONS, randomTables, schemaOf } from './schemas.ts'
-import type { Layer, Send } from './send.ts'
-import { senderOf } from './send.ts'
+import type { Layer, OpenTransport, Transport } from './send.ts'
+import { inProcess, senderOf } from './send.ts'
 
-/** Options of a fixture, for negative controls. */
+/** Options of a fixture: the way of its requests, and what negative controls change. */
 export interface FixtureOptions {
+  /** Default: calls in process. */
+  readonly transport?: OpenTransport
   readonly layer?: Layer
   /** Replaces the caller, as a careless application would. */
   readonly host?: (caller: Caller, secret: string) => Caller
@@ -53,7 +55,7 @@ interface State {
   readonly canaries: Canaries
   readonly oracle: Oracle
   readonly owner: LooseSession
-  readonly send: Send
+  readonly transport: Transport
   /** Log lines, spans and errors so far. */
   readonly noise: readonly string[]
   readonly apart: Apart[]
@@ -70,7 +72,7 @@ interface State {
 export async function openFixture(
   random: SeededRandom,
   storage: StorageHandle,
-  { layer, host }: FixtureOptions = {},
+  { transport: open = inProcess, layer, host }: FixtureOptions = {},
 ): Promise<LeakFixture> {
   const tables = randomTables(random)
   const policy = randomPolicy(random, tables)
@@ -85,10 +87,11 @@ export async function openFixture(
     log: recordingLog(noise),
     tracing: recordingTracing(noise),
   })
-  const direct = senderOf(vault, vault.as(caller), caller)
-  const send = layer === undefined ? direct : layer(direct, senderOf(vault, owner, caller))
+  const direct = await open(vault, { caller, noise })
+  const send = layer === undefined ? direct.send : layer(direct.send, senderOf(vault, owner, caller))
+  const transport = { ...direct, send }
   const state: State = {
-    ...{ random, tables, canaries, oracle, owner, send, noise },
+    ...{ random, tables, canaries, oracle, owner, transport, noise },
     ...{ apart: [], ownTokens: [], asTokens: new Set(), everPlain: new Set() },
     model: { rows: [], homes: new Map() },
     sightings: { visible: new Set(), plain: new Set() },
@@ -97,12 +100,18 @@ export async function openFixture(
   return {
     known: knownValuesOf(state),
     caller,
-    step: (request) => stepOf(state, noise, request),
+    async step(request) {
+      const sent = transport.carried(request)
+      return sent === undefined ? [] : stepOf(state, noise, sent)
+    },
     faultsAtRest: async (others) => {
       const stored = [await dumpOf(storage, names), await others()].join('\n')
       return faultsAtRest(state, { events: await auditOf(vault), stored })
     },
-    close: () => vault.close(),
+    async close() {
+      await transport.close()
+      await vault.close()
+    },
   }
 }
 
@@ -165,7 +174,7 @@ async function stepOf(state: State, noise: string[], request: LeakRequest): Prom
   note(state, request)
   let answer: unknown
   try {
-    answer = await state.send(request)
+    answer = await state.transport.send(request)
   } catch (error) {
     const text = inspect(error, { depth: 12, showHidden: true })
     noise.push(text)
@@ -182,7 +191,7 @@ async function stepOf(state: State, noise: string[], request: LeakRequest): Prom
 }
 
 function faultsOfAnswer(
-  { canaries, sightings, asTokens, model, oracle }: State,
+  { canaries, sightings, asTokens, model, oracle, transport: { isInProcess } }: State,
   request: LeakRequest,
   answer: unknown,
 ): string[] {
@@ -191,9 +200,9 @@ function faultsOfAnswer(
   const leaked = found.filter((id) => (isWithoutValues || !sightings.visible.has(id)) && !asTokens.has(id))
   const leaks = leaked.length === 0 ? [] : [`the answer holds ${leaked.length} canaries hidden from the caller: ${spelt(answer)}`]
   const items = itemsOfBatch(request, answer).flatMap((item) =>
-    item.answer === undefined ? [] : faultsOf(item.request, item.answer, { model, oracle }),
+    item.answer === undefined ? [] : faultsOf(item.request, item.answer, { model, oracle, isInProcess }),
   )
-  return [...leaks, ...faultsOf(request, answer, { model, oracle }), ...items]
+  return [...leaks, ...faultsOf(request, answer, { model, oracle, isInProcess }), ...items]
 }
 
 function faultsAtRest(
@@ -222,13 +231,17 @@ function tokensIn(part: unknown): unknown[] {
   return Object.entries(part).flatMap(([name, value]) => (name === 'tokens' ? [value] : tokensIn(value)))
 }
 
+/** Members that repeat ids and tokens of a request, in results and on the wire. */
+const ECHOED: readonly string[] = ['token', 'id', 'svc_id']
+const ECHOED_LISTS: readonly string[] = ['ids', 'RecordIDResponse']
+
 /** The text of the result without the ids and tokens of the request, which the caller knows already. */
 function withoutEchoes(request: LeakRequest, answer: unknown): string {
   const sent = new Set(textsIn(request.args))
   const isEcho = (value: unknown) => typeof value === 'string' && sent.has(value)
   return JSON.stringify(answer, (key, value: unknown) => {
-    if ((key === 'token' || key === 'id') && isEcho(value)) return undefined
-    return key === 'ids' && Array.isArray(value) ? value.filter((one) => !isEcho(one)) : value
+    if (ECHOED.includes(key) && isEcho(value)) return undefined
+    return ECHOED_LISTS.includes(key) && Array.isArray(value) ? value.filter((one) => !isEcho(one)) : value
   })
 }
 

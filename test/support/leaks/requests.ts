@@ -49,9 +49,14 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
 
 /** One request; about one in seven is invalid. */
 export function randomRequest(random: SeededRandom, known: KnownValues): LeakRequest {
-  const [maker] = random.pick(MAKERS.filter(([, need]) => need === undefined || couldAnywhere(known, need) || random.chance(0.1)))
-  const request = maker(random, known)
+  const request = validRequest(random, known)
   return random.chance(0.15) ? makeInvalid(random, request, known.fresh('STRING')) : request
+}
+
+/** One request with the members and types that its operation has. */
+export function validRequest(random: SeededRandom, known: KnownValues): LeakRequest {
+  const [maker] = random.pick(MAKERS.filter(([, need]) => need === undefined || couldAnywhere(known, need) || random.chance(0.1)))
+  return maker(random, known)
 }
 
 function couldAnywhere({ tables, oracle }: KnownValues, action: Action): boolean {

@@ -1,0 +1,87 @@
+/** Calls of a session as requests over HTTP, by a mapping of the tests' own. */
+import type { LeakRequest } from '../leaks/known-values.ts'
+import { textOf } from '../leaks/known-values.ts'
+import { withDigits } from '../leaks/model.ts'
+import type { WireRequest } from './wire.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Returns the call with what HTTP can carry of it: values of JSON, texts in a query, and no `onLowered`. Undefined for a call that has no route. */
+export function carried({ method, args }: LeakRequest): LeakRequest | undefined {
+  if (!Object.hasOwn(TO_WIRE, method)) return undefined
+  const plain: readonly unknown[] = JSON.parse(JSON.stringify(args, withDigits))
+  return { method, args: plain.map((arg) => (isObject(arg) ? carriedOptions(arg) : arg)) }
+}
+
+function carriedOptions({ onLowered: _, columnValues, ...options }: Members): Members {
+  return Array.isArray(columnValues) ? { ...options, columnValues: columnValues.map(textOf) } : options
+}
+
+/** Returns the request of a call that HTTP can carry. */
+export function wireRequestOf({ method, args }: LeakRequest): Omit<WireRequest, 'headers'> {
+  const [verb, path, { query, body }] = TO_WIRE[method]?.(args) ?? ['GET', '/', {}]
+  const members = Object.entries(query ?? {}).flatMap(([name, value]) => listOf(value).map((item) => [name, textOf(item)]))
+  const text = members.map((member) => member.map((part) => encodeURIComponent(part ?? '')).join('=')).join('&')
+  const target = `${path}${text === '' ? '' : `?${text}`}`
+  return { method: verb, target, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+}
+
+type Parts = readonly [verb: string, path: string, parts: { readonly query?: Members; readonly body?: Members }]
+
+const TO_WIRE: Readonly<Record<string, (args: readonly unknown[]) => Parts>> = {
+  insert: ([table, records, options]) => ['POST', at(table), { body: { records, ...Object(options) } }],
+  update: ([table, id, record, options]) => ['PUT', at(table, id), { body: { record, ...Object(options) } }],
+  get: ([table, options]) => ['GET', at(table), { query: renamed(options) }],
+  getOne: ([table, id, options]) => ['GET', at(table, id), { query: renamed(options) }],
+  delete: ([table, ids]) => ['DELETE', at(table), { body: { svc_ids: ids === '*' ? ['*'] : ids } }],
+  deleteOne: ([table, id]) => ['DELETE', at(table, id), {}],
+  detokenize: ([given, options]) => ['POST', at('detokenize'), { body: { detokenizationParameters: given, ...Object(options) } }],
+  tokenize: ([given]) => ['POST', at('tokenize'), { body: { tokenizationParameters: given } }],
+  getByTokens: ([tokens, options]) => [
+    'POST',
+    '/v2/vaults/v1/records/get_by_tokens',
+    { body: { tokens, ...lowerCase(options) } },
+  ],
+  query: ([query]) => ['POST', at('query'), { body: { query } }],
+  batch: ([records, options]) => ['POST', '/v1/vaults/v1', { body: { records, ...Object(options) } }],
+  listEvents: ([query]) => ['GET', '/v1/audit/events', { query: flattened(query) }],
+}
+
+function at(...segments: readonly unknown[]): string {
+  return ['/v1/vaults/v1', ...segments.map((segment) => encodeURIComponent(textOf(segment)))].join('/')
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  ids: 'svc_ids',
+  columnName: 'column_name',
+  columnValues: 'column_values',
+  orderBy: 'order_by',
+}
+
+function renamed(options: unknown): Members {
+  return Object.fromEntries(Object.entries(Object(options)).map(([name, value]) => [NAMES[name] ?? name, value]))
+}
+
+/** This route has its levels in lower case, and DEFAULT by leaving them out. */
+function lowerCase(options: unknown): Members {
+  const { redaction = 'DEFAULT', ...others }: Members = Object(options)
+  return redaction === 'DEFAULT'
+    ? others
+    : { ...others, redaction: typeof redaction === 'string' ? redaction.toLowerCase() : redaction }
+}
+
+/** `{ filterOps: { accountID } }` as `filterOps.accountID`. */
+function flattened(part: unknown, prefix = ''): Members {
+  const members = Object.entries(Object(part)).map(([name, value]) =>
+    isObject(value) ? flattened(value, `${prefix}${name}.`) : { [`${prefix}${name}`]: value },
+  )
+  return Object.assign({}, ...members)
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
