@@ -28,6 +28,7 @@ export function table(rows: readonly object[]): void {
   }
 }
 
-function paint(code: number, text: string): string {
+/** Returns text in a style of the terminal, if it has styles. */
+export function paint(code: number, text: string): string {
   return isColored ? `\u001b[${code}m${text}\u001b[0m` : text
 }

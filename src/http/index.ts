@@ -1,9 +1,29 @@
 /** The entry point "strongroom/http": vaults over HTTP, in any server. */
 export { createHandler, type Handler, toNodeHandler } from './create-handler.ts'
+export { type ApiKey, type ApiKeyOptions, apiKeys, type CreatingSession, createApiKey } from './credentials/api-keys.ts'
 export type { Authenticate, Authenticated, CredentialContext, CredentialRequest, Refused } from './credentials/authenticate.ts'
+export {
+  createServiceAccount,
+  type ServiceAccountKey,
+  type ServiceAccountOptions,
+} from './credentials/create-service-account.ts'
+export {
+  isSignedToken,
+  resolveSignedToken,
+  type SignedDataToken,
+  type SignOptions,
+  signDataTokens,
+} from './credentials/data-tokens.ts'
+export {
+  type ExchangeOptions,
+  exchangeAssertion,
+  type IssuingVault,
+  type TokenResponse,
+} from './credentials/exchange-assertion.ts'
 export type { JwtAlgorithm } from './credentials/jwt-algorithms.ts'
 export { jwt } from './credentials/jwt-authenticator.ts'
 export type { JwtIssuer, JwtMode, JwtOptions } from './credentials/jwt-options.ts'
+export { serviceAccounts } from './credentials/service-accounts.ts'
 export type { StaticKey } from './credentials/static-keys.ts'
 export type { JwtClaims } from './credentials/verify-token.ts'
 export { answerClientError } from './edges/client-error.ts'
@@ -18,5 +38,6 @@ export type { ForwardedHeader } from './router/client-address.ts'
 export type { AddressOptions } from './router/request-context.ts'
 export type { HttpLog } from './router/router-log.ts'
 export type { TrustedProxies } from './router/trusted-proxies.ts'
+export type { AnyVault } from './vaults/any-vault.ts'
 export type { OpenVault } from './vaults/open-vaults.ts'
 export type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'

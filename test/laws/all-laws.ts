@@ -17,6 +17,7 @@ import { fileMemory } from './file-memory.ts'
 import { fileTampering } from './file-tampering.ts'
 import { files } from './files.ts'
 import { hostileInput } from './hostile-input.ts'
+import { httpAborts } from './http-aborts.ts'
 import { httpEqualsSession } from './http-equals-session.ts'
 import { httpStatuses } from './http-statuses.ts'
 import { kills } from './kills.ts'
@@ -47,6 +48,7 @@ export const ALL_LAWS: readonly Law[] = [
   auditWriters,
   failingCalls,
   fileAborts,
+  httpAborts,
   fileTampering,
   fileLeaks,
   exportTampering,

@@ -34,6 +34,11 @@ onEachStorage('files', (engine) => {
         expect(opened.range).toEqual({ start, end: Math.min(end, size) })
         expect(opened.size).toBe(size)
       }
+      for (const last of [1, PIECE + 1, size, size + 1]) {
+        const opened = await vault.session.openFile('people', id, 'paper', { range: { last } })
+        expect((await bytesOf(opened.stream)).equals(file.subarray(-last))).toBe(true)
+        expect(opened.range).toEqual({ start: Math.max(0, size - last), end: size })
+      }
     },
   )
 

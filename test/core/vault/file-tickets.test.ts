@@ -39,6 +39,31 @@ onEachStorage('file tickets', (engine) => {
   }
   const download = async ({ vault }: FileVault, ticket: string) => bytesOf((await vault.downloadWithTicket(ticket)).stream)
 
+  it('open the last bytes, and no range that mixes both forms or has no bytes', async () => {
+    const vault = await open()
+    const { ticket } = await vault.session.downloadURL('people', await withPaper(vault), 'paper')
+    const { stream } = await vault.vault.downloadWithTicket(ticket, { range: { last: 8 } })
+    expect((await bytesOf(stream)).equals(CONTENT.subarray(-8))).toBe(true)
+    for (const range of [{ last: 0 }, { last: -1 }, { last: 1.5 }, { last: 1, start: 0 }, { last: 1, end: 2 }]) {
+      await expect(vault.vault.downloadWithTicket(ticket, { range })).rejects.toMatchObject({ code: 'out_of_range' })
+    }
+  })
+
+  it('are recorded with the request that uses them', async () => {
+    const vault = await open()
+    const id = await withPaper(vault)
+    const { ticket } = await vault.session.downloadURL('people', id, 'paper')
+    const { tickets } = await vault.session.uploadURL({ table: 'people', id, columns: ['paper'] })
+    await vault.vault.downloadWithTicket(ticket, {}, { requestID: 'request-1', ipAddress: '192.0.2.1' })
+    await vault.vault.uploadWithTicket(tickets.paper.ticket, { file: CONTENT }, { requestID: 'request-2' })
+    await expect(vault.vault.downloadWithTicket('x', {}, { requestID: 'request-3' })).rejects.toMatchObject(INVALID)
+    const { events } = await vault.session.listEvents({ filterOps: { accountID: 'v1' } })
+    const found = ['request-1', 'request-2', 'request-3'].map((requestID) =>
+      events.filter(({ context }) => context.requestID === requestID).map(({ context }) => [context.actor, context.ipAddress]),
+    )
+    expect(found).toEqual([[[OWNER.actor, '192.0.2.1']], [[OWNER.actor, '']], [['unknown', '']]])
+  })
+
   it('download the file for fifteen minutes, as the caller who asked for them', async () => {
     const vault = await open()
     const id = await withPaper(vault)

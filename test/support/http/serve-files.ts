@@ -1,12 +1,11 @@
 /** The vault of open-file-vault.ts behind a server, with uploads in pieces that a test can stop. */
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
-import type { HandlerOptions } from '../../../src/http/index.ts'
 import type { Vault } from '../../../src/index.ts'
 import { type FileVault, type FileVaultOptions, openFileVault } from '../files/open-file-vault.ts'
 import type { Engine } from '../storages/places.ts'
 import { type Answer, OWNER_CREDENTIAL } from './ask.ts'
-import { type ServedVault, serveVault } from './serve-vault.ts'
+import { type ServedVault, type ServeOptions, serveVault } from './serve-vault.ts'
 
 /** A served vault with files. */
 export interface ServedFiles extends Omit<ServedVault, 'vault'>, Omit<FileVault, 'vault'> {
@@ -18,11 +17,13 @@ export interface ServedFiles extends Omit<ServedVault, 'vault'>, Omit<FileVault,
 /** Serves a vault with files on a fresh storage. The caller closes it. */
 export async function serveFiles(
   engine: Engine,
-  { handler, ...options }: FileVaultOptions & { readonly handler?: Partial<HandlerOptions> } = {},
+  { handler, listener, ...options }: FileVaultOptions & Pick<ServeOptions, 'handler' | 'listener'> = {},
 ): Promise<ServedFiles> {
   const files = await openFileVault(engine.fresh().open(), options)
   // A handler uses a vault by the names of its operations only.
-  const served = await serveVault({ vault: files.vault as unknown as Vault, ...(handler === undefined ? {} : { handler }) })
+  const vault = files.vault as unknown as Vault
+  const serving = { ...(handler === undefined ? {} : { handler }), ...(listener === undefined ? {} : { listener }) }
+  const served = await serveVault({ vault, ...serving })
   return { ...served, ...files, send: (method, path, body, headers) => send(served.port, [method, path], { body, headers }) }
 }
 

@@ -1,6 +1,6 @@
 /** A vault behind a server of node:http on a spare port, and a client for it. */
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import {
   type Authenticate,
@@ -70,7 +70,7 @@ export const testCredentials: Authenticate = async ({ credential }) => {
 }
 
 /** Starts a server on a spare port of this machine, and returns the port. */
-export function listen(server: Pick<Server, 'listen' | 'address'>): Promise<number> {
+export function listen(server: NetServer): Promise<number> {
   return new Promise((resolve) => {
     // A server on a port has an address of this form.
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
