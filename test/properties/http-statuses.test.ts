@@ -14,9 +14,9 @@ const asError = (response: HttpResponse, change: (text: string) => string): Http
 const FAULTS: Readonly<Record<string, readonly [Distortion, RegExp]>> = {
   'answers 404 where only 400 is documented': [
     (response, { target }) => (target.includes('/query') && response.status === 400 ? { ...response, status: 404 } : response),
-    /status 404 is none of/,
+    /status 404 is not one of/,
   ],
-  'answers 403': [(response) => (response.status === 401 ? { ...response, status: 403 } : response), /status 403 is none of/],
+  'answers 403': [(response) => (response.status === 401 ? { ...response, status: 403 } : response), /status 403 is not one of/],
   'leaves the request id out': [
     ({ headers: { 'x-request-id': _, ...headers }, ...response }) => ({ ...response, headers }),
     /header x-request-id is absent/,
@@ -41,7 +41,7 @@ const FAULTS: Readonly<Record<string, readonly [Distortion, RegExp]>> = {
   ],
   'answers without a credential': [
     (response) => (response.status === 401 ? { ...response, status: 200, body: '{}' } : response),
-    /status 200 is none of 401/,
+    /status 200 is not one of 401/,
   ],
 }
 
