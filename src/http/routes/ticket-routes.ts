@@ -1,6 +1,6 @@
 /** Routes of tickets: a file is downloaded and uploaded by an URL that needs no bearer. */
 import { z } from 'zod'
-import { type Vault, VaultError } from '../../index.ts'
+import { VaultError } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import type { HttpResponse } from '../router/http-message.ts'
@@ -8,6 +8,7 @@ import { jsonResponse } from '../router/json-response.ts'
 import { flag, readQuery, text } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, Route } from '../router/route.ts'
 import { TICKET_PATH } from '../router/urls.ts'
+import type { AnyVault } from '../vaults/any-vault.ts'
 import { downloadHeaders } from './download-headers.ts'
 import { fileExamples } from './file-examples.ts'
 import { parseRange } from './parse-range.ts'
@@ -99,7 +100,7 @@ async function uploadByTicket(call: OpenCall, { fileId }: Names): Promise<HttpRe
 }
 
 /** Returns the vault of a ticket, which records what fails from here on. Throws the one error of tickets, as the vault does. */
-async function vaultOf({ params, scope }: OpenCall): Promise<Vault> {
+async function vaultOf({ params, scope }: OpenCall): Promise<AnyVault> {
   const vault = await scope.open(params.vaultID ?? '')
   if (vault === undefined) throw new VaultError('not_found', 'This ticket is not valid, or not any more. Ask for a new one.')
   scope.named(vault)
