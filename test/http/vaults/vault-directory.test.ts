@@ -43,7 +43,7 @@ function createHost(open: (id: string) => Promise<Vault | undefined> = openVault
 async function isOpen(vault: AnyVault): Promise<boolean> {
   return vault
     .as(OWNER)
-    .get('people')
+    .perform('get', { table: 'people' })
     .then(
       () => true,
       () => false,
