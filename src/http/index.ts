@@ -38,10 +38,6 @@ export type { ForwardedHeader } from './router/client-address.ts'
 export type { AddressOptions } from './router/request-context.ts'
 export type { HttpLog } from './router/router-log.ts'
 export type { TrustedProxies } from './router/trusted-proxies.ts'
-<<<<<<< HEAD
-export type { AnyVault } from './vaults/any-vault.ts'
-=======
 export type { HostedVault } from './vaults/hosted-vault.ts'
->>>>>>> fg/docs
 export type { OpenVault } from './vaults/open-vaults.ts'
 export type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'

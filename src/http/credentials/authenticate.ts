@@ -1,21 +1,13 @@
 /** The port through which every kind of credential is checked. */
 import type { Caller, RequestContext } from '../../index.ts'
-<<<<<<< HEAD
-import type { AnyVault } from '../vaults/any-vault.ts'
-=======
 import type { HostedVault } from '../vaults/hosted-vault.ts'
->>>>>>> fg/docs
 
 /** What a credential is checked against. */
 export interface CredentialRequest {
   /** The text after "Bearer ": 1 to 8,192 visible characters. */
   readonly credential: string
   /** The vault that the request names. Its answer is undefined for an unknown vault. */
-<<<<<<< HEAD
-  readonly vault: AnyVault | undefined
-=======
   readonly vault: HostedVault | undefined
->>>>>>> fg/docs
   /** Id of the vault that the request names, whether it exists or not. */
   readonly vaultID: string
   /** Returns a header by its name in lower case. */
