@@ -10,6 +10,8 @@ export const EXAMPLE = {
   emailToken: 'd35f8a16-2c74-4e09-a1b6-9e8d7f40c352',
   ticket: 'Zm9yLWEtcGhvdG8',
   uploadTicket: 'Zm9yLWFuLXVwbG9hZA',
+  assertion: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvcnRzIn0.c2lnbmF0dXJl',
+  accessToken: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJyZXBvcnRzIn0.c2lnbmF0dXJl',
   fields: { name: 'Ann Bell', email: 'ann@acme.example', country: 'SE' },
   /** The same as a read without a redaction shows them. */
   shown: { name: 'A*******', email: 'ann@acme.example', country: 'SE' },

@@ -36,7 +36,7 @@ const detokenizeRoute = operationRoute({
   wireNames: { tokens: 'detokenizationParameters' },
   body: z.object({
     detokenizationParameters: z
-      .array(z.object({ token: z.string().describe('A token.'), redaction: REDACTION_MEMBER }))
+      .array(z.object({ token: z.string().describe('A token, or a signed token.'), redaction: REDACTION_MEMBER }))
       .describe('The tokens, one or more.'),
     downloadURL: flagMember('Changes nothing: columns that hold files have no tokens.'),
     continueOnError: flagMember('Return the values of the other tokens where one is not found.'),
