@@ -26,6 +26,8 @@ export interface HandlerOptions extends AddressOptions {
   readonly authenticate: Authenticate | readonly Authenticate[]
   /** Where the handler is mounted: a path such as `/vault`, or an URL, which also begins the URLs of files. Default: the root, and the host of each request. */
   readonly baseUrl?: string
+  /** The `tokenURI` of key files, which the assertions of service accounts name. Default: the URL of the token route. */
+  readonly tokenURI?: string | readonly string[]
   /** The names of record ids on the wire. */
   readonly names?: Partial<Names>
   /** Tables that also have the legacy routes. Default: the seven of the specification. */
@@ -44,6 +46,8 @@ export interface RouterOptions {
   readonly basePath: string
   /** Scheme and host of URLs in responses; undefined for those of each request. */
   readonly origin: string | undefined
+  /** The audiences that assertions of service accounts can name; undefined for the URL of the token route. */
+  readonly tokenURI: string | readonly string[] | undefined
 }
 
 /** The tables of the legacy routes. Source: specification, "Per-table legacy routes". */
@@ -65,7 +69,13 @@ export function parseOptions(options: HandlerOptions): RouterOptions {
   if (!Array.isArray(legacyTables) || !legacyTables.every((name) => typeof name === 'string' && /^[a-z][a-z0-9_]*$/.test(name)))
     throw new VaultError('invalid_request', 'Option "legacyTables" must be an array of table names.')
   assertVaultOptions(options)
-  return { names: parseNames(options.names), legacyTables, limits: parseLimits(options.limits), ...parseBaseUrl(options.baseUrl) }
+  return {
+    names: parseNames(options.names),
+    legacyTables,
+    limits: parseLimits(options.limits),
+    tokenURI: parseTokenURI(options.tokenURI),
+    ...parseBaseUrl(options.baseUrl),
+  }
 }
 
 function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount }: HandlerOptions): void {
@@ -77,6 +87,13 @@ function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount }: HandlerOptions
 
 /** A longer timer would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
+
+function parseTokenURI(tokenURI: HandlerOptions['tokenURI']): HandlerOptions['tokenURI'] {
+  const all: readonly unknown[] = tokenURI === undefined ? [] : [tokenURI].flat()
+  if (tokenURI !== undefined && (all.length === 0 || !all.every((uri) => typeof uri === 'string' && URL.canParse(uri))))
+    throw new VaultError('invalid_request', 'Option "tokenURI" must be an URL, or an array of URLs.')
+  return tokenURI
+}
 
 function parseLimits(given: Partial<HttpLimits> = {}): HttpLimits {
   const limits = { ...DEFAULT_LIMITS, ...given }

@@ -8,8 +8,12 @@ export type UrlCall = Pick<Call, 'options' | 'request' | 'params'>
 export const TICKET_PATH = '/v1/files/{vaultID}/{ticket}'
 
 /** Returns the URL at which a ticket of the vault of this request is redeemed. */
-export function fileUrl({ options, request, params }: UrlCall, ticket: string): string {
+export function fileUrl(call: UrlCall, ticket: string): string {
+  return `${baseUrlOf(call)}/v1/files/${encodeURIComponent(call.params.vaultID ?? '')}/${encodeURIComponent(ticket)}`
+}
+
+/** Returns the URL under which the routes begin: that of the options, or the one of the request. */
+export function baseUrlOf({ options, request }: Pick<UrlCall, 'options' | 'request'>): string {
   const origin = options.origin ?? `${request.scheme}://${request.header('host') ?? 'localhost'}`
-  const mounted = options.basePath === '' ? request.mountPath : options.basePath
-  return `${origin}${mounted}/v1/files/${encodeURIComponent(params.vaultID ?? '')}/${encodeURIComponent(ticket)}`
+  return `${origin}${options.basePath === '' ? request.mountPath : options.basePath}`
 }

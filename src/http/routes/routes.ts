@@ -7,6 +7,7 @@ import { fileRoutes } from './file-routes.ts'
 import { queryRoute } from './query-route.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
 import { ticketRoutes } from './ticket-routes.ts'
+import { tokenExchangeRoute } from './token-exchange-route.ts'
 import { tokenRoutes } from './token-routes.ts'
 import { uploadRoutes } from './upload-routes.ts'
 
@@ -21,6 +22,7 @@ export function createRoutes(options: RouterOptions): Route[] {
     ...uploadRoutes(options),
     ...fileRoutes(options),
     ...ticketRoutes(options),
+    tokenExchangeRoute,
     ...legacyRecordRoutes(options),
   ]
 }

@@ -1,9 +1,10 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
 import { z } from 'zod'
 import { type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
+import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
 import type { RouterOptions } from '../options.ts'
 import { choice, list } from '../router/query-members.ts'
-import { operationRoute, type Route } from '../router/route.ts'
+import { type AuthenticatedCall, operationRoute, type Route } from '../router/route.ts'
 import { REDACTION } from './shapes.ts'
 
 const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
@@ -35,18 +36,31 @@ const detokenizeRoute = operationRoute({
       z.object({ token: z.string(), valueType: z.enum(VALUE_TYPES), value: z.string(), error: z.string().optional() }),
     ),
   }),
-  read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false } }) {
-    const records = given.map(({ token, redaction = 'DEFAULT' }) => ({ token, redaction }))
+  async read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
+    if (given.filter(({ token }) => isSignedToken(token)).length > MAX_SIGNED_TOKENS)
+      throw new VaultError('limit_exceeded', `More than ${MAX_SIGNED_TOKENS} signed tokens. Split the request.`)
+    const records = await Promise.all(
+      given.map(async ({ token, redaction = 'DEFAULT' }) => ({ token: await bareToken(call, token), redaction })),
+    )
     return { records, options: { downloadURL, continueOnError } }
   },
-  write: ({ records }) => ({
-    records: records.map(({ token, valueType, value, error }) => ({
+  write: ({ records }, { body }) => ({
+    records: records.map(({ token: bare, valueType, value, error }, index) => ({
+      token: body.detokenizationParameters[index]?.token ?? bare,
       // Columns that hold files have no tokens.
-      ...{ token, valueType: valueType as ValueType, value },
+      ...{ valueType: valueType as ValueType, value },
       ...(error === undefined ? {} : { error }),
     })),
   }),
 })
+
+/** Maximum number of signed tokens of a request: each signature is verified before the vault counts the tokens. */
+const MAX_SIGNED_TOKENS = 1000
+
+/** Returns a token as the vault knows it. One that is signed, and not valid for this caller, becomes text that no vault gives as a token. */
+async function bareToken({ vault, caller }: AuthenticatedCall, token: string): Promise<string> {
+  return isSignedToken(token) ? ((await resolveSignedToken(vault, token, { caller })) ?? '') : token
+}
 
 const tokenizeRoute = operationRoute({
   method: 'POST',

@@ -1,0 +1,47 @@
+/** The route at which service accounts exchange assertions for bearer tokens. It is not in the specification; existing clients call it. */
+import { z } from 'zod'
+import { VaultError } from '../../index.ts'
+import { decodeUtf8 } from '../body/decode-utf8.ts'
+import { exchangeAssertion } from '../credentials/exchange-assertion.ts'
+import { jsonResponse } from '../router/json-response.ts'
+import type { OpenCall, OpenRoute } from '../router/route.ts'
+import { baseUrlOf } from '../router/urls.ts'
+
+const PATH = '/v1/auth/sa/oauth/token'
+
+/** Maximum length of the body in bytes: an assertion is at most 8,192 characters. */
+const MAX_BYTES = 64 * 1024
+
+/** The route of token requests. Its exchange records one event. */
+export const tokenExchangeRoute: OpenRoute = {
+  access: 'open',
+  method: 'POST',
+  path: PATH,
+  group: 'Credentials',
+  summary: 'Exchanges the assertion of a service account for a bearer token of at most 60 minutes.',
+  isOwn: true,
+  operation: undefined,
+  verb: 'Token request',
+  statuses: [400, 401, 500],
+  body: z.object({
+    grant_type: z.literal('urn:ietf:params:oauth:grant-type:jwt-bearer'),
+    assertion: z.string().max(8192),
+    scope: z.string().optional(),
+  }),
+  response: z.object({ accessToken: z.string(), tokenType: z.literal('Bearer') }),
+  async handle(call) {
+    const { scope, options } = call
+    const tokenURI = options.tokenURI ?? `${baseUrlOf(call)}${PATH}`
+    const exchange = { vaultOf: (id: string) => scope.open(id), tokenURI, request: scope.context }
+    return jsonResponse(200, await exchangeAssertion(exchange, await bodyOf(call)))
+  },
+}
+
+/** Returns the body as text, which can be JSON or a form, or what a parser of the host made of it. */
+async function bodyOf({ request: { body } }: OpenCall): Promise<unknown> {
+  if (body === undefined) throw new VaultError('invalid_request', 'The body is missing. Send a token request.')
+  if (body.parsed !== undefined) return body.parsed.value
+  const text = decodeUtf8(await body.read(MAX_BYTES))
+  if (text === undefined) throw new VaultError('invalid_request', 'The body must be UTF-8.')
+  return text
+}
