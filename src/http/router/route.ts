@@ -27,6 +27,10 @@ export interface RouteDescription {
   readonly method: Method
   /** Template, with parameters in braces: `/v1/vaults/{vaultID}/query`. */
   readonly path: string
+  /** Its name in clients that are generated from the API description, unique among routes: `insertRecords`. */
+  readonly name?: string
+  /** What the parameters of its path mean, where it is something else than in other routes. */
+  readonly parameters?: Readonly<Record<string, string>>
   /** The group of routes it is described in. */
   readonly group:
     | 'Audit'
@@ -45,6 +49,8 @@ export interface RouteDescription {
   readonly isDeprecated?: boolean
   /** True if the specification does not have it. */
   readonly isOwn?: boolean
+  /** True if it asks for no credential. */
+  readonly isPublic?: boolean
   /** The statuses of its errors. */
   readonly statuses: readonly ErrorStatus[]
   /** The members of its query. */
@@ -58,13 +64,15 @@ export interface RouteDescription {
   readonly response: z.ZodType | undefined
   readonly responseType?: string
   /** Other successful statuses. */
-  readonly otherResponses?: Readonly<Record<number, z.ZodType>>
+  readonly otherResponses?: Readonly<Record<number, z.ZodType | undefined>>
   /** An example of a request and its response, for people. */
   readonly example?: RouteExample
 }
 
 /** An example that a test sends. */
 export interface RouteExample {
+  /** Parameters of the path, apart from the vault. */
+  readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly body?: unknown
   readonly response?: unknown
