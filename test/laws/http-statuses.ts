@@ -125,7 +125,7 @@ function expectation(routes: readonly Route[]): (sent: Sent) => readonly number[
     if (!('request' in sent)) return [400]
     const { method, target, headers = {} } = sent.request
     try {
-      const { route } = find(method, target.split(/[?]/)[0] ?? '')
+      const { route } = find(method, target.replace(/^https?:\/\/[^/]*/, '').split('?')[0] ?? '')
       const credential = headers.authorization?.replace(/^Bearer /, '') ?? ''
       if (route.access === 'bearer' && !GOOD_CREDENTIALS.includes(credential)) return [401]
       return [200, ...Object.keys(route.otherResponses ?? {}).map(Number), ...route.statuses]

@@ -11,7 +11,7 @@ import {
 } from '../../index.ts'
 import { readJsonBody } from '../body/read-json-body.ts'
 import type { RouterOptions } from '../options.ts'
-import type { AnyVault } from '../vaults/any-vault.ts'
+import type { HostedVault } from '../vaults/hosted-vault.ts'
 import type { ErrorStatus } from './error-status.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
 import { jsonResponse } from './json-response.ts'
@@ -91,7 +91,7 @@ export interface Call {
 
 /** A vault as the caller of a request has it. */
 export interface VaultAccess {
-  readonly vault: AnyVault
+  readonly vault: HostedVault
   readonly caller: Caller
   /** The session of the caller. What it performs is recorded by the operation itself. */
   readonly session: Pick<Session<SchemaDefinition>, 'perform'>

@@ -8,7 +8,7 @@ import { jsonResponse } from '../router/json-response.ts'
 import { flag, readQuery, text } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, Route } from '../router/route.ts'
 import { TICKET_PATH } from '../router/urls.ts'
-import type { AnyVault } from '../vaults/any-vault.ts'
+import type { HostedVault } from '../vaults/hosted-vault.ts'
 import { downloadHeaders } from './download-headers.ts'
 import { fileExamples } from './file-examples.ts'
 import { parseRange } from './parse-range.ts'
@@ -100,7 +100,7 @@ async function uploadByTicket(call: OpenCall, { fileId }: Names): Promise<HttpRe
 }
 
 /** Returns the vault of a ticket, which records what fails from here on. Throws the one error of tickets, as the vault does. */
-async function vaultOf({ params, scope }: OpenCall): Promise<AnyVault> {
+async function vaultOf({ params, scope }: OpenCall): Promise<HostedVault> {
   const vault = await scope.open(params.vaultID ?? '')
   if (vault === undefined) throw new VaultError('not_found', 'This ticket is not valid, or not any more. Ask for a new one.')
   scope.named(vault)

@@ -53,6 +53,14 @@ const MAKERS: Readonly<Record<string, Maker>> = {
       'SELECT name FROM people LIMIT -1',
     ]),
   }),
+  uploadStatus: (random, { ids }) => ({
+    records: [{ tableName: 'papers', svcID: random.pick(ids), fileColumns: ['scan'] }],
+  }),
+  uploadURL: (random, { ids }) => ({
+    tableName: 'papers',
+    fileColumns: ['scan'],
+    ...some(random, { svcID: random.pick(ids) }),
+  }),
   batch: (random, vocabulary) => ({
     records: Array.from({ length: 1 + random.below(3) }, () => itemFor(random, vocabulary)),
     ...flags(random, ['continueOnError']),
