@@ -43,7 +43,7 @@ export const FILES: readonly BadInput[] = [
       headers: { authorization: 'Bearer owner', 'content-type': 'multipart/form-data' },
     }),
   },
-  { name: 'a ticket that is none', codes: [404, 5], request: () => get(`/v1/files/${encodeURIComponent(SECRET)}`) },
+  { name: 'a ticket that no vault issued', codes: [404, 5], request: () => get(`/v1/files/${encodeURIComponent(SECRET)}`) },
   {
     name: 'a file of an unknown record',
     codes: [404, 5],

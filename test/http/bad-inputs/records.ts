@@ -9,7 +9,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'a date-time without offset': { seen: '2026-01-02T03:04:05' },
   'a scalar for ARRAY': { tags: SECRET },
   'text that does not match the pattern': { ssn: SECRET },
-  'text that is none of oneOf': { country: SECRET },
+  'text outside oneOf': { country: SECRET },
   'null in a required column': { name: null },
   'text longer than maxLength': { name: SECRET.repeat(9) },
   'a number for STRING': { name: 5 },

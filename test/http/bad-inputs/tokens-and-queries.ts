@@ -85,7 +85,7 @@ export const QUERY: readonly BadInput[] = [
 const EVENTS: Readonly<Record<string, readonly [query: string, grpc: number]>> = {
   'no accountID': ['limit=1', 3],
   'an unknown actor type': ['filterOps.accountID=v1&filterOps.context.actorType=ROBOT', 3],
-  'a time that is none': ['filterOps.accountID=v1&filterOps.startTime=yesterday', 3],
+  'a time that is not RFC 3339': ['filterOps.accountID=v1&filterOps.startTime=yesterday', 3],
   'a clientTraceID over 128 characters': [`filterOps.accountID=v1&filterOps.context.clientTraceID=${'x'.repeat(129)}`, 3],
   'afterOps with an offset': [
     'filterOps.accountID=v1&afterOps.timestamp=2026-01-01T00:00:00.000000000Z&afterOps.changeID=x&offset=1',

@@ -17,7 +17,7 @@ onMemoryAndSqlite('requests over HTTP', (engine) => {
     const clock = testClock()
     const vault = await openVaultAt(engine, clock)
     const other = await openVaultAt(engine, clock, 'v2')
-    const handler = createHandler({ vaults: [vault, other] as unknown as Vault[], authenticate: [apiKeys(), serviceAccounts()] })
+    const handler = createHandler({ vaults: [vault, other], authenticate: [apiKeys(), serviceAccounts()] })
     const ask = (credential: string, vaultID = 'v1'): Promise<Response> => {
       const headers = { authorization: `Bearer ${credential}`, 'x-request-id': REQUEST_ID }
       return handler(new Request(`http://vault.example/v1/vaults/${vaultID}/clients`, { headers }))

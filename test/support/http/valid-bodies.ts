@@ -1,7 +1,7 @@
 /** Bodies that the routes of a test vault accept, by the operation of the route. */
 import type { Route } from '../../../src/http/router/route.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import type { HttpVocabulary } from './random-http-requests.ts'
+import type { HttpVocabulary } from './http-vocabulary.ts'
 
 type Maker = (random: SeededRandom, vocabulary: HttpVocabulary) => unknown
 
