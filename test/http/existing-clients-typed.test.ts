@@ -153,6 +153,14 @@ describe('an error', () => {
     )
   })
 
+  it('does not advise what the client did already', async () => {
+    const records = { detokenizationParameters: [{ token: 'unknown' }] }
+    expect(await refused('POST', `${V}/detokenize`, records)).toContain('Remove it, or set continueOnError.')
+    expect(await refused('POST', `${V}/detokenize`, { ...records, continueOnError: true })).toBe(
+      '404 Detokenize failed. No token was found: detokenizationParameters[0]. Specify valid tokens.',
+    )
+  })
+
   it('names its operation once', async () => {
     expect(await refused('GET', `${V}/tokens`)).toBe('400 Get tokens failed. Expected a non-empty array of token_ids.')
   })
