@@ -1,6 +1,7 @@
 /** What clients send that write every member, lists in their own way, or what they read before; and that errors name what they sent. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import { createHandler } from '../../src/http/index.ts'
 import { column } from '../../src/index.ts'
 import { countedBlobs } from '../support/files/open-file-vault.ts'
 import { multipart } from '../support/http/multipart.ts'
@@ -127,6 +128,33 @@ describe('a client that lists', () => {
       }
     }
     expect(await ask('GET', `${V}/people?other[]=1`)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('a name of ids', () => {
+  const authenticate = knownCallers({ owner: OWNER })
+
+  it('is refused if it is that of a column, whose value would take its place', async () => {
+    const names = { id: 'email' }
+    expect(() => createHandler({ vaults: [opened.vault], authenticate, names })).toThrow(
+      'Option "names.id" is the name of a column of table "people". Choose another name.',
+    )
+    const handler = createHandler({
+      vaults: () => openLoose(memoryStorage(), people.tables).then(({ vault }) => vault),
+      authenticate,
+      names,
+    })
+    const response = await handler(
+      new Request(`https://vault.example${V}/people`, { headers: { authorization: 'Bearer owner' } }),
+    )
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('email')
+    await handler.close()
+  })
+
+  it('is refused if queries cannot have it', () => {
+    for (const id of ['rowId', 'ROW', '_row'])
+      expect(() => createHandler({ vaults: opened.vault, authenticate, names: { id } })).toThrow('must have the form of a column')
   })
 })
 
