@@ -14,7 +14,7 @@ export interface Wording {
 const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', columnValues: 'column_values', orderBy: 'order_by' }
 
 /** The verb with which an operation of a vault begins its errors. It is not always that of the route. */
-const OPERATION = /^[A-Z][a-z]+(?: [a-z]+)* failed\. /
+const OPERATION = /^[A-Z][a-z]+(?: [A-Za-z]+)* failed\. /
 
 /** Returns the message of an error for the wire. Text in double quotes is a name of the schema or of the request, and stays. */
 export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
