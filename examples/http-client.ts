@@ -1,4 +1,5 @@
 /** Sends requests to a server, and prints each with its response as a person reads them. */
+import { layoutJson } from './layout-json.ts'
 import { paint } from './terminal.ts'
 
 /** What a request has beside its method and path. */
@@ -32,9 +33,12 @@ export function createClient(base: string, credential: string): Send {
     const url = new URL(target, base)
     print(method, [shorten(`${url.pathname}${decodeURIComponent(url.search)}`, MAX_LINE_LENGTH)])
     if (sent.body instanceof FormData) print('', describeForm(sent.body))
-    else if (sent.body !== undefined) print('', linesOf(sent.body, MAX_LINE_LENGTH))
+    else if (sent.body !== undefined) print('', layoutJson(shortened(sent.body), MAX_LINE_LENGTH))
     const received = await read(await fetch(url, toRequest(method, { credential, ...sent })))
-    print(String(received.status), received.json === undefined ? describeFile(received) : linesOf(received.json, MAX_LINE_LENGTH))
+    print(
+      String(received.status),
+      received.json === undefined ? describeFile(received) : layoutJson(shortened(received.json), MAX_LINE_LENGTH),
+    )
     return received
   }
 }
@@ -77,26 +81,12 @@ function describeFile({ headers, bytes }: Received): string[] {
   ]
 }
 
-/** Returns the lines of JSON: what fits is on one, and of the rest each member has its own. */
-function linesOf(value: unknown, width: number): string[] {
-  const text = inline(value)
-  if (text.length <= width || typeof value !== 'object' || value === null) return [text]
-  const isList = Array.isArray(value)
-  const members = Object.entries(value).flatMap(([name, member], index, all) => {
-    const label = isList ? '' : `${name}: `
-    const lines = linesOf(member, width - 2).map((line, at) => `  ${at === 0 ? label : ''}${line}`)
-    return index === all.length - 1 ? lines : [...lines.slice(0, -1), `${lines.at(-1) ?? ''},`]
-  })
-  return [isList ? '[' : '{', ...members, isList ? ']' : '}']
-}
-
-function inline(value: unknown): string {
-  // A sentence is shown whole, and a text such as that of a ticket is not.
-  if (typeof value === 'string') return JSON.stringify(value.includes(' ') ? value : shorten(value, MAX_TEXT_LENGTH))
-  if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, member]) => `${name}: ${inline(member)}`)
-  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+/** Returns a value with its long texts cut. A sentence is shown whole, and a text such as that of a ticket is not. */
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.includes(' ') ? value : shorten(value, MAX_TEXT_LENGTH)
+  if (Array.isArray(value)) return value.map(shortened)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member)]))
 }
 
 function shorten(text: string, length: number): string {

@@ -6,7 +6,8 @@ import type { Route } from '../../src/http/router/route.ts'
 import { createRoutes } from '../../src/http/routes/routes.ts'
 import { column, isVaultError } from '../../src/index.ts'
 import { faultsOfAnswer } from '../support/http/answer-faults.ts'
-import { type HttpVocabulary, randomSent, type Sent } from '../support/http/random-http-requests.ts'
+import type { HttpVocabulary } from '../support/http/http-vocabulary.ts'
+import { randomSent, type Sent } from '../support/http/random-http-requests.ts'
 import { type Distortion, knownCallers, serveRouter } from '../support/http/serve-router.ts'
 import type { Wire, WireAnswer } from '../support/http/wire.ts'
 import { type Canaries, createCanaries } from '../support/leaks/canaries.ts'
@@ -125,7 +126,7 @@ function expectation(routes: readonly Route[]): (sent: Sent) => readonly number[
     if (!('request' in sent)) return [400]
     const { method, target, headers = {} } = sent.request
     try {
-      const { route } = find(method, target.split(/[?]/)[0] ?? '')
+      const { route } = find(method, target.replace(/^https?:\/\/[^/]*/, '').split('?')[0] ?? '')
       const credential = headers.authorization?.replace(/^Bearer /, '') ?? ''
       if (route.access === 'bearer' && !GOOD_CREDENTIALS.includes(credential)) return [401]
       return [200, ...Object.keys(route.otherResponses ?? {}).map(Number), ...route.statuses]

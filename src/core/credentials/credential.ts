@@ -9,7 +9,10 @@ export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
 
 /** A credential without what verifies it, as it is listed. All times are in milliseconds since 1970. */
 export interface ListedCredential {
-  /** Id of the key, a UUID. It is not secret. */
+  /**
+   * Id of the key. It is not secret: a UUID and, of a service account, a dot and the vault id as base64url, so that a host of many vaults
+   * finds the vault of a token request.
+   */
   readonly keyID: string
   readonly kind: CredentialKind
   /** What its creator called it. */

@@ -10,6 +10,8 @@ import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type CallerContext, parseContext } from '../policy/caller-context.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
+import { toBase64Url } from '../util/byte-text.ts'
+import { toUtf8 } from '../util/bytes.ts'
 import { nowMs } from '../util/timestamp.ts'
 
 /** Input of creating a credential. */
@@ -35,7 +37,6 @@ export interface CreatedCredential {
   readonly keyID: string
   /** The actor in events of its requests: the client id of a service account, the key id of an API key. */
   readonly actor: string
-  readonly vaultID: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -94,7 +95,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
     context.event.setCredential(credential.keyID)
     await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }])
-    return { keyID: credential.keyID, actor: credential.actor, vaultID: context.audit.vaultID, createdAt }
+    return { keyID: credential.keyID, actor: credential.actor, createdAt }
   },
 }
 
@@ -105,9 +106,14 @@ function contextOf(given: Readonly<Record<string, unknown>>): CallerContext {
   return context
 }
 
-function newCredential({ barrier }: OperationContext, request: CreateCredentialInput, createdAt: number): StoredCredential {
-  const keyID = newId(barrier)
-  const actor = request.kind === 'API_KEY' ? keyID : newId(barrier)
+function newCredential(
+  { barrier, audit }: OperationContext,
+  request: CreateCredentialInput,
+  createdAt: number,
+): StoredCredential {
+  const isApiKey = request.kind === 'API_KEY'
+  const keyID = isApiKey ? newId(barrier) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
+  const actor = isApiKey ? keyID : newId(barrier)
   return { ...request, keyID, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
 }
 

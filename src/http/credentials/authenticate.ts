@@ -1,13 +1,13 @@
 /** The port through which every kind of credential is checked. */
 import type { Caller, RequestContext } from '../../index.ts'
-import type { AnyVault } from '../vaults/any-vault.ts'
+import type { HostedVault } from '../vaults/hosted-vault.ts'
 
 /** What a credential is checked against. */
 export interface CredentialRequest {
   /** The text after "Bearer ": 1 to 8,192 visible characters. */
   readonly credential: string
   /** The vault that the request names. Its answer is undefined for an unknown vault. */
-  readonly vault: AnyVault | undefined
+  readonly vault: HostedVault | undefined
   /** Id of the vault that the request names, whether it exists or not. */
   readonly vaultID: string
   /** Returns a header by its name in lower case. */

@@ -2,7 +2,6 @@
 import { generateKeyPair, type KeyPairKeyObjectResult } from 'node:crypto'
 import type { CreateCredentialInput } from '../../index.ts'
 import type { CreatingSession } from './api-keys.ts'
-import { printKeyID } from './service-account-key-id.ts'
 
 /** What a service account is called and what it can do. */
 export interface ServiceAccountOptions extends Pick<CreateCredentialInput, 'name' | 'roles' | 'context' | 'expiresAt'> {
@@ -14,7 +13,7 @@ export interface ServiceAccountOptions extends Pick<CreateCredentialInput, 'name
 export interface ServiceAccountKey {
   readonly clientID: string
   readonly clientName: string
-  /** It names the vault, too. */
+  /** It names the vault, too, and is what `session.revokeCredential` takes. */
   readonly keyID: string
   readonly tokenURI: string
   /** RFC 3339. */
@@ -41,7 +40,7 @@ export async function createServiceAccount(
   return {
     clientID: created.actor,
     clientName: options.name,
-    keyID: printKeyID(created),
+    keyID: created.keyID,
     tokenURI,
     keyValidAfterTime: new Date(created.createdAt).toISOString(),
     ...(options.expiresAt === undefined ? {} : { keyValidBeforeTime: new Date(options.expiresAt).toISOString() }),

@@ -1,6 +1,6 @@
 /** The envelope of errors. Source: specification, "Error envelope". */
 import { type ErrorDetail, isVaultError, statusOf, VaultError } from '../../index.ts'
-import type { ErrorStatus } from './error-status.ts'
+import { type ErrorStatus, STATUS_TEXTS } from './error-status.ts'
 import type { HttpResponse } from './http-message.ts'
 import { jsonResponse } from './json-response.ts'
 
@@ -38,15 +38,6 @@ export function errorResponse({ error, status }: Failure, message = error.messag
 }
 
 const MAX_MESSAGE_LENGTH = 1000
-
-/** The reason phrases of RFC 9110. */
-const STATUS_TEXTS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  404: 'Not Found',
-  422: 'Unprocessable Content',
-  500: 'Internal Server Error',
-}
 
 /** Physical columns mean nothing to a caller. */
 function toDetail({ columns: _, ...detail }: ErrorDetail): Omit<ErrorDetail, 'columns'> {

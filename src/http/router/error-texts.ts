@@ -17,8 +17,8 @@ const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', co
 export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
   const prefix = `${verb} failed. `
   const sentence = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
-  const members = rename(unknownRecord(error, names) ?? sentence, /[A-Za-z]\w*/g, { ...COMMON, ids: names.ids })
-  const renamed = rename(members, LIST, wireNames)
+  const members = rename(unknownRecord(error, names) ?? sentence, /[A-Za-z]\w*/g, COMMON)
+  const renamed = rename(members, LIST, { ids: names.ids, ...wireNames })
   return `${prefix}${renamed}`
 }
 

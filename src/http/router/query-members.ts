@@ -7,6 +7,8 @@ export interface QueryMember<T> {
   readonly description: string
   /** Its shape in the API description. */
   readonly schema: z.ZodType
+  /** True if the operation refuses a query without it. */
+  readonly isRequired?: boolean
   /** Returns its value; undefined for a blank one, which is the same as an absent one. Throws `invalid_request`. */
   read(texts: readonly string[], name: string): T | undefined
 }
@@ -33,16 +35,20 @@ export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): Qu
   return Object.fromEntries(values) as QueryOf<Q>
 }
 
-/** A text. */
-export function text(description: string): QueryMember<string> {
-  return { description, schema: z.string(), read: (texts, name) => single(texts, name) }
+/** A text. Its bounds are described here and checked by the vault. */
+export function text(
+  description: string,
+  { maxLength, ...rest }: { readonly maxLength?: number; readonly isRequired?: true } = {},
+): QueryMember<string> {
+  const schema = maxLength === undefined ? z.string() : z.string().max(maxLength)
+  return { description, schema, ...rest, read: (texts, name) => single(texts, name) }
 }
 
-/** True or false. */
+/** True or false, where an absent one is false. */
 export function flag(description: string): QueryMember<boolean> {
   return {
     description,
-    schema: z.boolean(),
+    schema: z.boolean().meta({ default: false }),
     read(texts, name) {
       const given = single(texts, name)
       if (given === undefined) return undefined
@@ -52,11 +58,19 @@ export function flag(description: string): QueryMember<boolean> {
   }
 }
 
-/** One of some words. */
-export function choice<const Choice extends string>(description: string, choices: readonly Choice[]): QueryMember<Choice> {
+/** One of some words. The API description shares the schema of words with a title. */
+export function choice<const Choice extends string>(
+  description: string,
+  choices: readonly Choice[],
+  described: { readonly initial?: Choice; readonly title?: string } = {},
+): QueryMember<Choice> {
+  const { initial, title } = described
   return {
     description,
-    schema: z.enum(choices),
+    schema: z.enum(choices).meta({
+      ...(title === undefined ? {} : { title }),
+      ...(initial === undefined ? {} : { default: initial }),
+    }),
     read(texts, name) {
       const given = single(texts, name)
       if (given === undefined) return undefined
@@ -67,11 +81,14 @@ export function choice<const Choice extends string>(description: string, choices
   }
 }
 
-/** A whole number as text, as the specification has it: digits only. */
-export function integer(description: string, [min, max]: readonly [number, number]): QueryMember<number> {
+/** A whole number from the first to the second one, by default the third; as text, as the specification has it: digits only. */
+export function integer(description: string, [min, max, initial]: readonly [number, number, number]): QueryMember<number> {
   return {
     description,
-    schema: z.string().regex(/^\d+$/).meta({ format: 'int64' }),
+    schema: z
+      .string()
+      .regex(/^\d+$/)
+      .meta({ format: 'int64', default: String(initial) }),
     read(texts, name) {
       const given = single(texts, name)
       if (given === undefined) return undefined

@@ -11,7 +11,7 @@ import {
 } from '../../index.ts'
 import { readJsonBody } from '../body/read-json-body.ts'
 import type { RouterOptions } from '../options.ts'
-import type { AnyVault } from '../vaults/any-vault.ts'
+import type { HostedVault } from '../vaults/hosted-vault.ts'
 import type { ErrorStatus } from './error-status.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
 import { jsonResponse } from './json-response.ts'
@@ -27,6 +27,10 @@ export interface RouteDescription {
   readonly method: Method
   /** Template, with parameters in braces: `/v1/vaults/{vaultID}/query`. */
   readonly path: string
+  /** Its name in clients that are generated from the API description, unique among routes: `insertRecords`. */
+  readonly name?: string
+  /** What the parameters of its path mean, where it is something else than in other routes. */
+  readonly parameters?: Readonly<Record<string, string>>
   /** The group of routes it is described in. */
   readonly group:
     | 'Audit'
@@ -45,6 +49,8 @@ export interface RouteDescription {
   readonly isDeprecated?: boolean
   /** True if the specification does not have it. */
   readonly isOwn?: boolean
+  /** True if it asks for no credential. */
+  readonly isPublic?: boolean
   /** The statuses of its errors. */
   readonly statuses: readonly ErrorStatus[]
   /** The members of its query. */
@@ -58,13 +64,15 @@ export interface RouteDescription {
   readonly response: z.ZodType | undefined
   readonly responseType?: string
   /** Other successful statuses. */
-  readonly otherResponses?: Readonly<Record<number, z.ZodType>>
+  readonly otherResponses?: Readonly<Record<number, z.ZodType | undefined>>
   /** An example of a request and its response, for people. */
   readonly example?: RouteExample
 }
 
 /** An example that a test sends. */
 export interface RouteExample {
+  /** Parameters of the path, apart from the vault. */
+  readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly body?: unknown
   readonly response?: unknown
@@ -83,7 +91,7 @@ export interface Call {
 
 /** A vault as the caller of a request has it. */
 export interface VaultAccess {
-  readonly vault: AnyVault
+  readonly vault: HostedVault
   readonly caller: Caller
   /** The session of the caller. What it performs is recorded by the operation itself. */
   readonly session: Pick<Session<SchemaDefinition>, 'perform'>

@@ -1,6 +1,6 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
 import type { Caller, RequestContext } from '../../index.ts'
-import type { AnyVault } from '../vaults/any-vault.ts'
+import type { HostedVault } from '../vaults/hosted-vault.ts'
 import type { Lease } from '../vaults/open-vaults.ts'
 import type { VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
@@ -12,11 +12,11 @@ export interface Scope {
   /** Origin of the request, as events record it. */
   readonly context: RequestContext & { readonly requestID: string }
   /** Opens a vault, which stays in use until the response is sent; undefined for an unknown one. */
-  open(vaultID: string): Promise<AnyVault | undefined>
+  open(vaultID: string): Promise<HostedVault | undefined>
   /** Returns the ids of the vaults of an account; of every account if none is given. */
   vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
-  named(vault: AnyVault, caller?: Caller): void
+  named(vault: HostedVault, caller?: Caller): void
   /** An operation began: it records itself. */
   began(): void
   /** Records a failure in the vault that the request names, if no operation began. */
@@ -28,7 +28,7 @@ export interface Scope {
 /** Returns the scope of one request. */
 export function createScope(vaults: VaultDirectory, context: Scope['context']): Scope {
   const leases: Lease[] = []
-  let place: { readonly vault: AnyVault; readonly caller: Caller | undefined } | undefined
+  let place: { readonly vault: HostedVault; readonly caller: Caller | undefined } | undefined
   let isRecorded = false
   const release = (): void => {
     for (const lease of leases.splice(0)) lease.release()

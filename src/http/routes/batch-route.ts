@@ -6,8 +6,9 @@ import type { RouterOptions } from '../options.ts'
 import { toFailure } from '../router/error-response.ts'
 import type { ErrorStatus } from '../router/error-status.ts'
 import { wireMessage } from '../router/error-texts.ts'
-import { type Call, operationRoute, type Route } from '../router/route.ts'
-import { BY_COLUMN, BYOT, REDACTION } from './shapes.ts'
+import { type Call, operationRoute, type Route, type RouteExample } from '../router/route.ts'
+import { EXAMPLE } from './examples.ts'
+import { BY_COLUMN, BYOT_MEMBER, flagMember, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
 import { toWireId, toWireRecord } from './wire-records.ts'
 
 const METHODS = ['POST', 'PUT', 'GET', 'DELETE'] as const
@@ -19,19 +20,26 @@ const MEMBERS = [
 ] as const
 
 /** What an item of a request can have. */
-const DOCUMENTED_ITEM = z.object({
-  tableName: z.string(),
-  method: z.enum(METHODS),
-  fields: BY_COLUMN.optional(),
-  ID: z.string().optional(),
-  batchID: z.string().optional(),
-  redaction: z.enum(REDACTION).optional(),
-  tokenization: z.boolean().optional(),
-  downloadURL: z.boolean().optional(),
-  upsert: z.string().optional(),
-  tokens: BY_COLUMN.optional(),
-  returnFileMetadata: z.boolean().optional(),
-})
+const DOCUMENTED_ITEM = z
+  .object({
+    tableName: z.string().describe('Name of the table.'),
+    method: z.enum(METHODS).describe('POST inserts, PUT updates, GET reads, and DELETE deletes a record.'),
+    fields: BY_COLUMN.optional().describe('Values by column, for POST and PUT.'),
+    ID: z
+      .string()
+      .optional()
+      .describe(
+        'Id of the record, for GET, PUT and DELETE; or $responses.0.records.0. and the name of ids, for the record of item 0.',
+      ),
+    batchID: z.string().optional().describe('Items with the same batchID run in order.'),
+    redaction: REDACTION_MEMBER,
+    tokenization: flagMember('Return the tokens of the record.'),
+    downloadURL: flagMember('Return an URL, valid for 15 minutes, for each file that can be downloaded. For GET.'),
+    upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted. For POST.'),
+    tokens: BY_COLUMN.optional().describe('Tokens by column, for byot.'),
+    returnFileMetadata: flagMember('Return the metadata of files. For GET.'),
+  })
+  .meta({ title: 'BatchRecord', description: 'An operation on a record.' })
 
 /** An item as it is read: the vault checks its members when its turn comes. */
 const ITEM = z.custom<Readonly<Record<string, unknown>>>(
@@ -41,10 +49,10 @@ const ITEM = z.custom<Readonly<Record<string, unknown>>>(
 
 function bodyShape<Item extends z.ZodType>(item: Item) {
   return z.object({
-    records: z.array(item),
-    continueOnError: z.boolean().optional(),
-    byot: z.enum(BYOT).optional(),
-    vaultID: z.string().optional(),
+    records: z.array(item).describe('The operations, one or more.'),
+    continueOnError: flagMember('Go on after an operation that failed; only that one is rolled back.'),
+    byot: BYOT_MEMBER,
+    vaultID: VAULT_MEMBER,
   })
 }
 
@@ -53,6 +61,8 @@ export function batchRoute({ names }: RouterOptions): Route {
   return operationRoute({
     method: 'POST',
     path: '/v1/vaults/{vaultID}',
+    name: 'batch',
+    example: exampleOf(names),
     group: 'Batch',
     summary: 'Performs many operations on records in one transaction.',
     operation: 'batch',
@@ -60,7 +70,14 @@ export function batchRoute({ names }: RouterOptions): Route {
     statuses: STATUSES,
     body: bodyShape(ITEM),
     describedBody: bodyShape(DOCUMENTED_ITEM),
-    response: z.object({ vaultID: z.string(), responses: z.array(z.unknown()) }),
+    response: z.object({
+      vaultID: z.string().describe('Id of the vault.'),
+      responses: z
+        .array(z.unknown())
+        .describe(
+          'In the order of the request: what the route of the single operation answers; with continueOnError { Body, Status }.',
+        ),
+    }),
     wireNames: { items: 'records' },
     read: ({ body: { records, continueOnError, byot } }) => ({
       items: records.map((item) => toItem(item, names)),
@@ -76,6 +93,24 @@ export function batchRoute({ names }: RouterOptions): Route {
       }),
     }),
   })
+}
+
+/** A record that is inserted, and read by its id. */
+function exampleOf({ id: name }: Names): RouteExample {
+  const { table: tableName, otherID: id, fields } = EXAMPLE
+  const added = { ...fields, name: 'Bo Dahl', email: 'bo@acme.example' }
+  return {
+    body: {
+      records: [
+        { method: 'POST', tableName, fields: added, batchID: '1' },
+        { method: 'GET', tableName, ID: `$responses.0.records.0.${name}`, redaction: 'PLAIN_TEXT', batchID: '1' },
+      ],
+    },
+    response: {
+      vaultID: EXAMPLE.vaultID,
+      responses: [{ records: [{ [name]: id }] }, { fields: { [name]: id, ...added, photo: null } }],
+    },
+  }
 }
 
 /** Returns an item of the vault. Blank members are absent, and unknown ones are ignored. */

@@ -5,26 +5,45 @@ import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { fileUrl } from '../router/urls.ts'
-import { namedShape } from './shapes.ts'
+import { fileExamples } from './file-examples.ts'
+import { deletedShape, namedShape, VAULT_MEMBER } from './shapes.ts'
 
 /** Returns the routes. */
 export function fileRoutes({ names }: RouterOptions): Route[] {
-  return [deleteFileRoute(names), scanStatusRoute, uploadStatusRoute(names), uploadUrlRoute(names)]
+  return [deleteFileRoute(names), scanStatusRoute(names), uploadStatusRoute(names), uploadUrlRoute(names)]
 }
 
 /** The states of a scan. Source: specification, "States and transitions". */
-const SCAN_STATUS = z.enum([
-  'SCAN_CLEAN',
-  'SCAN_INFECTED',
-  'SCAN_DELETED',
-  'SCAN_ERROR',
-  'SCAN_PENDING',
-  'SCAN_UNSCANNABLE',
-  'SCAN_FILE_NOT_FOUND',
-  'SCAN_INVALID',
-])
+const SCAN_STATUS = z
+  .enum([
+    'SCAN_CLEAN',
+    'SCAN_INFECTED',
+    'SCAN_DELETED',
+    'SCAN_ERROR',
+    'SCAN_PENDING',
+    'SCAN_UNSCANNABLE',
+    'SCAN_FILE_NOT_FOUND',
+    'SCAN_INVALID',
+  ])
+  .meta({
+    title: 'ScanStatus',
+    description: 'The state of the malware scan. SCAN_UNSCANNABLE also where no scanner is configured.',
+  })
 
-const FILE_STATUS = z.enum(['UPLOADED', 'NOT_UPLOADED'])
+const FILE_STATUS = z
+  .enum(['UPLOADED', 'NOT_UPLOADED'])
+  .meta({ title: 'FileStatus', description: 'Whether the record has a file.' })
+
+/** The state of a file in a list. */
+const COLUMN_STATUS = z
+  .object({
+    av_scan_status: SCAN_STATUS,
+    file_status: FILE_STATUS,
+    mimetype_status: z
+      .enum(['ALLOWED', 'NOT_ALLOWED', 'NOT_UPLOADED'])
+      .describe('Whether the column still allows the type of the file.'),
+  })
+  .meta({ title: 'FileColumnStatus', description: 'The state of a file.' })
 
 /** Where the file of a record is. */
 const FILE_PATH = '/v1/vaults/{vaultID}/{tableName}/{ID}/files/{columnName}'
@@ -34,52 +53,66 @@ function fileAt({ tableName = '', ID = '', columnName = '' }: Readonly<Record<st
   return { table: tableName, id: ID, column: columnName }
 }
 
-function deleteFileRoute({ id: name }: Names): Route {
+function deleteFileRoute(names: Names): Route {
+  const { id: name } = names
   return operationRoute({
     method: 'DELETE',
     path: FILE_PATH,
+    name: 'deleteFile',
+    example: fileExamples(names).deleteFile,
     group: 'Files',
     summary: 'Deletes the file of a record.',
     operation: 'deleteFile',
     verb: 'Delete file',
     statuses: [400, 401, 404, 500],
-    response: z.object({ ...namedShape(name, z.string()), deleted: z.boolean() }),
+    response: deletedShape(name),
     read: ({ params }) => fileAt(params),
     write: ({ id, deleted }) => ({ [name]: id, deleted }),
   })
 }
 
-const scanStatusRoute = operationRoute({
-  method: 'GET',
-  path: `${FILE_PATH}/scan-status`,
-  group: 'Files',
-  summary: 'Returns the state of the malware scan of a file.',
-  isDeprecated: true,
-  operation: 'fileStatus',
-  verb: 'File status',
-  statuses: [400, 401, 500],
-  response: z.object({ file_status: FILE_STATUS, av_scan_status: SCAN_STATUS }),
-  read: ({ params }) => fileAt(params),
-  write: ({ fileStatus, avScanStatus }) => ({ file_status: fileStatus, av_scan_status: avScanStatus }),
-})
+function scanStatusRoute(names: Names): Route {
+  return operationRoute({
+    method: 'GET',
+    path: `${FILE_PATH}/scan-status`,
+    name: 'getScanStatus',
+    example: fileExamples(names).getScanStatus,
+    group: 'Files',
+    summary: 'Returns the state of the malware scan of a file.',
+    isDeprecated: true,
+    operation: 'fileStatus',
+    verb: 'File status',
+    statuses: [400, 401, 500],
+    response: z.object({ file_status: FILE_STATUS, av_scan_status: SCAN_STATUS }),
+    read: ({ params }) => fileAt(params),
+    write: ({ fileStatus, avScanStatus }) => ({ file_status: fileStatus, av_scan_status: avScanStatus }),
+  })
+}
 
 function uploadStatusRoute(names: Names): Route {
   const asked = z.object({
-    tableName: z.string(),
-    ...namedShape(names.fileId, z.string()),
-    fileColumns: z.array(z.string()).optional(),
-    fileFields: z.array(z.string()).optional(),
+    tableName: z.string().describe('Name of the table.'),
+    ...namedShape(names.fileId, z.string().describe('Id of the record.')),
+    fileColumns: z.array(z.string()).optional().describe('Names of file columns.'),
+    fileFields: z.array(z.string()).optional().describe('The same, as older clients send it. One of both is needed.'),
   })
-  const answered = z.object({
-    tableName: z.string(),
-    fields: z.record(z.string(), z.unknown()),
-    error: z.string().optional(),
-    http_code: z.int(),
-  })
-  const response = z.object({ records: z.array(answered) })
+  const answered = z
+    .object({
+      tableName: z.string().describe('Name of the table.'),
+      fields: z
+        .object(namedShape(names.id, z.string().describe('Id of the record.')))
+        .catchall(COLUMN_STATUS)
+        .describe('The record id, and the state of each file by its column. Without columns with an error.'),
+      error: z.string().optional().describe('Why there are no states.'),
+      http_code: z.int().describe('200, or the status of the error.'),
+    })
+    .meta({ title: 'UploadStatusRecord', description: 'The states of the files of a record.' })
+  const response = z.object({ records: z.array(answered).describe('In the order of the request.') })
   return operationRoute({
     method: 'POST',
     path: '/v2/vaults/{vaultID}/files/uploadStatus',
+    name: 'getUploadStatus',
+    example: fileExamples(names).getUploadStatus,
     group: 'Files',
     summary: 'Returns the upload and scan status of files of several records.',
     description:
@@ -87,7 +120,7 @@ function uploadStatusRoute(names: Names): Route {
     operation: 'uploadStatus',
     verb: 'Upload status',
     statuses: [400, 401, 404, 500],
-    body: z.object({ records: z.array(asked), vaultID: z.string().optional() }),
+    body: z.object({ records: z.array(asked).describe('The records, one or more.'), vaultID: VAULT_MEMBER }),
     response,
     otherResponses: { 207: response },
     read: ({ body }) => ({
@@ -123,6 +156,8 @@ function uploadUrlRoute(names: Names): Route {
   return operationRoute({
     method: 'POST',
     path: '/v2/vaults/{vaultID}/files/uploadURL',
+    name: 'getUploadURLs',
+    example: fileExamples(names).getUploadURLs,
     group: 'Files',
     summary: 'Returns an URL for each column, to upload its file to without a bearer.',
     description: `Without ${names.fileId}, the upload makes a new record, and only one column can be named. Each URL takes one file, by PUT or POST, for 15 minutes. The specification shows no bodies of this route: they are ours.`,
@@ -131,13 +166,25 @@ function uploadUrlRoute(names: Names): Route {
     statuses: [400, 401, 404, 500],
     wireNames: { id: names.fileId, columns: 'fileColumns' },
     body: z.object({
-      tableName: z.string(),
-      ...namedShape(names.fileId, z.string().optional()),
-      fileColumns: z.array(z.string()).optional(),
-      columns: z.array(z.string()).optional(),
-      vaultID: z.string().optional(),
+      tableName: z.string().describe('Name of the table.'),
+      ...namedShape(names.fileId, z.string().optional().describe('Id of the record. Absent: the upload makes a new record.')),
+      fileColumns: z.array(z.string()).optional().describe('Names of file columns.'),
+      columns: z.array(z.string()).optional().describe('The same. One of both is needed.'),
+      vaultID: VAULT_MEMBER,
     }),
-    response: z.object({ uploadURLs: z.record(z.string(), z.object({ url: z.string(), expiresAt: z.iso.datetime() })) }),
+    response: z.object({
+      uploadURLs: z
+        .record(
+          z.string(),
+          z
+            .object({
+              url: z.string().describe('Where the file is sent to.'),
+              expiresAt: z.iso.datetime().describe('15 minutes from now.'),
+            })
+            .meta({ title: 'UploadURL', description: 'An URL that takes one file.' }),
+        )
+        .describe('By file column.'),
+    }),
     read({ body: { tableName, fileColumns = [], columns = [], ...ids } }) {
       const id: unknown = Reflect.get(ids, names.fileId)
       const given = [...new Set([...fileColumns, ...columns])]

@@ -1,18 +1,30 @@
 /** Routes of the records of any table. Source: specification, "Records (table routes)". */
 import { z } from 'zod'
+import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
-import { BY_COLUMN, BYOT, namedShape, READ_RECORD, RECORD, REDACTION } from './shapes.ts'
+import { recordExamples } from './record-examples.ts'
+import {
+  BYOT_MEMBER,
+  deletedShape,
+  flagMember,
+  idShape,
+  namedShape,
+  READ_RECORD,
+  RECORD,
+  REDACTION_QUERY,
+  VAULT_MEMBER,
+} from './shapes.ts'
 import { toWireId, toWireRecord } from './wire-records.ts'
 
 /** Members of the query of a read. */
 const SHOW = {
-  redaction: choice('The level at which values are returned; the lower one that the policy allows is taken.', REDACTION),
-  tokenization: flag('Return tokens in place of values. Default false.'),
+  redaction: REDACTION_QUERY,
+  tokenization: flag('Return tokens in place of values.'),
   fields: list('Columns to return. Default: all that the caller can read.'),
-  downloadURL: flag('Return an URL, valid for 15 minutes, for each file that can be downloaded. Default false.'),
-  returnFileMetadata: flag('Return the metadata of files. Default false.'),
+  downloadURL: flag('Return an URL, valid for 15 minutes, for each file that can be downloaded.'),
+  returnFileMetadata: flag('Return the metadata of files.'),
 }
 
 /** Returns the options of a read that its query gives. */
@@ -40,7 +52,7 @@ export function recordRoutes(options: RouterOptions, place: RecordPlace): Route[
     getRoute(options, place),
     insertRoute(options, place),
     deleteRoute(options, place),
-    getOneRoute(place),
+    getOneRoute(options, place),
     updateRoute(options, place),
     deleteOneRoute(options, place),
   ]
@@ -51,6 +63,7 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
     method: 'GET',
     path,
     group,
+    ...titled('getRecords', names, table),
     summary: 'Returns records: by their ids, by the value of a column, or page by page.',
     operation: 'get',
     verb: 'Get',
@@ -58,13 +71,13 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
     query: {
       ...named(names.ids, list('Ids of the records.')),
       ...SHOW,
-      offset: integer('Records to skip. Default 0.', [0, Number.MAX_SAFE_INTEGER]),
-      limit: integer('Records to return at most. Default 25.', [1, limits.maxPageSize]),
+      offset: integer('Records to skip.', [0, Number.MAX_SAFE_INTEGER, 0]),
+      limit: integer(`Records to return at most, 1 to ${limits.maxPageSize}.`, [1, limits.maxPageSize, 25]),
       column_name: text('A unique or searchable column to look up.'),
       column_values: values('Values to look up in the column.'),
-      order_by: choice('The order of insertion. Default ASCENDING.', ORDERS),
+      order_by: choice('The order of insertion. NONE, or none with ids: no order of its own.', ORDERS),
     },
-    response: z.object({ records: z.array(READ_RECORD) }),
+    response: z.object({ records: z.array(READ_RECORD).describe('In the order of the ids, or of insertion.') }),
     read({ params, query, call }) {
       const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, limit } = query
       const shown = shownBy(query)
@@ -84,19 +97,20 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     method: 'POST',
     path,
     group,
+    ...titled('insertRecords', names, table),
     summary: 'Inserts records, all or none; with upsert, updates those that exist.',
     operation: 'insert',
     verb: 'Insert',
     statuses: [400, 401, 422, 500],
     body: z.object({
-      records: z.array(RECORD),
-      tokenization: z.boolean().optional(),
-      upsert: z.string().optional(),
-      homogeneous: z.boolean().optional(),
-      byot: z.enum(BYOT).optional(),
-      vaultID: z.string().optional(),
+      records: z.array(RECORD).describe('The records, one or more.'),
+      tokenization: flagMember('Return the tokens of each record.'),
+      upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted.'),
+      homogeneous: flagMember('Refuse records that have different columns. Not with upsert.'),
+      byot: BYOT_MEMBER,
+      vaultID: VAULT_MEMBER,
     }),
-    response: z.object({ records: z.array(idShape(names.id)) }),
+    response: z.object({ records: z.array(idShape(names.id)).describe('In the order of the request.') }),
     read({ params, body: { records, tokenization, upsert, homogeneous, byot } }) {
       const options = present({ tokenization, upsert, homogeneous, byot })
       return { table: table ?? params.objectName ?? '', records: records.map(toRecord), options }
@@ -110,22 +124,27 @@ function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     method: 'DELETE',
     path,
     group,
+    ...titled('deleteRecords', names, table),
     summary: 'Deletes records by their ids; "*" alone deletes all records of the table.',
     operation: 'delete',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
-    body: z.object({ ...namedShape(names.ids, z.array(z.string())), vaultID: z.string().optional() }),
-    response: z.object({ RecordIDResponse: z.array(z.string()) }),
+    body: z.object({
+      ...namedShape(names.ids, z.array(z.string()).describe('Ids of the records, or "*" alone.')),
+      vaultID: VAULT_MEMBER,
+    }),
+    response: z.object({ RecordIDResponse: z.array(z.string()).describe('The ids of the request, or "*".') }),
     read: ({ params, body }) => ({ table: table ?? params.objectName ?? '', ids: Reflect.get(body, names.ids) }),
     write: ({ ids }) => ({ RecordIDResponse: [...ids] }),
   })
 }
 
-function getOneRoute({ group, path, table }: RecordPlace): Route {
+function getOneRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
   return operationRoute({
     method: 'GET',
     path: `${path}/{ID}`,
     group,
+    ...titled('getRecord', names, table),
     summary: 'Returns one record.',
     operation: 'getOne',
     verb: 'Get',
@@ -143,18 +162,21 @@ function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     method: 'PUT',
     path: `${path}/{ID}`,
     group,
+    ...titled('updateRecord', names, table),
     summary: 'Updates columns of a record. Each named column gets its whole new value.',
     operation: 'update',
     verb: 'Update',
     statuses: [400, 401, 404, 422, 500],
     body: z.object({
       record: RECORD,
-      tokenization: z.boolean().optional(),
-      byot: z.enum(BYOT).optional(),
-      vaultID: z.string().optional(),
-      ID: z.string().optional(),
+      tokenization: flagMember('Return the tokens of the record.'),
+      byot: BYOT_MEMBER,
+      vaultID: VAULT_MEMBER,
+      ID: z.string().optional().describe('The id of the path, or absent.'),
     }),
-    response: idShape(names.id).extend(isLegacy ? { updatedTime: z.iso.datetime() } : {}),
+    response: idShape(names.id)
+      .extend(isLegacy ? { updatedTime: z.iso.datetime().describe('Time of the update.') } : {})
+      .meta({ title: isLegacy ? 'UpdatedRecord' : 'StoredRecord', description: 'The record that was updated.' }),
     read({ params, body: { record, tokenization, byot } }) {
       const options = present({ tokenization, byot })
       return { table: table ?? params.objectName ?? '', id: params.ID ?? '', ...toRecord(record), options }
@@ -168,19 +190,21 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     method: 'DELETE',
     path: `${path}/{ID}`,
     group,
+    ...titled('deleteRecord', names, table),
     summary: 'Deletes one record.',
     operation: 'deleteOne',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
-    response: z.object({ ...namedShape(names.id, z.string()), deleted: z.boolean() }),
+    response: deletedShape(names.id),
     read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
     write: ({ id }) => ({ [names.id]: id, deleted: true }),
   })
 }
 
-/** The shape of a stored record. */
-function idShape(name: string) {
-  return z.object({ ...namedShape(name, z.string()), tokens: BY_COLUMN.optional() })
+/** Returns the name and the example of a route. */
+function titled(name: keyof ReturnType<typeof recordExamples>, names: Names, table: string | undefined) {
+  const isLegacy = table !== undefined
+  return { name: isLegacy ? `${name}_${table}` : name, example: recordExamples(names, isLegacy)[name] }
 }
 
 /** Returns the members that are not undefined: the vault refuses options that it does not know, and reads the others. */

@@ -3,6 +3,7 @@ import type { RouterOptions } from '../options.ts'
 import type { Route } from '../router/route.ts'
 import { auditRoute } from './audit-route.ts'
 import { batchRoute } from './batch-route.ts'
+import { descriptionRoutes } from './description-routes.ts'
 import { fileRoutes } from './file-routes.ts'
 import { queryRoute } from './query-route.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
@@ -13,7 +14,7 @@ import { uploadRoutes } from './upload-routes.ts'
 
 /** Returns every route of a handler. */
 export function createRoutes(options: RouterOptions): Route[] {
-  return [
+  const routes: Route[] = [
     auditRoute,
     batchRoute(options),
     ...recordRoutes(options, ANY_TABLE),
@@ -25,6 +26,8 @@ export function createRoutes(options: RouterOptions): Route[] {
     tokenExchangeRoute,
     ...legacyRecordRoutes(options),
   ]
+  routes.push(...descriptionRoutes(options, () => routes))
+  return routes
 }
 
 function legacyRecordRoutes(options: RouterOptions): Route[] {

@@ -6,8 +6,10 @@ import { exchangeAssertion } from '../credentials/exchange-assertion.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import type { OpenCall, OpenRoute } from '../router/route.ts'
 import { baseUrlOf } from '../router/urls.ts'
+import { EXAMPLE } from './examples.ts'
 
 const PATH = '/v1/auth/sa/oauth/token'
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /** Maximum length of the body in bytes: an assertion is at most 8,192 characters. */
 const MAX_BYTES = 64 * 1024
@@ -17,18 +19,27 @@ export const tokenExchangeRoute: OpenRoute = {
   access: 'open',
   method: 'POST',
   path: PATH,
+  name: 'exchangeAssertion',
+  example: {
+    body: { grant_type: GRANT_TYPE, assertion: EXAMPLE.assertion, scope: 'role:VAULT_VIEWER' },
+    response: { accessToken: EXAMPLE.accessToken, tokenType: 'Bearer' },
+  },
   group: 'Credentials',
   summary: 'Exchanges the assertion of a service account for a bearer token of at most 60 minutes.',
   isOwn: true,
+  isPublic: true,
   operation: undefined,
   verb: 'Token request',
   statuses: [400, 401, 500],
   body: z.object({
-    grant_type: z.literal('urn:ietf:params:oauth:grant-type:jwt-bearer'),
-    assertion: z.string().max(8192),
-    scope: z.string().optional(),
+    grant_type: z.literal(GRANT_TYPE).describe('The grant of RFC 7523.'),
+    assertion: z.string().max(8192).describe('A JWT that the service account signed for the URL of this route. It serves once.'),
+    scope: z.string().optional().describe('`role:<name>`, separated by spaces: fewer roles than the service account has.'),
   }),
-  response: z.object({ accessToken: z.string(), tokenType: z.literal('Bearer') }),
+  response: z.object({
+    accessToken: z.string().describe('The bearer token.'),
+    tokenType: z.literal('Bearer').describe('Always the same.'),
+  }),
   async handle(call) {
     const { scope, options } = call
     const tokenURI = options.tokenURI ?? `${baseUrlOf(call)}${PATH}`

@@ -3,9 +3,16 @@ import { z } from 'zod'
 import { type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
 import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
 import type { RouterOptions } from '../options.ts'
-import { choice, list } from '../router/query-members.ts'
+import { list } from '../router/query-members.ts'
 import { type AuthenticatedCall, operationRoute, type Route } from '../router/route.ts'
-import { REDACTION } from './shapes.ts'
+import { flagMember, REDACTION_MEMBER, REDACTION_QUERY, SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'
+import {
+  DETOKENIZE_EXAMPLE,
+  getByTokensExample,
+  LEGACY_TOKEN_EXAMPLE,
+  LEGACY_TOKENS_EXAMPLE,
+  TOKENIZE_EXAMPLE,
+} from './token-examples.ts'
 
 const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
 
@@ -19,6 +26,8 @@ export function tokenRoutes(options: RouterOptions): Route[] {
 const detokenizeRoute = operationRoute({
   method: 'POST',
   path: '/v1/vaults/{vaultID}/detokenize',
+  name: 'detokenize',
+  example: DETOKENIZE_EXAMPLE,
   group: 'Tokens',
   summary: 'Returns the values of tokens.',
   operation: 'detokenize',
@@ -26,15 +35,26 @@ const detokenizeRoute = operationRoute({
   statuses: [400, 401, 404, 422, 500],
   wireNames: { tokens: 'detokenizationParameters' },
   body: z.object({
-    detokenizationParameters: z.array(z.object({ token: z.string(), redaction: z.enum(REDACTION).optional() })),
-    downloadURL: z.boolean().optional(),
-    continueOnError: z.boolean().optional(),
-    vaultID: z.string().optional(),
+    detokenizationParameters: z
+      .array(z.object({ token: z.string().describe('A token, or a signed token.'), redaction: REDACTION_MEMBER }))
+      .describe('The tokens, one or more.'),
+    downloadURL: flagMember('Changes nothing: columns that hold files have no tokens.'),
+    continueOnError: flagMember('Return the values of the other tokens where one is not found.'),
+    vaultID: VAULT_MEMBER,
   }),
   response: z.object({
-    records: z.array(
-      z.object({ token: z.string(), valueType: z.enum(VALUE_TYPES), value: z.string(), error: z.string().optional() }),
-    ),
+    records: z
+      .array(
+        z
+          .object({
+            token: z.string().describe('The token of the request.'),
+            valueType: z.enum(VALUE_TYPES).describe('Type of the column; NONE with an error.'),
+            value: z.string().describe('The value as text, whatever its type. Blank with an error.'),
+            error: z.string().optional().describe('Why there is no value.'),
+          })
+          .meta({ title: 'DetokenizedRecord', description: 'The value of a token.' }),
+      )
+      .describe('In the order of the request.'),
   }),
   async read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
     if (given.filter(({ token }) => isSignedToken(token)).length > MAX_SIGNED_TOKENS)
@@ -65,6 +85,8 @@ async function bareToken({ vault, caller }: AuthenticatedCall, token: string): P
 const tokenizeRoute = operationRoute({
   method: 'POST',
   path: '/v1/vaults/{vaultID}/tokenize',
+  name: 'tokenize',
+  example: TOKENIZE_EXAMPLE,
   group: 'Tokens',
   summary: 'Returns the deterministic tokens of values that a record has.',
   operation: 'tokenize',
@@ -72,17 +94,23 @@ const tokenizeRoute = operationRoute({
   statuses: [400, 401, 404, 422, 500],
   wireNames: { values: 'tokenizationParameters' },
   body: z.object({
-    tokenizationParameters: z.array(
-      z.object({
-        value: z.string(),
-        table: z.string().optional(),
-        column: z.string().optional(),
-        columnGroup: z.string().optional(),
-      }),
-    ),
-    vaultID: z.string().optional(),
+    tokenizationParameters: z
+      .array(
+        z.object({
+          value: z.string().describe('The value as text, whatever its type.'),
+          table: z.string().optional().describe('Name of the table. Together with column.'),
+          column: z.string().optional().describe('Name of a column with deterministic tokens.'),
+          columnGroup: z.string().optional().describe('Name of a column group, in place of table and column.'),
+        }),
+      )
+      .describe('The values, one or more.'),
+    vaultID: VAULT_MEMBER,
   }),
-  response: z.object({ records: z.array(z.object({ token: z.string() })) }),
+  response: z.object({
+    records: z
+      .array(z.object({ token: z.string().describe('The token of the value.') }))
+      .describe('In the order of the request.'),
+  }),
   // The vault checks that each names a column or a group.
   read: ({ body }) => ({ records: body.tokenizationParameters as OperationInput<'tokenize'>['records'] }),
   write: ({ records }) => ({ records: records.map(({ token }) => ({ token })) }),
@@ -95,26 +123,37 @@ function getByTokensRoute({ names }: RouterOptions): Route {
   return operationRoute({
     method: 'POST',
     path: '/v2/vaults/{vaultID}/records/get_by_tokens',
+    name: 'getByTokens',
+    example: getByTokensExample(names),
     group: 'Records',
     summary: 'Returns the record of each token.',
     operation: 'getByTokens',
     verb: 'Get by tokens',
     statuses: [400, 401, 404, 422, 500],
     body: z.object({
-      tokens: z.array(z.string()),
-      redaction: z.enum(['redacted', 'masked', 'plain_text']).optional(),
-      vaultID: z.string().optional(),
+      tokens: z.array(z.string()).describe('The tokens, one or more.'),
+      redaction: z
+        .enum(['redacted', 'masked', 'plain_text'])
+        .optional()
+        .describe(
+          'The level of the values; the lower one that the policy allows is taken. Absent: the own level of each column.',
+        ),
+      vaultID: VAULT_MEMBER,
     }),
     response: z.object({
-      records: z.array(
-        z.object({
-          fields: z.record(z.string(), z.unknown()),
-          token: z.string(),
-          table_name: z.string().optional(),
-          error: z.string().optional(),
-          http_code: z.int(),
-        }),
-      ),
+      records: z
+        .array(
+          z
+            .object({
+              fields: SHOWN_BY_COLUMN.describe('Values by column, and the record id. Empty with an error.'),
+              token: z.string().describe('The token of the request.'),
+              table_name: z.string().optional().describe('Name of the table.'),
+              error: z.string().optional().describe('Why there is no record.'),
+              http_code: z.int().describe('200, or the status of the error.'),
+            })
+            .meta({ title: 'TokenRecord', description: 'The record of a token.' }),
+        )
+        .describe('In the order of the request.'),
     }),
     read: ({ body: { tokens, redaction } }) => ({
       tokens,
@@ -131,20 +170,23 @@ function getByTokensRoute({ names }: RouterOptions): Route {
   })
 }
 
-const LEGACY_TOKEN = z.object({ token_id: z.string(), fields: z.record(z.string(), z.unknown()) })
-const REDACTION_MEMBER = { redaction: choice('The level at which values are returned. Default DEFAULT.', REDACTION) }
+const LEGACY_TOKEN = z
+  .object({ token_id: z.string().describe('The token.'), fields: SHOWN_BY_COLUMN.describe('The value by its column.') })
+  .meta({ title: 'LegacyToken', description: 'The column and the value of a token.' })
 
 const legacyTokensRoute = operationRoute({
   method: 'GET',
   path: '/v1/vaults/{vaultID}/tokens',
+  name: 'getTokens',
+  example: LEGACY_TOKENS_EXAMPLE,
   group: 'Legacy tokens',
   summary: 'Returns the column and the value of each token.',
   operation: 'getByTokens',
   verb: 'Get tokens',
   statuses: [400, 401, 404, 500],
   wireNames: { tokens: 'token_ids' },
-  query: { token_ids: list('The tokens.'), ...REDACTION_MEMBER },
-  response: z.object({ records: z.array(LEGACY_TOKEN) }),
+  query: { token_ids: list('The tokens.'), redaction: REDACTION_QUERY },
+  response: z.object({ records: z.array(LEGACY_TOKEN).describe('In the order of the request.') }),
   read: ({ query: { token_ids: tokens = [], redaction = 'DEFAULT' } }) => ({ tokens, options: { redaction, columnOnly: true } }),
   write: ({ records }) => ({ records: records.map(toLegacyToken) }),
 })
@@ -152,12 +194,15 @@ const legacyTokensRoute = operationRoute({
 const legacyTokenRoute = operationRoute({
   method: 'GET',
   path: '/v1/vaults/{vaultID}/tokens/{ID}',
+  name: 'getToken',
+  example: LEGACY_TOKEN_EXAMPLE,
+  parameters: { ID: 'The token.' },
   group: 'Legacy tokens',
   summary: 'Returns the column and the value of a token.',
   operation: 'getByTokens',
   verb: 'Get token',
   statuses: [400, 401, 404, 500],
-  query: REDACTION_MEMBER,
+  query: { redaction: REDACTION_QUERY },
   response: LEGACY_TOKEN,
   read: ({ params, query: { redaction = 'DEFAULT' } }) => ({
     tokens: [params.ID ?? ''],

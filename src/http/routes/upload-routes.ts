@@ -6,7 +6,8 @@ import type { RouterOptions } from '../options.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import { flag } from '../router/query-members.ts'
 import type { AuthenticatedCall, BearerRoute, Route } from '../router/route.ts'
-import { BY_COLUMN, FILE_METADATA, namedShape } from './shapes.ts'
+import { fileExamples } from './file-examples.ts'
+import { FILE_METADATA, flagMember, idShape, namedShape } from './shapes.ts'
 
 /** Returns the routes. */
 export function uploadRoutes(options: RouterOptions): Route[] {
@@ -14,7 +15,7 @@ export function uploadRoutes(options: RouterOptions): Route[] {
 }
 
 /** The content of a file in a multipart body. */
-const CONTENT = z.string().meta({ format: 'binary' })
+const CONTENT = z.string().meta({ format: 'binary', description: 'The content of the file.' })
 
 /** What both routes have in common. */
 const UPLOAD = {
@@ -26,9 +27,10 @@ const UPLOAD = {
   bodyType: 'multipart/form-data',
 } as const
 
-const RETURN_METADATA = flag('Return the metadata of the file. Default false.')
+const RETURN_METADATA = flag('Return the metadata of the file.')
 
-function uploadRoute({ names: { fileId } }: RouterOptions): BearerRoute {
+function uploadRoute({ names }: RouterOptions): BearerRoute {
+  const { fileId } = names
   const shape = {
     file: 'file',
     fields: ['tableName', 'columnName', fileId, 'returnFileMetadata'],
@@ -37,18 +39,23 @@ function uploadRoute({ names: { fileId } }: RouterOptions): BearerRoute {
   return {
     ...UPLOAD,
     path: '/v2/vaults/{vaultID}/files/upload',
+    name: 'uploadFile',
+    example: fileExamples(names).uploadFile,
     summary: 'Uploads one file to a new or an existing record.',
     description: `The parts can come in any order. A file of over 1 MiB must come after tableName and columnName. Without ${fileId}, the file is that of a new record.`,
     statuses: [400, 401, 404, 422, 500],
     wireNames: { table: 'tableName', column: 'columnName', id: fileId },
     body: z.object({
-      tableName: z.string(),
-      columnName: z.string(),
-      ...namedShape(fileId, z.string().optional()),
+      tableName: z.string().describe('Name of the table.'),
+      columnName: z.string().describe('Name of the file column.'),
+      ...namedShape(fileId, z.string().optional().describe('Id of the record. Absent: the file is that of a new record.')),
       file: CONTENT,
-      returnFileMetadata: z.boolean().optional(),
+      returnFileMetadata: flagMember('Return the metadata of the file.'),
     }),
-    response: z.object({ ...namedShape(fileId, z.string()), fileMetadata: FILE_METADATA.optional() }),
+    response: z.object({
+      ...namedShape(fileId, z.string().describe('Id of the record.')),
+      fileMetadata: FILE_METADATA.optional().describe('By file column, with returnFileMetadata.'),
+    }),
     async handle(call) {
       const upload = await readMultipart(call.request, shape)
       const { id, fileMetadata } = await stored(call, upload, () => ({
@@ -67,12 +74,14 @@ function recordUploadRoute({ names }: RouterOptions): BearerRoute {
   return {
     ...UPLOAD,
     path: '/v1/vaults/{vaultID}/{objectName}/{ID}/files',
+    name: 'uploadRecordFile',
+    example: fileExamples(names).uploadRecordFile,
     summary: 'Uploads one file to a record.',
     description: 'The body has one part. Its key is the column.',
     isDeprecated: true,
     statuses: [400, 401, 422, 500],
     body: z.record(z.string(), CONTENT),
-    response: z.object({ ...namedShape(names.id, z.string()), tokens: BY_COLUMN }),
+    response: idShape(names.id),
     async handle(call) {
       const { objectName: table = '', ID: id = '' } = call.params
       const upload = await readMultipart(call.request)

@@ -1,17 +1,17 @@
 /** Vaults that a function of the host opens: shared by requests, and closed after an idle time. */
 import { isVaultError, VaultError } from '../../index.ts'
-import type { AnyVault } from './any-vault.ts'
+import type { HostedVault } from './hosted-vault.ts'
 import { createIdleList, type IdleOptions } from './idle-list.ts'
 
 /**
  * Opens a vault by its id, 1 to 128 characters, and returns undefined for an unknown one. It is called once for each vault in use, and the
  * handler closes what it opened. What it throws is answered as `unavailable` if it is no `VaultError`, and the next request calls it again.
  */
-export type OpenVault = (vaultID: string) => Promise<AnyVault | undefined> | AnyVault | undefined
+export type OpenVault = (vaultID: string) => Promise<HostedVault | undefined> | HostedVault | undefined
 
 /** A vault that is not closed before it is released. */
 export interface Lease {
-  readonly vault: AnyVault
+  readonly vault: HostedVault
   /** Releasing again does nothing more. */
   release(): void
 }
@@ -33,7 +33,7 @@ const MAX_ID_LENGTH = 128
 /** One vault that is opened or open. */
 interface OpenedVault {
   readonly id: string
-  readonly opening: Promise<AnyVault | undefined>
+  readonly opening: Promise<HostedVault | undefined>
   leases: number
 }
 
@@ -88,8 +88,8 @@ function createVaultSet(open: OpenVault) {
       return vault
     },
     /** A vault that is unknown or failed to open is not kept: the next request opens it again. */
-    async ready(vault: OpenedVault): Promise<AnyVault | undefined> {
-      let ready: AnyVault | undefined
+    async ready(vault: OpenedVault): Promise<HostedVault | undefined> {
+      let ready: HostedVault | undefined
       try {
         ready = await vault.opening
         return ready
@@ -114,8 +114,8 @@ function createVaultSet(open: OpenVault) {
   }
 }
 
-async function openById(open: OpenVault, id: string): Promise<AnyVault | undefined> {
-  let vault: AnyVault | undefined
+async function openById(open: OpenVault, id: string): Promise<HostedVault | undefined> {
+  let vault: HostedVault | undefined
   try {
     vault = await open(id)
   } catch (error) {

@@ -1,10 +1,10 @@
 /** The vaults of a host: found by id, opened when they are first asked for, and closed when they were idle for a while. */
 import { VaultError } from '../../index.ts'
-import type { AnyVault } from './any-vault.ts'
+import type { HostedVault } from './hosted-vault.ts'
 import { createOpenVaults, type Lease, type OpenVault, type OpenVaultsOptions } from './open-vaults.ts'
 
 /** One vault, a list of vaults, or a function that opens one by its id. */
-export type VaultSource = AnyVault | readonly AnyVault[] | OpenVault
+export type VaultSource = HostedVault | readonly HostedVault[] | OpenVault
 
 /** Returns the ids of the vaults of an account; of every account if none is given. */
 export type VaultsOfAccount = (accountID: string | undefined) => Promise<readonly string[]> | readonly string[]
@@ -43,12 +43,12 @@ export function createVaultDirectory(source: VaultSource, options: DirectoryOpti
   }
 }
 
-function isList(source: AnyVault | readonly AnyVault[]): source is readonly AnyVault[] {
+function isList(source: HostedVault | readonly HostedVault[]): source is readonly HostedVault[] {
   return Array.isArray(source)
 }
 
-function vaultsById(vaults: readonly AnyVault[]): ReadonlyMap<string, AnyVault> {
-  const byId = new Map<string, AnyVault>()
+function vaultsById(vaults: readonly HostedVault[]): ReadonlyMap<string, HostedVault> {
+  const byId = new Map<string, HostedVault>()
   for (const vault of vaults) {
     if (typeof vault?.as !== 'function' || typeof vault.id !== 'string')
       throw new VaultError('invalid_request', 'Option "vaults" must be an open vault, a list of them, or a function.')

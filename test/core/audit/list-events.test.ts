@@ -57,6 +57,8 @@ describe('a filter', () => {
     ['of a time to end', { endTime: time(1) }, [0, 1]],
     ['of one moment', { startTime: time(1), endTime: time(1) }, [1]],
     ['of a record', { resourceIDs: 'RECORD/people#9' }, [0, 1]],
+    ['of a credential', { resourceIDs: 'CREDENTIAL/key 1' }, [1]],
+    ['of an unknown credential', { resourceIDs: 'CREDENTIAL/key 2' }, []],
     ['of a record of many', { resourceIDs: 'RECORD/people#1000' }, [0]],
     ['of a record without events', { resourceIDs: 'RECORD/people#1001' }, []],
     ['of an invalid id', { resourceIDs: 'RECORD/nonsense' }, []],
@@ -148,7 +150,7 @@ describe('toAuditEvent', () => {
         actionType: 'BATCH',
         resourceType: 'VAULT',
         vaultID: 'v1',
-        resources: ['TABLE/people', 'RECORD/people#1', 'RECORD/people#2', 'RECORD/people#9'],
+        resources: ['TABLE/people', 'RECORD/people#1', 'RECORD/people#2', 'RECORD/people#9', 'CREDENTIAL/key 1'],
         userEmail: 'cy@acme.example',
       },
       response: {

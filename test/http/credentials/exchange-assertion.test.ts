@@ -164,11 +164,9 @@ onMemoryAndSqlite('the token exchange', (engine) => {
   it('ends with the service account: it and its bearers are refused from then on', async () => {
     const { vault, key, exchange, assert } = await setUp()
     const { accessToken } = await exchange(await assert())
-    const { credentials } = await vault.as(OWNER).listCredentials()
-    await vault.as(OWNER).revokeCredential({ keyID: credentials[0]?.keyID ?? '' })
+    await vault.as(OWNER).revokeCredential({ keyID: key.keyID })
     expect(await ask(serviceAccounts(), accessToken, vault)).toEqual({ refused: 'bearer that is not valid' })
     await expect(assert({ jti: 'x' }).then(exchange)).rejects.toMatchObject({ message: REFUSAL })
-    expect(key.clientID).toBe(credentials[0]?.actor)
   })
 
   it('gives bearers of one vault only, and texts of other kinds are left to other authenticators', async () => {

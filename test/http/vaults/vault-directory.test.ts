@@ -1,6 +1,6 @@
 /** The vaults of a host: opened once, shared, closed when idle, and independent of each other. */
 import { describe, expect, it } from 'vitest'
-import type { AnyVault } from '../../../src/http/vaults/any-vault.ts'
+import type { HostedVault } from '../../../src/http/vaults/hosted-vault.ts'
 import { createVaultDirectory, type VaultSource } from '../../../src/http/vaults/vault-directory.ts'
 import { type Vault, VaultError } from '../../../src/index.ts'
 import { serveVault } from '../../support/http/serve-vault.ts'
@@ -40,10 +40,10 @@ function createHost(open: (id: string) => Promise<Vault | undefined> = openVault
 }
 
 /** Whether a vault still works. */
-async function isOpen(vault: AnyVault): Promise<boolean> {
+async function isOpen(vault: HostedVault): Promise<boolean> {
   return vault
     .as(OWNER)
-    .get('people')
+    .perform('get', { table: 'people' })
     .then(
       () => true,
       () => false,

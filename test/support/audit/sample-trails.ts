@@ -54,6 +54,7 @@ export const FULL_DRAFT: EventDraft = {
   resourceType: 'VAULT',
   table: 'people',
   rows: [{ table: 'people', runs: [[1, 2], [9, 1]] }], // biome-ignore format: runs read best side by side
+  credential: 'key 1',
   code: 200,
   message: '',
   content: '{}',

@@ -19,7 +19,7 @@ export function faultsOfAnswer(answer: WireAnswer, statuses: readonly number[]):
   const { status, headers, json } = answer
   const wrong = Object.entries(HEADERS).filter(([name, form]) => !form.test(headers.get(name) ?? ''))
   return [
-    ...(statuses.includes(status) ? [] : [`status ${status} is none of ${statuses.join()}`]),
+    ...(statuses.includes(status) ? [] : [`status ${status} is not one of ${statuses.join()}`]),
     ...wrong.map(([name]) => `header ${name} is ${headers.get(name) ?? 'absent'}`),
     ...(JSON_TYPE.test(headers.get('content-type') ?? '')
       ? []

@@ -37,10 +37,9 @@ export function ask(
   credential: string,
   vault: Vault<Clients> | undefined,
 ): Promise<Authenticated | Refused | undefined> {
-  // The router has vaults of any schema; authenticators use no member that depends on it.
   return authenticate({
     credential,
-    vault: vault as unknown as Vault | undefined,
+    vault,
     vaultID: vault?.id ?? 'v9',
     header: () => undefined,
   })

@@ -3,21 +3,9 @@ import type { Route } from '../../../src/http/router/route.ts'
 import { makeInvalid } from '../leaks/invalid-input.ts'
 import { withDigits } from '../leaks/model.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
+import type { HttpVocabulary } from './http-vocabulary.ts'
 import { validBody } from './valid-bodies.ts'
 import type { WireRequest } from './wire.ts'
-
-/** What random requests are made of. */
-export interface HttpVocabulary {
-  readonly routes: readonly Route[]
-  readonly vaultIDs: readonly string[]
-  readonly tables: readonly string[]
-  readonly ids: readonly string[]
-  readonly tokens: readonly string[]
-  /** Texts after "Bearer ". */
-  readonly credentials: readonly string[]
-  /** A value that no error may repeat. It is not shaped like a name. */
-  readonly canary: string
-}
 
 /** A request, or the bytes of none. */
 export type Sent = { readonly request: WireRequest } | { readonly bytes: string }

@@ -1,7 +1,7 @@
 /** Bodies that the routes of a test vault accept, by the operation of the route. */
 import type { Route } from '../../../src/http/router/route.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import type { HttpVocabulary } from './random-http-requests.ts'
+import type { HttpVocabulary } from './http-vocabulary.ts'
 
 type Maker = (random: SeededRandom, vocabulary: HttpVocabulary) => unknown
 
@@ -52,6 +52,14 @@ const MAKERS: Readonly<Record<string, Maker>> = {
       'DELETE FROM people',
       'SELECT name FROM people LIMIT -1',
     ]),
+  }),
+  uploadStatus: (random, { ids }) => ({
+    records: [{ tableName: 'papers', svcID: random.pick(ids), fileColumns: ['scan'] }],
+  }),
+  uploadURL: (random, { ids }) => ({
+    tableName: 'papers',
+    fileColumns: ['scan'],
+    ...some(random, { svcID: random.pick(ids) }),
   }),
   batch: (random, vocabulary) => ({
     records: Array.from({ length: 1 + random.below(3) }, () => itemFor(random, vocabulary)),

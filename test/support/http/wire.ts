@@ -72,6 +72,7 @@ function exchangeOn(socket: Socket, bytes: string | Uint8Array, hasBody: boolean
       if (answer !== undefined) end(() => resolve(answer))
     }
     const onEnd = (): void => {
+      socket.destroy() // It is half open until then, and no next request may use it.
       const answer = toAnswer(read, { hasBody, isEnded: true })
       end(() => (answer === undefined ? reject(new Error('the connection was closed without an answer')) : resolve(answer)))
     }

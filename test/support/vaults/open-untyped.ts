@@ -3,6 +3,7 @@ import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import type { BlobStore } from '../../../src/core/ports/blobs.ts'
 import type { Entropy } from '../../../src/core/ports/entropy.ts'
 import type { KeyRing } from '../../../src/core/ports/keys.ts'
 import type { Log } from '../../../src/core/ports/log.ts'
@@ -75,6 +76,7 @@ export interface LooseOptions {
   readonly clock?: { ms: number }
   readonly policy?: PolicyDefinition
   readonly audit?: 'on' | 'off'
+  readonly blobs?: BlobStore
   readonly log?: Log
   readonly tracing?: Tracing
 }

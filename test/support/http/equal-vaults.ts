@@ -15,8 +15,8 @@ import { type ExpectedAnswer, expectedError, expectedResult } from './expected-a
 import { wireRequestOf } from './request-over-http.ts'
 import { type Distortion, knownCallers, serveRouter } from './serve-router.ts'
 
-/** Twins. */
-export interface TwinVaults {
+/** Two equal vaults. */
+export interface EqualVaults {
   readonly known: KnownValues
   readonly caller: Caller
   /** Sends a call to both. Returns the answer over HTTP, and what it must be. */
@@ -28,13 +28,13 @@ export interface TwinVaults {
 
 const ROWS = 5
 
-/** Opens twins with equal random records. */
-export async function openTwins(random: SeededRandom, seed: string, distort?: Distortion): Promise<TwinVaults> {
+/** Opens two vaults with equal random records. */
+export async function openEqualVaults(random: SeededRandom, seed: string, distort?: Distortion): Promise<EqualVaults> {
   const tables = randomTables(random)
   const policy = randomPolicy(random, tables)
   const caller = randomCaller(random)
   const rows = tables.map((table) => ({ table, records: Array.from({ length: ROWS }, () => randomRecord(random, table)) }))
-  async function openTwin() {
+  async function openOne() {
     const entropy = sharedEntropy(seed)
     const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy, entropy })
     const stored = new Map<string, readonly LooseStored[]>()
@@ -44,7 +44,7 @@ export async function openTwins(random: SeededRandom, seed: string, distort?: Di
     }
     return { vault, session, entropy, stored }
   }
-  const [overHttp, bySession] = [await openTwin(), await openTwin()]
+  const [overHttp, bySession] = [await openOne(), await openOne()]
   // The same caller, with the same request in its events, asks both.
   let seen = caller
   const watched: Vault = {

@@ -1,0 +1,74 @@
+/** The responses of errors in the API description. Source: specification, "Error envelope", "Errors". */
+import { z } from 'zod'
+import { ALL_STATUSES, type ErrorStatus, STATUS_TEXTS } from '../router/error-status.ts'
+import type { Components } from './components.ts'
+import { toJsonSchema } from './json-schema.ts'
+import type { OpenApiResponse } from './openapi.ts'
+import { REQUEST_ID_REFERENCE } from './request-id-header.ts'
+
+/** Where an error is. */
+const ERROR_DETAIL = z
+  .looseObject({
+    table: z.string().optional().describe('Name of the table.'),
+    column: z.string().optional().describe('Name of the column.'),
+    index: z.int().nonnegative().optional().describe('Position of the record, token or item in the request, from 0.'),
+    id: z.string().optional().describe('Id of the record.'),
+  })
+  .meta({ title: 'ErrorDetail', description: 'Where the error is: names and positions, never a value or a token.' })
+
+/** The body of every error. */
+export const ERROR_ENVELOPE = z
+  .object({
+    error: z
+      .object({
+        grpc_code: z.int().min(0).max(16).describe('Code of gRPC: it says more than the status.'),
+        http_code: z.int().min(100).max(599).describe('Status of the response.'),
+        http_status: z.string().max(100).describe('Reason phrase of the status.'),
+        message: z.string().max(1000).describe('What failed, what is wrong where, and what to do.'),
+        details: z.array(ERROR_DETAIL).max(25).optional().describe('Where the error is. Absent if there is nothing to locate.'),
+      })
+      .describe('The error.'),
+  })
+  .meta({ title: 'ErrorEnvelope', description: 'The body of every response that is no success.' })
+
+/** What each status means, and an example of it. */
+const MEANINGS: Readonly<Record<ErrorStatus, readonly [meaning: string, grpc: number, example: string]>> = {
+  400: ['The request is invalid or cannot be served.', 3, 'Insert failed. records is required.'],
+  401: [
+    'The credential is missing or not valid for this vault, or the policy does not allow the request.',
+    16,
+    'Get failed. The credential is not valid for this vault. Send a valid one as "Authorization: Bearer <token>".',
+  ],
+  404: ['The table, record, token or file does not exist for the caller.', 5, 'Get failed. Table "orders" does not exist.'],
+  422: ['The request is well-formed, but a value or a state does not allow it.', 9, 'Update failed. fields must name a column.'],
+  500: [
+    'Something unexpected went wrong. With grpc_code 10 or 14 nothing was stored, and the request can be sent again.',
+    13,
+    'Query failed. Something unexpected went wrong. The request id finds it in the log.',
+  ],
+}
+
+/** Returns the responses of errors by name. */
+export function errorResponses(components: Components): Readonly<Record<string, OpenApiResponse>> {
+  const schema = components.share(toJsonSchema(ERROR_ENVELOPE, 'output'))
+  return Object.fromEntries(
+    ALL_STATUSES.map((status) => {
+      const [description, grpc_code, message] = MEANINGS[status]
+      const example = { error: { grpc_code, http_code: status, http_status: STATUS_TEXTS[status], message } }
+      return [
+        nameOf(status),
+        { description, headers: REQUEST_ID_REFERENCE, content: { 'application/json': { schema, example } } },
+      ]
+    }),
+  )
+}
+
+/** Returns the reference to the response of an error. */
+export function errorReference(status: ErrorStatus): { readonly $ref: string } {
+  return { $ref: `#/components/responses/${nameOf(status)}` }
+}
+
+/** Returns `BadRequest` for 400. */
+function nameOf(status: ErrorStatus): string {
+  return (STATUS_TEXTS[status] ?? '').replaceAll(' ', '')
+}
