@@ -16,10 +16,16 @@ const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', co
 /** Returns the message of an error for the wire. Text in double quotes is a name of the schema or of the request, and stays. */
 export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
   const prefix = `${verb} failed. `
-  const sentence = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
-  const members = rename(unknownRecord(error, names) ?? sentence, /[A-Za-z]\w*/g, COMMON)
+  // The operation can have another verb than its route.
+  const sentence = error.message.replace(/^[A-Z][a-z]*(?: [A-Za-z]+){0,3} failed\. /, '')
+  const members = rename(unknownRecord(error, names) ?? sentence, MEMBER, commonNames(wireNames))
   const renamed = rename(members, LIST, { ids: names.ids, ...wireNames })
   return `${prefix}${renamed}`
+}
+
+/** Returns the common members as a route names them: uploads have `columnName` on the wire too. */
+function commonNames(wireNames: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(COMMON).map(([member, name]) => [member, wireNames[member] ?? name]))
 }
 
 /** Returns the sentence that existing clients read for an id without a record; undefined for another error. */
@@ -29,6 +35,9 @@ function unknownRecord({ code, details, message }: VaultError, { id: name, ids }
   const place = first?.id ?? (message.includes(' has this id') ? 'This' : `${ids}[${first?.index ?? 0}]`)
   return `${place} isn't a valid ${name} ID. Specify a valid ${name}.`
 }
+
+/** A member of the request itself: `sortOps.orderBy` is another one than `orderBy`. */
+const MEMBER = /(?<![.\w])[A-Za-z]\w*/g
 
 /** A word that the sentence speaks of as a member, and not as the thing. */
 const LIST = /(?<=array of )[a-z]+|[a-z]+(?=\[| must\b| cannot\b)/g
