@@ -2,7 +2,7 @@
 import { VaultError } from '../../index.ts'
 import type { HttpRequest } from './http-message.ts'
 
-/** A name or an address, and a port or not. User names, paths and several values are none of it. */
+/** A name or an address, and a port or not. It has no user name, no path and no second value. */
 const HOST = /^(?:[a-z\d._~-]{1,255}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** Throws `invalid_request` for a Host header that is not one host: a URL made of it would lead anywhere. */
