@@ -8,17 +8,21 @@ export interface ParameterizedValue {
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** A parameter from its semicolon on. What follows a closing quote is ignored up to the next semicolon: some clients do not escape quotes. */
-const PARAMETER = /;[ \t]*(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"[^;]*|([^";]*))|(?=[ \t]*(?:;|$)))[ \t]*/y
+/**
+ * A parameter with the semicolon behind it, or none between two semicolons. What follows a closing quote is ignored up to the next semicolon:
+ * some clients do not escape quotes. No two parts can match the same characters, so that a header of any length is read in one pass.
+ */
+const PARAMETER = /(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"[^;]*|([^ \t";][^";]*)?))?(?:;[ \t]*|$)/y
 
 /** Returns the value and its parameters. Returns undefined if a parameter is malformed or comes twice. */
 export function parseParameters(header: string): ParameterizedValue | undefined {
   const start = header.indexOf(';')
   const value = (start < 0 ? header : header.slice(0, start)).trim().toLowerCase()
   const parameters = new Map<string, string>()
-  for (let position = start; position >= 0 && position < header.length; position = PARAMETER.lastIndex) {
+  const text = start < 0 ? '' : header.slice(start + 1).trimStart()
+  for (let position = 0; position < text.length; position = PARAMETER.lastIndex) {
     PARAMETER.lastIndex = position
-    const match = PARAMETER.exec(header)
+    const match = PARAMETER.exec(text)
     if (match === null) return undefined
     const [, written, quoted, plain] = match
     if (written === undefined) continue // Two semicolons, or one at the end.

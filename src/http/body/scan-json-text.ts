@@ -29,6 +29,7 @@ export function scanJsonText(text: string): JsonCounts {
   let members = 0
   let depth = 0
   let deepest = 0
+  let last = 0 // The position of the last character that was counted.
   for (let i = 0; i < text.length && values <= MAX_JSON_VALUES && deepest <= MAX_JSON_DEPTH; i++) {
     switch (text.charCodeAt(i)) {
       case QUOTE:
@@ -50,9 +51,24 @@ export function scanJsonText(text: string): JsonCounts {
       case CLOSING_BRACKET:
         depth--
         break
+      default:
+        if (i - last > LONG_RUN) i = nextStructure(text, i) - 1
+        continue
     }
+    last = i
   }
   return { depth: deepest, values, members }
+}
+
+/** White space and digits longer than this are passed over by the engine. */
+const LONG_RUN = 64
+
+const STRUCTURE = /["[\]{},:]/g
+
+/** Returns the position of the next character that counts, or the end of the text. */
+function nextStructure(text: string, from: number): number {
+  STRUCTURE.lastIndex = from
+  return STRUCTURE.test(text) ? STRUCTURE.lastIndex - 1 : text.length
 }
 
 /** A string longer than this is searched for its end by the engine, which is faster than a loop and slower to start. */

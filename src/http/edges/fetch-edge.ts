@@ -18,7 +18,8 @@ function toHttpRequest(request: Request, address: string): HttpRequest {
   return {
     method: request.method,
     target: targetOf(url),
-    header: (name) => request.headers.get(name) ?? undefined,
+    // A request that no server received has its host in the URL alone.
+    header: (name) => request.headers.get(name) ?? (name === 'host' ? new URL(url).host : undefined),
     body: fetchBody(request),
     address,
     mountPath: '',

@@ -90,11 +90,15 @@ async function send(exchange: Exchange, { status, headers, body }: HttpResponse)
     } else response.end(body)
     return
   }
-  response.writeHead(status, { ...headers, ...closing })
+  let isBegun = false
   for await (const chunk of body) {
     if (client.isGone()) return
+    // In the loop, so that the source ends if the host has answered meanwhile.
+    if (!isBegun) response.writeHead(status, { ...headers, ...closing })
+    isBegun = true
     if (!response.write(chunk)) await drained(response)
   }
+  if (!isBegun) response.writeHead(status, { ...headers, ...closing })
   response.end()
 }
 

@@ -9,7 +9,7 @@ import type { HttpLog } from './router-log.ts'
 export type Entry = (call: Call, vaultID: string) => Promise<VaultAccess>
 
 /** Returns how vaults are entered with the credentials that the authenticator knows. */
-export function createEntry(authenticate: Authenticate, log: HttpLog | undefined): Entry {
+export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
   return async ({ request, scope }, vaultID) => {
     const vault = await scope.open(vaultID)
     if (vault !== undefined) scope.named(vault)
@@ -18,7 +18,7 @@ export function createEntry(authenticate: Authenticate, log: HttpLog | undefined
     const checked = await authenticate({ credential, vault, vaultID, header: (name) => request.header(name) })
     if (checked === undefined || 'refused' in checked || vault === undefined) {
       const reason = checked !== undefined && 'refused' in checked ? checked.refused : 'unknown vault or kind of credential'
-      log?.warn({ requestID: scope.context.requestID, reason }, 'credential refused')
+      log.warn({ requestID: scope.context.requestID, reason }, 'credential refused')
       throw unauthenticated()
     }
     const caller: Caller = { ...checked.caller, request: { ...scope.context, ...checked.credential } }

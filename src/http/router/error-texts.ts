@@ -24,8 +24,13 @@ export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording
   if (sentence === error.message) return `${prefix}${sentence}`
   const unknown = unknownRecord(error, names)
   if (unknown !== undefined) return `${prefix}${unknown}`
-  const members = rename(sentence, /[A-Za-z]\w*/g, COMMON)
+  const members = rename(sentence, MEMBER, commonNames(wireNames))
   return `${prefix}${rename(members, LIST, { ids: names.ids, ...wireNames })}`
+}
+
+/** Returns the common members as a route names them: uploads have `columnName` on the wire too. */
+function commonNames(wireNames: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(COMMON).map(([member, name]) => [member, wireNames[member] ?? name]))
 }
 
 /** Returns the sentence that existing clients read for an id without a record; undefined for another error. */
@@ -40,6 +45,9 @@ function unknownRecord({ code, details, message }: VaultError, { id: name, ids }
 export function invalidId(place: string, name: string): string {
   return `${place} isn't a valid ${name} ID. Specify a valid ${name}.`
 }
+
+/** A member of the request itself: `sortOps.orderBy` is another one than `orderBy`. */
+const MEMBER = /(?<![.\w])[A-Za-z]\w*/g
 
 /** A word that the sentence speaks of as a member, and not as the thing. */
 const LIST = /(?<=array of )[a-z]+|\b[a-z]+(?=\[| must\b| cannot\b)/g

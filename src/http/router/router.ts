@@ -3,15 +3,18 @@ import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { checkIdName } from '../vaults/check-id-name.ts'
-import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
+import { createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
-import { errorResponse, type Failure, toFailure } from './error-response.ts'
+import { errorResponse, toFailure } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
+import { assertHost } from './host-header.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
+import { createRefusalPace } from './refusal-pace.ts'
 import { createRequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
+import { type HttpLog, safeLog } from './router-log.ts'
 import { createScope, type Scope } from './scope.ts'
 import { sealed } from './security-headers.ts'
 import { splitTarget } from './split-target.ts'
@@ -26,9 +29,8 @@ export interface Router {
 /** What the router consists of. */
 interface Parts {
   readonly options: RouterOptions
-  readonly given: HandlerOptions
+  readonly log: HttpLog
   readonly findRoute: FindRoute
-  readonly vaults: VaultDirectory
   readonly entry: Entry
 }
 
@@ -39,18 +41,19 @@ export function createRouter(
 ): Router {
   const options = parseOptions(given)
   const vaults = createVaultDirectory(checkIdName(given.vaults, options.names.id), directoryOptions(given))
+  const log = safeLog(given.log)
   const parts: Parts = {
     options,
-    given,
-    vaults,
+    log,
     findRoute: createRouteFinder(routesOf(options)),
-    entry: createEntry(combined(given.authenticate), given.log),
+    entry: createEntry(combined(given.authenticate), log),
   }
+  const shared = { vaults, pace: createRefusalPace() }
   const contextOf = createRequestContext(given)
   return {
     async respond(request) {
       const context = contextOf(request)
-      return sealed(await answer(parts, request, createScope(vaults, context)), context.requestID)
+      return sealed(await answer(parts, request, createScope(shared, context)), context.requestID)
     },
     close: () => vaults.close(),
   }
@@ -66,6 +69,7 @@ function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): Dir
 async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise<HttpResponse> {
   let found: FoundRoute | undefined
   try {
+    assertHost(request)
     const target = splitTarget(request.target, parts.options.basePath)
     found = parts.findRoute(request.method, target.path)
     const call = { request, scope, params: found.params, query: target.query, options: parts.options }
@@ -80,7 +84,7 @@ async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise
 
 /** Returns the response of a failure. What failed before an operation began is recorded in the vault that it named. */
 async function failed(
-  { options, given }: Parts,
+  { options, log }: Parts,
   { error, found, scope }: { readonly error: unknown; readonly found: FoundRoute | undefined; readonly scope: Scope },
 ): Promise<HttpResponse> {
   const route = found?.route
@@ -89,19 +93,10 @@ async function failed(
     () => failure,
     (unrecorded: unknown) => toFailure(unrecorded, route?.statuses ?? ALL_STATUSES),
   )
-  logFailure(given, recorded, scope)
+  if (recorded.status >= 500) log.error({ requestID: scope.context.requestID, code: recorded.error.code }, 'request failed')
   const { verb = 'Request', wireNames } = route ?? {}
   return errorResponse(
     recorded,
     wireMessage(recorded.error, { verb, ...(wireNames === undefined ? {} : { wireNames }) }, options.names),
   )
-}
-
-function logFailure({ log }: HandlerOptions, { error, status }: Failure, { context }: Scope): void {
-  if (log === undefined || status < 500) return
-  try {
-    log.error({ requestID: context.requestID, code: error.code }, 'request failed')
-  } catch {
-    // A log that throws changes no response.
-  }
 }

@@ -5,6 +5,7 @@ import type { Lease } from '../vaults/open-vaults.ts'
 import type { VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
 import type { HttpResponse } from './http-message.ts'
+import type { RefusalPace } from './refusal-pace.ts'
 import { releasing } from './releasing.ts'
 
 /** One request. */
@@ -19,17 +20,24 @@ export interface Scope {
   named(vault: HostedVault, caller?: Caller): void
   /** An operation began: it records itself. */
   began(): void
-  /** Records a failure in the vault that the request names, if no operation began. */
+  /** Records a failure in the vault that the request names, if no operation began. If there is no such vault, takes the time of it. */
   recordRefusal(failure: Failure): Promise<void>
   /** Returns the response, after which the vaults are released. */
   released(response: HttpResponse): HttpResponse
 }
 
+/** What the scopes of a handler share. */
+export interface ScopeParts {
+  readonly vaults: VaultDirectory
+  readonly pace: RefusalPace
+}
+
 /** Returns the scope of one request. */
-export function createScope(vaults: VaultDirectory, context: Scope['context']): Scope {
+export function createScope({ vaults, pace }: ScopeParts, context: Scope['context']): Scope {
   const leases: Lease[] = []
   let place: { readonly vault: HostedVault; readonly caller: Caller | undefined } | undefined
   let isRecorded = false
+  let isUnknown = false
   const release = (): void => {
     for (const lease of leases.splice(0)) lease.release()
   }
@@ -38,7 +46,8 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
     vaultsOfAccount: (accountID) => vaults.vaultsOfAccount(accountID),
     async open(vaultID) {
       const lease = await vaults.lease(vaultID)
-      if (lease !== undefined) leases.push(lease)
+      if (lease === undefined) isUnknown = true
+      else leases.push(lease)
       return lease?.vault
     },
     named(vault, caller) {
@@ -48,9 +57,11 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
       isRecorded = true
     },
     async recordRefusal({ error, status }) {
-      if (isRecorded || place === undefined) return
+      if (isRecorded) return
+      if (place === undefined) return isUnknown ? pace.withoutVault() : undefined
       const { vault, caller } = place
-      await vault.recordRefusal({ request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) })
+      const refusal = { request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) }
+      await pace.recording(() => vault.recordRefusal(refusal))
     },
     released(response) {
       const { body } = response

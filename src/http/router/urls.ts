@@ -1,4 +1,5 @@
 /** The URLs in responses. */
+import { hostOf } from './host-header.ts'
 import type { Call } from './route.ts'
 
 /** What an URL depends on. */
@@ -14,6 +15,6 @@ export function fileUrl(call: UrlCall, ticket: string): string {
 
 /** Returns the URL under which the routes begin: that of the options, or the one of the request. */
 export function baseUrlOf({ options, request }: Pick<UrlCall, 'options' | 'request'>): string {
-  const origin = options.origin ?? `${request.scheme}://${request.header('host') ?? 'localhost'}`
+  const origin = options.origin ?? `${request.scheme}://${hostOf(request)}`
   return `${origin}${options.basePath === '' ? request.mountPath : options.basePath}`
 }

@@ -1,5 +1,6 @@
 /** The route of audit events, of one vault or of an account. Source: specification, "Audit". */
 import { type EventQueryInput, isVaultError, type OperationResult, VaultError } from '../../index.ts'
+import { bearerOf } from '../router/bearer.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import { type QueryTexts, readQuery } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
@@ -42,8 +43,10 @@ async function vaultsOf({ scope }: OpenCall, texts: QueryTexts): Promise<readonl
 }
 
 /** Enters the vaults that the credential is valid for. Throws `unauthenticated` if there are none. */
-async function enterAll({ enter }: OpenCall, vaultIDs: readonly string[]): Promise<VaultAccess[]> {
+async function enterAll({ enter, request, scope }: OpenCall, vaultIDs: readonly string[]): Promise<VaultAccess[]> {
   const entered: VaultAccess[] = []
+  // Without a credential no vault needs to be opened but one, which records it.
+  if (bearerOf(request.header('authorization')) === undefined) return [await enter(vaultIDs[0] ?? '')]
   let refusal: unknown
   for (const vaultID of vaultIDs) {
     try {
@@ -55,6 +58,9 @@ async function enterAll({ enter }: OpenCall, vaultIDs: readonly string[]): Promi
   }
   // No vault has this id, so none checks the credential.
   if (entered.length === 0) throw refusal ?? (await enter('').catch((error: unknown) => error))
+  // What fails from here on is recorded where the caller is known, and not in the vault that was tried last.
+  const [first] = entered
+  if (first !== undefined) scope.named(first.vault, first.caller)
   return entered
 }
 

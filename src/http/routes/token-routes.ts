@@ -1,10 +1,10 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
 import { z } from 'zod'
 import { type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
-import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
 import type { RouterOptions } from '../options.ts'
 import { list } from '../router/query-members.ts'
-import { type AuthenticatedCall, operationRoute, type Route } from '../router/route.ts'
+import { operationRoute, type Route } from '../router/route.ts'
+import { bareTokens } from './bare-tokens.ts'
 import { flagMember, REDACTION_MEMBER, REDACTION_QUERY, SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'
 import {
   DETOKENIZE_EXAMPLE,
@@ -57,11 +57,11 @@ const detokenizeRoute = operationRoute({
       .describe('In the order of the request.'),
   }),
   async read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
-    if (given.filter(({ token }) => isSignedToken(token)).length > MAX_SIGNED_TOKENS)
-      throw new VaultError('limit_exceeded', `More than ${MAX_SIGNED_TOKENS} signed tokens. Split the request.`)
-    const records = await Promise.all(
-      given.map(async ({ token, redaction = 'DEFAULT' }) => ({ token: await bareToken(call, token), redaction })),
+    const bare = await bareTokens(
+      call,
+      given.map(({ token }) => token),
     )
+    const records = given.map(({ token, redaction = 'DEFAULT' }, index) => ({ token: bare[index] ?? token, redaction }))
     return { records, options: { downloadURL, continueOnError } }
   },
   write: ({ records }, { body }) => ({
@@ -73,14 +73,6 @@ const detokenizeRoute = operationRoute({
     })),
   }),
 })
-
-/** Maximum number of signed tokens of a request: each signature is verified before the vault counts the tokens. */
-const MAX_SIGNED_TOKENS = 1000
-
-/** Returns a token as the vault knows it. One that is signed, and not valid for this caller, becomes text that no vault gives as a token. */
-async function bareToken({ vault, caller }: AuthenticatedCall, token: string): Promise<string> {
-  return isSignedToken(token) ? ((await resolveSignedToken(vault, token, { caller })) ?? '') : token
-}
 
 const tokenizeRoute = operationRoute({
   method: 'POST',

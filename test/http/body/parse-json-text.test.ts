@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { checkJsonValue } from '../../../src/http/body/check-json-value.ts'
 import { locateJsonError } from '../../../src/http/body/locate-json-error.ts'
 import { parseJsonText } from '../../../src/http/body/parse-json-text.ts'
+import { scanJsonText } from '../../../src/http/body/scan-json-text.ts'
 import { isVaultError } from '../../../src/index.ts'
 
 /** A value that no message may have. */
@@ -114,6 +115,15 @@ describe('limits of JSON', () => {
     expect(() => parseJsonText(many(100_000))).not.toThrow()
     expect(errorOf(() => parseJsonText(many(100_001))).code).toBe('limit_exceeded')
     expect(errorOf(() => checkJsonValue(JSON.parse(many(100_001)))).code).toBe('limit_exceeded')
+  })
+
+  it('counts what is between long white space and long numbers', () => {
+    const [space, digits] = [' '.repeat(500), '1'.repeat(200)]
+    const text = `${space}[1,${space}{"a":${digits},${space}"b" ${space}:${space}[${space}]${space}}${space},"${space},"]`
+    expect(scanJsonText(text)).toEqual({ depth: 3, values: 6, members: 2 })
+    expect(parseJsonText(text)).toEqual([1, { a: Number(digits), b: [] }, `${space},`])
+    const twice = `{"a":1,${space}"a":2}`
+    expect(errorOf(() => parseJsonText(twice)).message).toContain('two members of the same name')
   })
 
   it('refuses megabytes of openings before it parses them', () => {

@@ -186,6 +186,30 @@ describe('a server of node:http', () => {
     await expect.poll(() => router.failures.filter((code) => code === 'cancelled').length).toBe(100)
   }, 120_000)
 
+  it('a stream ends when the host has answered before it began', async () => {
+    let ended = 0
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      try {
+        yield Uint8Array.of(1)
+      } finally {
+        ended++
+      }
+    }
+    const streaming = createNodeHandler({
+      respond: async () => ({ status: 200, headers: {}, body: chunks() }),
+      close: async () => {},
+    })
+    const impatient = createServer((request, response) => {
+      response.writeHead(503)
+      void streaming(request, response)
+    })
+    const connection = await openRaw(await listen(impatient))
+    connection.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await connection.untilEnd()
+    expect(ended).toBe(1)
+    await stop(impatient)
+  })
+
   it('the same handler serves HTTP/2 in clear text', async () => {
     const second = createHttp2Server((request, response) => {
       // The compatibility layer has the members of node:http that the handler uses.

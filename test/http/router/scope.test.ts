@@ -1,22 +1,21 @@
 /** Vaults stay in use until a response is sent, whether its body is read whole, in part or not at all. */
 import { expect, it } from 'vitest'
+import { createRefusalPace } from '../../../src/http/router/refusal-pace.ts'
 import { createScope } from '../../../src/http/router/scope.ts'
 import type { Vault } from '../../../src/index.ts'
 
 /** Returns the chunks of a response in whose scope one vault is in use, and the number of vaults in use. */
 async function opened(chunks: AsyncIterable<Uint8Array>) {
   let inUse = 0
-  const scope = createScope(
-    {
-      vaultsOfAccount: async () => [],
-      async lease() {
-        inUse++
-        return { vault: {} as Vault, release: () => void inUse-- }
-      },
-      close: async () => {},
+  const vaults = {
+    vaultsOfAccount: async () => [],
+    async lease() {
+      inUse++
+      return { vault: {} as Vault, release: () => void inUse-- }
     },
-    { requestID: 'request' },
-  )
+    close: async () => {},
+  }
+  const scope = createScope({ vaults, pace: createRefusalPace() }, { requestID: 'request' })
   await scope.open('v1')
   const { body } = scope.released({ status: 200, headers: {}, body: chunks })
   if (typeof body !== 'object' || body instanceof Uint8Array) throw new Error('The body must be an iterable.')
