@@ -16,7 +16,9 @@ const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', co
 /** Returns the message of an error for the wire. Text in double quotes is a name of the schema or of the request, and stays. */
 export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
   const prefix = `${verb} failed. `
-  const sentence = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
+  // A refusal that could not be recorded begins with the verb of its event.
+  const known = [prefix, 'Request failed. '].find((beginning) => error.message.startsWith(beginning)) ?? ''
+  const sentence = error.message.slice(known.length)
   const members = rename(unknownRecord(error, names) ?? sentence, /[A-Za-z]\w*/g, COMMON)
   const renamed = rename(members, LIST, { ids: names.ids, ...wireNames })
   return `${prefix}${renamed}`

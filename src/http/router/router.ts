@@ -1,10 +1,11 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
+import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
-import { errorResponse, type Failure, toFailure } from './error-response.ts'
+import { errorResponse, type Failure, toFailure, toStranger } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
@@ -73,7 +74,7 @@ async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise
       : found.route.handle({ ...call, enter: (vaultID) => parts.entry(call, vaultID) }))
     return scope.released(response)
   } catch (error) {
-    return scope.released(await failed(parts, { error, found, scope }))
+    return scope.released(await failed(parts, { error, found, scope }).catch(unexpected))
   }
 }
 
@@ -82,25 +83,33 @@ async function failed(
   { options, given }: Parts,
   { error, found, scope }: { readonly error: unknown; readonly found: FoundRoute | undefined; readonly scope: Scope },
 ): Promise<HttpResponse> {
-  const route = found?.route
-  const failure = toFailure(error, route?.statuses ?? ALL_STATUSES)
+  const { verb = 'Request', wireNames, statuses = ALL_STATUSES } = found?.route ?? {}
+  const failure = toFailure(error, statuses)
   const recorded = await scope.recordRefusal(failure).then(
     () => failure,
-    (unrecorded: unknown) => toFailure(unrecorded, route?.statuses ?? ALL_STATUSES),
+    (unrecorded: unknown) => toFailure(unrecorded, statuses),
   )
   logFailure(given, recorded, scope)
-  const { verb = 'Request', wireNames } = route ?? {}
-  return errorResponse(
-    recorded,
-    wireMessage(recorded.error, { verb, ...(wireNames === undefined ? {} : { wireNames }) }, options.names),
-  )
+  const shown = scope.isAuthenticated() ? recorded : toStranger(recorded)
+  const wording = { verb, ...(wireNames === undefined ? {} : { wireNames }) }
+  return errorResponse(shown, wireMessage(shown.error, wording, options.names))
+}
+
+/** Returns the response if the one of a failure could not be made. */
+function unexpected(error: unknown): HttpResponse {
+  return errorResponse(toFailure(error, ALL_STATUSES))
 }
 
 function logFailure({ log }: HandlerOptions, { error, status }: Failure, { context }: Scope): void {
   if (log === undefined || status < 500) return
   try {
-    log.error({ requestID: context.requestID, code: error.code }, 'request failed')
+    log.error({ requestID: context.requestID, code: error.code, reason: reasonOf(error) }, 'request failed')
   } catch {
     // A log that throws changes no response.
   }
+}
+
+/** Returns what the errors say of the cause: their texts hold no value. Those of other errors are left out. */
+function reasonOf({ message, cause }: VaultError): string {
+  return isVaultError(cause) ? `${message} ${cause.message}` : message
 }

@@ -17,6 +17,8 @@ export interface Scope {
   vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
   named(vault: HostedVault, caller?: Caller): void
+  /** True once the credential of the request was checked and accepted. */
+  isAuthenticated(): boolean
   /** An operation began: it records itself. */
   began(): void
   /** Records a failure in the vault that the request names, if no operation began. */
@@ -44,6 +46,7 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
     named(vault, caller) {
       place = { vault, caller }
     },
+    isAuthenticated: () => place?.caller !== undefined,
     began() {
       isRecorded = true
     },
