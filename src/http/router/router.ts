@@ -72,7 +72,9 @@ async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise
     const response = await (found.route.access === 'bearer'
       ? found.route.handle({ ...call, ...(await parts.entry(call, found.params.vaultID ?? '')) })
       : found.route.handle({ ...call, enter: (vaultID) => parts.entry(call, vaultID) }))
-    return scope.released(response)
+    const { statuses } = found.route
+    // The response has begun: the log alone can say why it ends early.
+    return scope.released(response, (error) => logFailure(parts.given, toFailure(error, statuses), scope))
   } catch (error) {
     return scope.released(await failed(parts, { error, found, scope }).catch(unexpected))
   }

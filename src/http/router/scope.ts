@@ -23,8 +23,8 @@ export interface Scope {
   began(): void
   /** Records a failure in the vault that the request names, if no operation began. */
   recordRefusal(failure: Failure): Promise<void>
-  /** Returns the response, after which the vaults are released. */
-  released(response: HttpResponse): HttpResponse
+  /** Returns the response, after which the vaults are released. `onError` gets the error that ends its body early. */
+  released(response: HttpResponse, onError?: (error: unknown) => void): HttpResponse
 }
 
 /** Returns the scope of one request. */
@@ -55,13 +55,13 @@ export function createScope(vaults: VaultDirectory, context: Scope['context']): 
       const { vault, caller } = place
       await vault.recordRefusal({ request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) })
     },
-    released(response) {
+    released(response, onError = () => {}) {
       const { body } = response
       if (typeof body !== 'object' || body instanceof Uint8Array) {
         release()
         return response
       }
-      return { ...response, body: releasing(body, release) }
+      return { ...response, body: releasing(body, release, onError) }
     },
   }
 }
