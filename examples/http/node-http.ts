@@ -4,7 +4,8 @@ import { answerClientError, createHandler, toNodeHandler } from 'strongroom/http
 import { announce, authenticate, port, vault } from './customers.ts'
 
 const handler = createHandler({ vaults: vault, authenticate, baseUrl: '/vault' })
-const server = createServer(toNodeHandler(handler))
-// Requests that are not well-formed get the error envelope too.
-server.on('clientError', answerClientError)
+const listener = toNodeHandler(handler)
+const server = createServer({ requireHostHeader: false }, listener)
+// What Node would answer by itself gets the error envelope too: requests that are not well-formed, lack a Host, or expect something.
+server.on('clientError', answerClientError).on('connect', answerClientError).on('checkExpectation', listener)
 server.listen(port, '127.0.0.1', () => announce(server.address()))

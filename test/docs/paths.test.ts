@@ -34,9 +34,9 @@ function pathsIn(text: string): string[] {
   )
 }
 
-/** True for a path from the top of the repository or from `src/core`, and for the name of a source file. */
+/** True for a path from the top of the repository, from `src/core` or from `src/http`, and for the name of a source file. */
 function exists(path: string): boolean {
-  return [path, join('src/core', path)].some((one) => existsSync(join(ROOT, one))) || sources.has(path)
+  return [path, join('src/core', path), join('src/http', path)].some((one) => existsSync(join(ROOT, one))) || sources.has(path)
 }
 
 /** The anchors of a page, as they are made of its headings. */

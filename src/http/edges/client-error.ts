@@ -1,11 +1,8 @@
 /** Answers requests that node:http cannot parse, which it would answer without an envelope. */
-import { randomUUID } from 'node:crypto'
-import { ServerResponse } from 'node:http'
+import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ErrorCode, VaultError } from '../../index.ts'
-import { errorResponse, toFailure } from '../router/error-response.ts'
-import { ALL_STATUSES } from '../router/error-status.ts'
-import { sealed } from '../router/security-headers.ts'
+import type { ErrorCode } from '../../index.ts'
+import { refusedResponse } from './refused-response.ts'
 
 /** Time for which a client may go on sending after it was answered, in milliseconds. */
 const LINGER_MS = 2000
@@ -14,16 +11,17 @@ const LINGER_MS = 2000
 const ENDING = new WeakSet<Duplex>()
 
 /**
- * Answers malformed requests with the error envelope: `server.on('clientError', answerClientError)`. A response in progress is not
- * disturbed: that of an earlier request is completed first, and one that the malformed body belongs to is cut.
+ * Answers malformed requests with the error envelope: `server.on('clientError', answerClientError)`; and those to open a tunnel:
+ * `server.on('connect', answerClientError)`. A response in progress is not disturbed: that of an earlier request is completed first, and one
+ * that the malformed body belongs to is cut.
  */
-export function answerClientError(error: Error, socket: Duplex): void {
+export function answerClientError(cause: Error | IncomingMessage, socket: Duplex): void {
   if (ENDING.has(socket)) return
   ENDING.add(socket)
-  answerInTurn(error, socket)
+  answerInTurn(cause, socket)
 }
 
-function answerInTurn(error: Error, socket: Duplex): void {
+function answerInTurn(error: Error | IncomingMessage, socket: Duplex): void {
   const response = responseOn(socket)
   if (!socket.writable || codeOf(error) === 'ECONNRESET') socket.destroy()
   else if (response === undefined || (!response.req.complete && !response.headersSent)) answer(error, socket)
@@ -38,9 +36,8 @@ function responseOn(socket: Duplex): ServerResponse | undefined {
   return response instanceof ServerResponse && !response.writableFinished ? response : undefined
 }
 
-function answer(error: Error, socket: Duplex): void {
-  const refused = new VaultError(...refusalOf(codeOf(error)))
-  const { status, headers, body } = sealed(errorResponse(toFailure(refused, ALL_STATUSES)), randomUUID())
+function answer(error: Error | IncomingMessage, socket: Duplex): void {
+  const { status, headers, body } = refusedResponse(...refusalOf(error))
   const text = typeof body === 'string' ? body : ''
   const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' })
   socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`)
@@ -50,19 +47,20 @@ function answer(error: Error, socket: Duplex): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-function codeOf(error: Error): string {
+function codeOf(error: Error | IncomingMessage): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-function refusalOf(code: string): [ErrorCode, string] {
-  switch (code) {
+function refusalOf(error: Error | IncomingMessage): [ErrorCode, string] {
+  if (error instanceof IncomingMessage) return ['unsupported', 'This server opens no tunnels. Use another method.']
+  switch (codeOf(error)) {
     case 'HPE_HEADER_OVERFLOW':
-      return ['limit_exceeded', 'Request failed. Its headers are longer than this server accepts. Shorten them.']
+      return ['limit_exceeded', 'The headers are longer than this server accepts. Shorten them.']
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return ['limit_exceeded', 'Request failed. The extensions of a chunk are longer than this server accepts. Omit them.']
+      return ['limit_exceeded', 'The extensions of a chunk are longer than this server accepts. Omit them.']
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return ['invalid_request', 'Request failed. It was not complete in time. Send it again.']
+      return ['invalid_request', 'The request was not complete in time. Send it again.']
     default:
-      return ['invalid_request', 'Request failed. It is not well-formed HTTP. Correct it.']
+      return ['invalid_request', 'The request is not well-formed HTTP. Correct it.']
   }
 }

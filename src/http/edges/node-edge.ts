@@ -5,6 +5,7 @@ import type { Router } from '../router/router.ts'
 import { drainRequest } from './drain-request.ts'
 import { nodeBody } from './node-body.ts'
 import { headerOf, type NodeRequest } from './node-request.ts'
+import { refusedResponse } from './refused-response.ts'
 import { targetOf } from './target-of.ts'
 
 /** Handles a request of node:http. The promise resolves when the response is sent, and never rejects. */
@@ -15,13 +16,21 @@ export function createNodeHandler(router: Router): NodeHandler {
   return async (request, response) => {
     const client = watchClient(response)
     try {
-      await send({ request, response, client }, await router.respond(toHttpRequest(request, client)))
+      const answered = lacksHost(request) ? HOST_MISSING() : await router.respond(toHttpRequest(request, client))
+      await send({ request, response, client }, answered)
     } catch {
       // The response began, so the connection ends: the client sees that the response is not whole.
       response.destroy()
     }
   }
 }
+
+/** True for a request that HTTP/1.1 does not allow. By default Node answers it itself, without an envelope. */
+function lacksHost({ httpVersion, headers }: NodeRequest): boolean {
+  return httpVersion === '1.1' && headers.host === undefined
+}
+
+const HOST_MISSING = () => refusedResponse('invalid_request', 'The Host header is missing. Send it.')
 
 /** Whether the client is still there. */
 interface Client {

@@ -23,6 +23,7 @@ const MALFORMED: readonly (readonly [string, string, number])[] = [
   ['TLS on a port without it', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', 3],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 3],
   ['what is no request at all', 'hello\r\n\r\n', 3],
+  ['a request to open a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 12],
 ]
 
 describe('a request that is not well-formed', () => {
@@ -43,6 +44,16 @@ describe('a request that is not well-formed', () => {
     const { error } = JSON.parse(body)
     expect(error).toMatchObject({ grpc_code: code, http_code: 400, http_status: 'Bad Request' })
     expect(error.message).toMatch(/^Request failed\. /)
+  })
+
+  it('without a Host gets the envelope too, and an unknown Expect is ignored', async () => {
+    const connection = await openRaw(served.port)
+    connection.send(Buffer.from('GET /v1/vaults/v1/people HTTP/1.1\r\nConnection: close\r\n\r\n'))
+    const { status, body } = lastResponse(await connection.untilEnd())
+    expect([status, JSON.parse(body).error.message]).toEqual([400, 'Request failed. The Host header is missing. Send it.'])
+    const expecting = await openRaw(served.port)
+    expecting.send(Buffer.from(`${LIST}Expect: wonders\r\nConnection: close\r\n\r\n`))
+    expect(lastResponse(await expecting.untilEnd()).status).toBe(200)
   })
 
   it('is answered once, however much follows', async () => {

@@ -47,7 +47,11 @@ export async function serveVault({
 }: ServeOptions): Promise<ServedVault> {
   const vault = given ?? (await openOn(storage))
   const handler = createHandler({ vaults: vault, authenticate: testCredentials, ...options })
-  const server = createServer(listener(handler)).on('clientError', answerClientError)
+  const listening = listener(handler)
+  const server = createServer({ requireHostHeader: false }, listening)
+    .on('checkExpectation', listening)
+    .on('clientError', answerClientError)
+    .on('connect', answerClientError)
   const port = await listen(server)
   return {
     vault,
