@@ -25,7 +25,7 @@ function documentedStatus(status: number, statuses: readonly number[]): number {
 }
 
 /** Returns a failure as callers without a credential get it: of what is behind the server, they learn nothing but the code. */
-export function toStranger({ error, status }: Failure): Failure {
+export function withConstantText({ error, status }: Failure): Failure {
   return status < 500 ? { error, status } : { error: new VaultError(error.code, constantText(error.code)), status }
 }
 

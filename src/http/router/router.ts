@@ -5,7 +5,7 @@ import { type HandlerOptions, parseOptions, type RouterOptions } from '../option
 import { createRoutes } from '../routes/routes.ts'
 import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
-import { errorResponse, type Failure, toFailure, toStranger } from './error-response.ts'
+import { errorResponse, type Failure, toFailure, withConstantText } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
@@ -92,7 +92,7 @@ async function failed(
     (unrecorded: unknown) => toFailure(unrecorded, statuses),
   )
   logFailure(given, recorded, scope)
-  const shown = scope.isAuthenticated() ? recorded : toStranger(recorded)
+  const shown = scope.isAuthenticated() ? recorded : withConstantText(recorded)
   const wording = { verb, ...(wireNames === undefined ? {} : { wireNames }) }
   return errorResponse(shown, wireMessage(shown.error, wording, options.names))
 }

@@ -1,4 +1,4 @@
-/** Failures of the server behind a vault: what strangers, callers and the host learn of them. */
+/** Failures of the server behind a vault: what callers with and without a credential learn of them, and the host. */
 import { expect, it } from 'vitest'
 import { TICKET_PATH } from '../../../src/http/router/urls.ts'
 import { VaultError } from '../../../src/index.ts'
@@ -20,7 +20,7 @@ async function serveFailing() {
   return { served, logged }
 }
 
-it('a stranger learns nothing of the storage that is down, and the log says it', async () => {
+it('a caller without a credential learns nothing of the storage that is down, and the log says it', async () => {
   const { served, logged } = await serveFailing()
   const requests = [
     ['GET', PEOPLE, { credential: 'TEST_SECRET-wrong' }],
