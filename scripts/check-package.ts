@@ -44,6 +44,7 @@ try {
   ])
   linkPackages(Object.keys(manifest().dependencies ?? {}))
   checkEntryPoints(Object.keys(ENTRY_POINTS).filter((entryPoint) => OPTIONAL_PEERS[entryPoint] === undefined))
+  checkVaults()
   linkPackages([...Object.values(OPTIONAL_PEERS).flat(), '@types/better-sqlite3', '@types/pg', '@types/node'])
   checkEntryPoints(Object.keys(ENTRY_POINTS))
   checkConsumers()
@@ -116,6 +117,31 @@ function checkEntryPoints(entryPoints: readonly string[]): void {
     }`
   writeFileSync(join(home, 'entry-points.mjs'), script)
   run(`the entry points ${entryPoints.map(builtName).join(', ')} load`, 'node', ['entry-points.mjs'])
+}
+
+/** Stores and reads a record over HTTP, with what `import` loads and with what `require` loads. Loading alone runs next to nothing. */
+function checkVaults(): void {
+  const script = `
+    import { createRequire } from 'node:module'
+    const require = createRequire(import.meta.url)
+    const loaders = { import: (name) => import(name), require: async (name) => require(name) }
+    for (const [kind, load] of Object.entries(loaders)) {
+      const [core, http, keys, memory] = await Promise.all(['', '/http', '/keys', '/memory'].map((path) => load('${NAME}' + path)))
+      const { column, createVault, defineSchema } = core
+      const schema = defineSchema({ notes: { text: column.string({ redaction: 'PLAIN_TEXT' }) } })
+      const localKeys = keys.localKeys({ key: Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString('base64') })
+      const vault = await createVault({ id: 'v1', schema, storage: memory.memoryStorage(), keys: localKeys })
+      const owner = vault.as({ actor: 'check', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
+      await owner.insert('notes', [{ fields: { text: 'stored' } }])
+      const { apiKey } = await http.createApiKey(owner, { name: 'check', roles: ['VAULT_OWNER'] })
+      const handler = http.createHandler({ vaults: vault, authenticate: http.apiKeys() })
+      const headers = { authorization: 'Bearer ' + apiKey }
+      const text = await (await handler(new Request('http://vault.example/v1/vaults/v1/notes', { headers }))).text()
+      if (!text.includes('stored')) throw new Error(kind + ' reads ' + text)
+      await vault.close()
+    }`
+  writeFileSync(join(home, 'vaults.mjs'), script)
+  run('a vault is used by import and by require', 'node', ['vaults.mjs'])
 }
 
 /** Compiles the consumers against the built declarations with every compiler and every module setting. */

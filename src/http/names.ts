@@ -44,6 +44,12 @@ export function parseNames(given: Partial<Names> = {}): Names {
         `Option "names.${member}" must be a name of letters, digits and "_", which no other member has.`,
       )
   }
+  // Queries name the id as they name columns.
+  if (!/^[a-z][a-z0-9_]*$/.test(names.id))
+    throw new VaultError(
+      'invalid_request',
+      'Option "names.id" must have the form of a column: lower case, digits and "_", from a letter.',
+    )
   if (names.id === names.ids) throw new VaultError('invalid_request', 'Options "names.id" and "names.ids" must differ.')
   return names
 }

@@ -96,7 +96,8 @@ async function faultsOfRequests(
   for (let number = 0; number < requests && faults.length < 5; number++) {
     const sent = randomSent(random, vocabulary)
     const answer = await answerOf(wire, sent)
-    const found = typeof answer === 'string' ? [answer] : [...faultsOfAnswer(answer, expect(sent)), ...echoes(answer, canaries)]
+    const found =
+      typeof answer === 'string' ? [answer] : [...faultsOfAnswer(answer, ...expect(sent)), ...echoes(answer, canaries)]
     if (found.length > 0) faults.push(`${textOf(sent)}: ${found.join('; ')}\n  ${typeof answer === 'string' ? '' : answer.text}`)
   }
   return faults
@@ -119,19 +120,20 @@ function textOf(sent: Sent): string {
   return `${method} ${target.slice(0, 300)} ${JSON.stringify(headers)} ${String(body).slice(0, 600)}`
 }
 
-/** Returns the statuses that a request can be answered with: of bytes that are no request 400, of no route 404 or 400, without a credential 401. */
-function expectation(routes: readonly Route[]): (sent: Sent) => readonly number[] {
+/** Returns the statuses that a request can be answered with, and the content type of a 200: of bytes that are no request 400, of no route 404 or 400, without a credential 401. */
+function expectation(routes: readonly Route[]): (sent: Sent) => readonly [statuses: readonly number[], type?: string] {
   const find = createRouteFinder(routes)
   return (sent) => {
-    if (!('request' in sent)) return [400]
+    if (!('request' in sent)) return [[400]]
     const { method, target, headers = {} } = sent.request
     try {
       const { route } = find(method, target.replace(/^https?:\/\/[^/]*/, '').split('?')[0] ?? '')
       const credential = headers.authorization?.replace(/^Bearer /, '') ?? ''
-      if (route.access === 'bearer' && !GOOD_CREDENTIALS.includes(credential)) return [401]
-      return [200, ...Object.keys(route.otherResponses ?? {}).map(Number), ...route.statuses]
+      if (route.access === 'bearer' && !GOOD_CREDENTIALS.includes(credential)) return [[401]]
+      const statuses = [200, ...Object.keys(route.otherResponses ?? {}).map(Number), ...route.statuses]
+      return [statuses, route.responseType ?? 'application/json']
     } catch (error) {
-      return isVaultError(error, 'not_found') ? [404] : [400]
+      return [[isVaultError(error, 'not_found') ? 404 : 400]]
     }
   }
 }

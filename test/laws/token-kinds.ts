@@ -115,6 +115,8 @@ export const tokenKindProperties: Readonly<Record<string, TokenKindProperty>> = 
         tokens.map((token, k) => ({
           token,
           valueType: samples[k % samples.length]?.column.type,
+          table: 'lefts',
+          column: `c_${samples[k % samples.length]?.name}`,
           ...(isHidden ? { value: '*REDACTED*', lowered: true } : { value: shown[k] }),
         })),
       )

@@ -141,12 +141,13 @@ declare const WebAssembly: {
   readonly Instance: new (module: object) => { readonly exports: object }
 }
 
-let module: WasmModule | undefined
+// Not named "module": in a CommonJS build that would be the variable of Node.
+let started: WasmModule | undefined
 
 /** Returns the module of this process. All uses are synchronous and wipe their data, so callers cannot interfere. */
 export function getWasm(): WasmModule {
-  module ??= startWasm()
-  return module
+  started ??= startWasm()
+  return started
 }
 
 function startWasm(): WasmModule {
@@ -168,6 +169,6 @@ function startWasm(): WasmModule {
 
 /** Overwrites all regions, when a key ring is closed. Each call wipes what it wrote; this covers a call that threw. */
 export function wipeWasm(): void {
-  module?.calls.wipe(REGION.hashKey, module.memory.length - REGION.hashKey)
-  module?.calls.forgetHashKey()
+  started?.calls.wipe(REGION.hashKey, started.memory.length - REGION.hashKey)
+  started?.calls.forgetHashKey()
 }

@@ -136,10 +136,10 @@ export function referenceIn({ ID }: Pick<ItemMembers, 'ID'>): number | undefined
 function parseRecord(ID: unknown, position: number): string | ResponseReference {
   if (typeof ID === 'string' && ID !== '') return ID
   if (typeof ID !== 'object' || ID === null || Object.keys(ID).join() !== 'response')
-    throw fault('invalid_request')`ID must be the id of a record, or { response } with the position of an earlier item.`
+    throw fault('invalid_request')`ID must be the id of a record, or refer to an earlier item.`
   const response: unknown = Reflect.get(ID, 'response')
   if (typeof response === 'number' && Number.isInteger(response) && response >= 0 && response < position) return { response }
-  throw fault('invalid_request')`ID.response must be the position of an earlier item: an integer from 0, below ${position}.`
+  throw fault('invalid_request')`ID must refer to an earlier item: its position is an integer from 0, below ${position}.`
 }
 
 /** Returns a copy of values by column. Anything else is returned unchanged, and refused later. */

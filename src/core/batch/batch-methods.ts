@@ -97,5 +97,5 @@ export function beginSteps(
 function assertNamesRecord(members: ItemMembers, earlier: readonly Step<unknown>[]): void {
   const reference = referenceIn(members)
   if (reference === undefined || at(earlier, reference).runner.method !== 'DELETE') return
-  throw fault('invalid_request')`ID.response is the position of a DELETE item, which leaves no record.`
+  throw fault('invalid_request')`ID refers to a DELETE item, which leaves no record.`
 }

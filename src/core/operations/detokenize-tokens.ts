@@ -96,7 +96,8 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     if (failed !== undefined && !continueOnError) throw failed
     const records = found.map((one, index) => toRecord(at(parameters, index), one))
     const missing = records.flatMap((record, index) => (record.error === TOKEN_NOT_FOUND ? [index] : []))
-    if (missing.length > 0 && (!continueOnError || missing.length === found.length)) throw tokensNotFound(missing)
+    if (missing.length > 0 && (!continueOnError || missing.length === found.length))
+      throw tokensNotFound(missing, continueOnError)
     return { records }
   },
 }
@@ -129,9 +130,11 @@ function parseParameter(parameter: unknown, index: number): Required<DetokenizeP
   return { token, redaction: parseRedaction('redaction' in given ? given.redaction : undefined, index) }
 }
 
-function tokensNotFound(indexes: readonly number[]): Fault {
+/** With `continueOnError` it is thrown if all tokens are not found. */
+function tokensNotFound(indexes: readonly number[], continueOnError: boolean): Fault {
   const details = indexes.map((index) => ({ index }))
   const where = paths('tokens', indexes)
+  if (continueOnError) return fault('not_found', details)`No token was found: ${where}. Specify valid tokens.`
   return indexes.length === 1
     ? fault('not_found', details)`A token was not found: ${where}. Remove it, or set continueOnError.`
     : fault('not_found', details)`${indexes.length} tokens were not found: ${where}. Remove them, or set continueOnError.`

@@ -13,15 +13,19 @@ export interface Wording {
 /** Members whose names on the wire are the same for every route. */
 const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', columnValues: 'column_values', orderBy: 'order_by' }
 
+/** The verb with which an operation of a vault begins its errors. It is not always that of the route. */
+const OPERATION = /^[A-Z][a-z]+(?: [A-Za-z]+)* failed\. /
+
 /** Returns the message of an error for the wire. Text in double quotes is a name of the schema or of the request, and stays. */
 export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
   const prefix = `${verb} failed. `
-  // A refusal that could not be recorded begins with the verb of its event.
-  const known = [prefix, 'Request failed. '].find((beginning) => error.message.startsWith(beginning)) ?? ''
-  const sentence = error.message.slice(known.length)
-  const members = rename(unknownRecord(error, names) ?? sentence, /[A-Za-z]\w*/g, COMMON)
-  const renamed = rename(members, LIST, { ids: names.ids, ...wireNames })
-  return `${prefix}${renamed}`
+  const sentence = error.message.replace(OPERATION, '')
+  // What a route itself refuses has the names of the wire.
+  if (sentence === error.message) return `${prefix}${sentence}`
+  const unknown = unknownRecord(error, names)
+  if (unknown !== undefined) return `${prefix}${unknown}`
+  const members = rename(sentence, /[A-Za-z]\w*/g, COMMON)
+  return `${prefix}${rename(members, LIST, { ids: names.ids, ...wireNames })}`
 }
 
 /** Returns the sentence that existing clients read for an id without a record; undefined for another error. */
@@ -29,11 +33,16 @@ function unknownRecord({ code, details, message }: VaultError, { id: name, ids }
   if (code !== 'not_found' || (!message.includes(' has the id at ') && !message.includes(' has this id'))) return undefined
   const [first] = details
   const place = first?.id ?? (message.includes(' has this id') ? 'This' : `${ids}[${first?.index ?? 0}]`)
+  return invalidId(place, name)
+}
+
+/** Returns the sentence about an id without a record. */
+export function invalidId(place: string, name: string): string {
   return `${place} isn't a valid ${name} ID. Specify a valid ${name}.`
 }
 
 /** A word that the sentence speaks of as a member, and not as the thing. */
-const LIST = /(?<=array of )[a-z]+|[a-z]+(?=\[| must\b| cannot\b)/g
+const LIST = /(?<=array of )[a-z]+|\b[a-z]+(?=\[| must\b| cannot\b)/g
 
 /** Returns a sentence with members renamed outside of double quotes. */
 function rename(sentence: string, member: RegExp, renamed: Readonly<Record<string, string>>): string {

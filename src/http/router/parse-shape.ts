@@ -1,14 +1,30 @@
 /** Checks the shape of a body, and says what is wrong where, in the names of the wire. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { VaultError } from '../../index.ts'
 import { orList } from './query-members.ts'
 
-/** Returns what the shape makes of a body. Unknown members are ignored. Throws `invalid_request` that names the first member that is wrong, never a value. */
+/** Returns what the shape makes of a body. Unknown members are ignored, and optional ones that are null or blank are absent. Throws `invalid_request` that names the first member that is wrong, never a value. */
 export function parseShape<Shape extends z.ZodType>(shape: Shape, given: unknown): z.output<Shape> {
   const parsed = shape.safeParse(given)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw new VaultError('invalid_request', issue === undefined ? 'The body is invalid.' : sentenceOf(issue, given))
+  // Only a body that is refused otherwise costs a second look.
+  const present = withoutBlanks(shape, given)
+  const again = shape.safeParse(present)
+  if (again.success) return again.data
+  const [issue] = again.error.issues
+  throw new VaultError('invalid_request', issue === undefined ? 'The body is invalid.' : sentenceOf(issue, present))
+}
+
+/** Returns a value without the optional members of its shape that are null or blank. What is no member of a shape stays as it is. */
+function withoutBlanks(shape: unknown, given: unknown): unknown {
+  if (shape instanceof z.ZodOptional) return withoutBlanks(shape.unwrap(), given)
+  if (shape instanceof z.ZodArray && Array.isArray(given)) return given.map((item) => withoutBlanks(shape.element, item))
+  if (!(shape instanceof z.ZodObject) || typeof given !== 'object' || given === null || Array.isArray(given)) return given
+  const present = Object.entries(shape.shape).filter(([name, member]) => {
+    const value: unknown = Object.hasOwn(given, name) ? Reflect.get(given, name) : undefined
+    return value !== undefined && !(member instanceof z.ZodOptional && (value === null || value === ''))
+  })
+  return Object.fromEntries(present.map(([name, member]) => [name, withoutBlanks(member, Reflect.get(given, name))]))
 }
 
 function sentenceOf(issue: z.core.$ZodIssue, given: unknown): string {

@@ -26,6 +26,7 @@ export type QueryTexts = ReadonlyMap<string, readonly string[]>
 
 /** Returns the values of the members of a query. Unknown members are ignored. Throws `invalid_request`, `out_of_range`. */
 export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): QueryOf<Q> {
+  assertWithoutBrackets(shape, texts)
   const values: [string, unknown][] = []
   for (const [name, member] of Object.entries(shape)) {
     const given = texts.get(name)
@@ -33,6 +34,14 @@ export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): Qu
   }
   // Each member returned the type that its shape declares.
   return Object.fromEntries(values) as QueryOf<Q>
+}
+
+/** Throws `invalid_request` for a list as some clients write it by default. Ignored like an unknown member, it would widen what is read. */
+function assertWithoutBrackets(shape: QueryShape, texts: QueryTexts): void {
+  for (const given of texts.keys()) {
+    const name = given.endsWith(']') ? given.replace(/\[\d*\]$/, '') : given
+    if (name !== given && Object.hasOwn(shape, name)) throw invalid(`${name} has brackets. Repeat it without them for each item.`)
+  }
 }
 
 /** A text. Its bounds are described here and checked by the vault. */

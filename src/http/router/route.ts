@@ -189,7 +189,7 @@ function assertSameAsPath(body: unknown, params: Readonly<Record<string, string>
   if (typeof body !== 'object' || body === null) return
   for (const name of ['vaultID', 'ID'] as const) {
     const given: unknown = Object.hasOwn(body, name) ? Reflect.get(body, name) : undefined
-    if (given === undefined || given === '' || params[name] === undefined || given === params[name]) continue
+    if (given === undefined || given === null || given === '' || params[name] === undefined || given === params[name]) continue
     throw new VaultError('invalid_request', `${name} of the body must be that of the path, or absent.`)
   }
 }

@@ -3,6 +3,7 @@ import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
+import { checkIdName } from '../vaults/check-id-name.ts'
 import { createVaultDirectory, type DirectoryOptions, type VaultDirectory } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
 import { errorResponse, type Failure, toFailure, withConstantText } from './error-response.ts'
@@ -38,7 +39,7 @@ export function createRouter(
   routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
 ): Router {
   const options = parseOptions(given)
-  const vaults = createVaultDirectory(given.vaults, directoryOptions(given))
+  const vaults = createVaultDirectory(checkIdName(given.vaults, options.names.id), directoryOptions(given))
   const parts: Parts = {
     options,
     given,

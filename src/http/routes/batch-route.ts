@@ -113,16 +113,28 @@ function exampleOf({ id: name }: Names): RouteExample {
   }
 }
 
-/** Returns an item of the vault. Blank members are absent, and unknown ones are ignored. */
+/** Returns an item of the vault. Members that are blank or have their default are absent, and unknown ones are ignored. */
 function toItem(given: Readonly<Record<string, unknown>>, names: Names): BatchItem {
   const members: [string, unknown][] = []
+  const hasFields = given.method === 'POST' || given.method === 'PUT'
   for (const name of MEMBERS) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
-    if (value !== undefined && value !== null && value !== '')
+    const isEmpty = name === 'tokens' || (name === 'fields' && !hasFields) ? isEmptyObject(value) : false
+    if (value !== undefined && value !== null && value !== '' && value !== DEFAULTS[name] && !isEmpty)
       members.push([name, name === 'ID' ? toRecordId(value, names) : value])
   }
   // The vault checks the types of all members.
   return { method: given.method, tableName: given.tableName, ...Object.fromEntries(members) } as BatchItem
+}
+
+/** The defaults of the specification. Some clients send every member of an item, also those that its method does not have. */
+const DEFAULTS: Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>> = {
+  ...{ redaction: 'DEFAULT', tokenization: false, downloadURL: false, returnFileMetadata: false },
+}
+
+/** The specification requires `fields` of every item, also where it is valid for POST and PUT only. */
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
 }
 
 /** Returns an id, or the reference that `$responses.0.records.0.svc_id` is: the record of an earlier item. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { OperationResult, UploadedFileStatus } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
+import { invalidId } from '../router/error-texts.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { fileUrl } from '../router/urls.ts'
 import { fileExamples } from './file-examples.ts'
@@ -137,13 +138,18 @@ function uploadStatusRoute(names: Names): Route {
 
 type StatusResult = OperationResult<'uploadStatus'>['records'][number]
 
+/** An id of another form can be any text that a client mistook for one. An error does not repeat it. */
+const UUID = /^[0-9a-f-]{36}$/i
+
 /** Returns the statuses of a record as clients read them: beside the id, a member for each column. */
 function toStatusRecord({ table, id, fields, error, httpStatus }: StatusResult, names: Names) {
   const columns = Object.entries(fields).map(([column, status]) => [column, toColumnStatus(status)])
   return {
     tableName: table,
     fields: { [names.id]: id, ...Object.fromEntries(columns) },
-    ...(error === undefined ? {} : { error }),
+    ...(error === undefined
+      ? {}
+      : { error: error.includes(' has this id') ? invalidId(UUID.test(id) ? id : 'This', names.id) : error }),
     http_code: httpStatus,
   }
 }

@@ -27,8 +27,10 @@ const SHOW = {
   returnFileMetadata: flag('Return the metadata of files.'),
 }
 
-/** Returns the options of a read that its query gives. */
-function shownBy({ redaction, tokenization, fields, downloadURL, returnFileMetadata }: QueryOf<typeof SHOW>) {
+/** Returns the options of a read that its query gives. The id is in every record, so naming it beside columns adds nothing. */
+function shownBy({ fields: columns, ...query }: QueryOf<typeof SHOW>, { id }: Names) {
+  const { redaction, tokenization, downloadURL, returnFileMetadata } = query
+  const fields = columns?.filter((column) => column !== id)
   return present({ redaction, tokenization, fields, downloadURL, returnFileMetadata })
 }
 
@@ -80,7 +82,7 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
     response: z.object({ records: z.array(READ_RECORD).describe('In the order of the ids, or of insertion.') }),
     read({ params, query, call }) {
       const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, limit } = query
-      const shown = shownBy(query)
+      const shown = shownBy(query, names)
       const ids = namedList(call.query(), names.ids)
       const isBlank = columnName === undefined && columnValues?.every((value) => value === '') === true
       const lookup = isBlank ? {} : { columnName, columnValues }
@@ -151,7 +153,11 @@ function getOneRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     statuses: [400, 401, 404, 422, 500],
     query: SHOW,
     response: READ_RECORD,
-    read: ({ params, query }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '', options: shownBy(query) }),
+    read: ({ params, query }) => ({
+      table: table ?? params.objectName ?? '',
+      id: params.ID ?? '',
+      options: shownBy(query, names),
+    }),
     write: (record, { call }) => toWireRecord(record, call),
   })
 }

@@ -119,7 +119,7 @@ onEachStorage('a reference inside a batch', (engine) => {
       await expect(run([post('Ann'), { ...read(0), ID }])).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(run([post('Ann'), remove(0), read(1)])).rejects.toMatchObject({
       code: 'invalid_request',
-      message: expect.stringContaining('ID.response is the position of a DELETE item, which leaves no record.'),
+      message: expect.stringContaining('ID refers to a DELETE item, which leaves no record.'),
     })
     await expect(run([{ ...post('Ann'), ID: { response: 0 } }])).rejects.toMatchObject({ code: 'invalid_request' })
   })

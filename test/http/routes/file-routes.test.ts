@@ -79,7 +79,7 @@ onEachStorage('routes of files', (engine) => {
       const error = {
         tableName: 'people',
         fields: { svc_id: NO_ID },
-        error: 'No record of table "people" has this id.',
+        error: `${NO_ID} isn't a valid svc_id ID. Specify a valid svc_id.`,
         http_code: 404,
       }
       expect([some.status, some.json]).toEqual([207, { records: [good, error] }])

@@ -14,17 +14,19 @@ const HEADERS: Readonly<Record<string, RegExp>> = {
 
 const JSON_TYPE = /^application\/json(; charset=utf-8)?$/
 
-/** Returns one sentence for each fault of an answer in JSON. `statuses` are those that its route documents. */
-export function faultsOfAnswer(answer: WireAnswer, statuses: readonly number[]): string[] {
+/** Returns one sentence for each fault of an answer. `statuses` are those that its route documents, and `type` is the content type of its 200. */
+export function faultsOfAnswer(answer: WireAnswer, statuses: readonly number[], type = 'application/json'): string[] {
   const { status, headers, json } = answer
+  const isJson = status >= 400 || type === 'application/json'
+  const typeForm = isJson ? JSON_TYPE : new RegExp(`^${type}(; charset=utf-8)?$`)
   const wrong = Object.entries(HEADERS).filter(([name, form]) => !form.test(headers.get(name) ?? ''))
   return [
     ...(statuses.includes(status) ? [] : [`status ${status} is not one of ${statuses.join()}`]),
     ...wrong.map(([name]) => `header ${name} is ${headers.get(name) ?? 'absent'}`),
-    ...(JSON_TYPE.test(headers.get('content-type') ?? '')
+    ...(typeForm.test(headers.get('content-type') ?? '')
       ? []
       : [`the content type is ${headers.get('content-type') ?? 'absent'}`]),
-    ...(json === undefined ? ['the body is no JSON'] : []),
+    ...(isJson && json === undefined ? ['the body is no JSON'] : []),
     ...(status >= 400 ? faultsOfEnvelope(json, status) : []),
   ]
 }

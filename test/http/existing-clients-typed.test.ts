@@ -1,0 +1,210 @@
+/** What clients send that write every member, lists in their own way, or what they read before; and that errors name what they sent. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import { createHandler } from '../../src/http/index.ts'
+import { column } from '../../src/index.ts'
+import { countedBlobs } from '../support/files/open-file-vault.ts'
+import { multipart } from '../support/http/multipart.ts'
+import { knownCallers, type ServedRouter, serveRouter } from '../support/http/serve-router.ts'
+import type { Wire } from '../support/http/wire.ts'
+import { type LooseVault, openLoose } from '../support/vaults/open-untyped.ts'
+import { OWNER, people } from '../support/vaults/test-vault.ts'
+
+const NAMES = { id: 'row_id', ids: 'row_ids', fileId: 'rowID' }
+const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
+const V = '/v1/vaults/v1'
+
+let opened: LooseVault
+let served: ServedRouter
+let wire: Wire
+let id: string
+let token: unknown
+
+beforeAll(async () => {
+  opened = await openLoose(memoryStorage(), { ...people.tables, papers: { scan: column.file() } }, { blobs: countedBlobs() })
+  served = await serveRouter({ vaults: opened.vault, authenticate: knownCallers({ owner: OWNER }), names: NAMES })
+  wire = served.wire()
+  const { records } = await opened.session.insert('people', [{ fields: { name: 'Ann' } }], { tokenization: true })
+  id = records[0]?.id ?? ''
+  token = records[0]?.tokens?.name
+})
+
+afterAll(async () => {
+  await served.close()
+  await opened.vault.close()
+})
+
+/** Sends a request as the owner. Returns status and body. */
+async function ask(method: string, target: string, body?: unknown) {
+  const headers = { authorization: 'Bearer owner', 'content-type': 'application/json' }
+  const { status, json } = await wire.send({
+    method,
+    target,
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+  return { status, json }
+}
+
+/** Returns status and text of an error. */
+async function refused(method: string, target: string, body?: unknown): Promise<string> {
+  const { status, json } = await ask(method, target, body)
+  return `${status} ${String(Object(Object(json).error).message)}`
+}
+
+describe('a client that writes every member', () => {
+  it('sends null and blank for optional ones that it does not set', async () => {
+    const records = [{ fields: { name: 'Bo', email: null }, tokens: null }]
+    const unset = { upsert: null, tokenization: null, homogeneous: null, byot: '', vaultID: null }
+    expect(await ask('POST', `${V}/people`, { records, ...unset })).toMatchObject({ status: 200 })
+    const update = { record: { fields: { salary: 5 }, tokens: null }, tokenization: null, byot: null, ID: '' }
+    expect(await ask('PUT', `${V}/people/${id}`, update)).toMatchObject({ status: 200 })
+    const detokenize = { detokenizationParameters: [{ token, redaction: '' }], downloadURL: null, continueOnError: null }
+    expect(await ask('POST', `${V}/detokenize`, detokenize)).toMatchObject({ status: 200 })
+    const byTokens = { tokens: [token], redaction: null }
+    expect(await ask('POST', '/v2/vaults/v1/records/get_by_tokens', byTokens)).toMatchObject({ status: 200 })
+    const status = { records: [{ tableName: 'people', rowID: id, fileColumns: null, fileFields: ['name'] }] }
+    expect(await ask('POST', '/v2/vaults/v1/files/uploadStatus', status)).toMatchObject({ status: 207 })
+  })
+
+  it('is still refused for null in place of a required member, or of another type', async () => {
+    expect(await refused('POST', `${V}/people`, { records: null })).toBe('400 Insert failed. records must be an array.')
+    expect(await refused('POST', `${V}/query`, { query: null })).toBe('400 Query failed. query must be a string.')
+    expect(await refused('POST', `${V}/detokenize`, { detokenizationParameters: [{ token: '' }, { token: null }] })).toBe(
+      '400 Detokenize failed. detokenizationParameters[1].token must be a string.',
+    )
+    const records = [{ fields: { name: 'Bo' }, tokens: null }]
+    expect(await refused('POST', `${V}/people`, { records, tokenization: 'yes' })).toBe(
+      '400 Insert failed. tokenization must be true or false.',
+    )
+  })
+
+  it('sends the defaults of a batch with every method', async () => {
+    const unset = {
+      redaction: 'DEFAULT',
+      tokenization: false,
+      downloadURL: false,
+      upsert: '',
+      tokens: {},
+      returnFileMetadata: false,
+    }
+    const ID = '$responses.0.records.0.row_id'
+    const records = [
+      { ...unset, method: 'POST', tableName: 'people', ID: '', fields: { name: 'Cy' } },
+      { ...unset, method: 'PUT', tableName: 'people', ID, fields: { salary: 7 } },
+      { ...unset, method: 'GET', tableName: 'people', ID, fields: {} },
+      { ...unset, method: 'DELETE', tableName: 'people', ID, fields: {} },
+    ]
+    const { status, json } = await ask('POST', V, { records })
+    expect(status).toBe(200)
+    const stored = { row_id: expect.any(String) }
+    const expected = [{ records: [stored] }, stored, { fields: { ...stored, name: 'C*' } }, { ...stored, deleted: true }]
+    expect(Object(json).responses).toMatchObject(expected)
+  })
+
+  it('is still refused for what a method does not have', async () => {
+    const item = (more: object) => ({ records: [{ method: 'GET', tableName: 'people', ID: id, ...more }] })
+    const refusal = (name: string) => `400 Batch failed. Item 0: Get failed. ${name} cannot be combined with method GET.`
+    expect(await refused('POST', V, item({ fields: { name: 'x' } }))).toBe(refusal('fields'))
+    expect(await refused('POST', V, item({ tokens: { name: 'x' } }))).toBe(refusal('tokens'))
+    expect(await refused('POST', V, { records: [{ method: 'PUT', tableName: 'people', ID: id, fields: {} }] })).toMatch(/^400 /)
+  })
+})
+
+describe('a client that lists', () => {
+  it('names the id among the fields that it read before', async () => {
+    const fields = { row_id: id, active: null }
+    expect(await ask('GET', `${V}/people/${id}?fields=row_id&fields=active`)).toEqual({ status: 200, json: { fields } })
+    const json = { records: [{ fields }] }
+    expect(await ask('GET', `${V}/people?row_ids=${id}&fields=active&fields=row_id`)).toEqual({ status: 200, json })
+  })
+
+  it('is refused, and never shown more, if it writes brackets', async () => {
+    for (const name of ['row_ids', 'fields', 'column_values']) {
+      for (const brackets of ['[]', '[0]', '%5B%5D']) {
+        expect(await refused('GET', `${V}/people?${name}${brackets}=${id}`)).toBe(
+          `400 Get failed. ${name} has brackets. Repeat it without them for each item.`,
+        )
+      }
+    }
+    expect(await ask('GET', `${V}/people?other[]=1`)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('a name of ids', () => {
+  const authenticate = knownCallers({ owner: OWNER })
+
+  it('is refused if it is that of a column, whose value would take its place', async () => {
+    const names = { id: 'email' }
+    expect(() => createHandler({ vaults: [opened.vault], authenticate, names })).toThrow(
+      'Option "names.id" is the name of a column of table "people". Choose another name.',
+    )
+    const handler = createHandler({
+      vaults: () => openLoose(memoryStorage(), people.tables).then(({ vault }) => vault),
+      authenticate,
+      names,
+    })
+    const response = await handler(
+      new Request(`https://vault.example${V}/people`, { headers: { authorization: 'Bearer owner' } }),
+    )
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('email')
+    await handler.close()
+  })
+
+  it('is refused if queries cannot have it', () => {
+    for (const id of ['rowId', 'ROW', '_row'])
+      expect(() => createHandler({ vaults: opened.vault, authenticate, names: { id } })).toThrow('must have the form of a column')
+  })
+})
+
+describe('an error', () => {
+  it('has the names of the request, as the client wrote them', async () => {
+    expect(await refused('DELETE', `${V}/people`, { row_ids: '*' })).toBe('400 Delete failed. row_ids must be an array.')
+    expect(await refused('DELETE', `${V}/people`, { row_ids: [] })).toBe(
+      '400 Delete failed. Expected a non-empty array of row_ids.',
+    )
+    expect(await refused('GET', `${V}/people?column_name=email`)).toBe(
+      '400 Get failed. column_name and column_values must be given together.',
+    )
+    const upload = async (...parts: { key: string; content: string }[]) => {
+      const { body, headers } = multipart(...parts)
+      const request = { method: 'POST', target: '/v2/vaults/v1/files/upload', body }
+      const { json } = await wire.send({ ...request, headers: { authorization: 'Bearer owner', ...headers } })
+      return Object(Object(json).error).message
+    }
+    const table = { key: 'tableName', content: 'papers' }
+    const file = { key: 'file', content: 'x' }
+    expect(await upload(table, file)).toBe('Upload failed. columnName is required.')
+    expect(await upload(table, { key: 'column_name', content: 'scan' }, file)).toContain(
+      'Send only tableName, columnName, rowID,',
+    )
+  })
+
+  it('does not advise what the client did already', async () => {
+    const records = { detokenizationParameters: [{ token: 'unknown' }] }
+    expect(await refused('POST', `${V}/detokenize`, records)).toContain('Remove it, or set continueOnError.')
+    expect(await refused('POST', `${V}/detokenize`, { ...records, continueOnError: true })).toBe(
+      '404 Detokenize failed. No token was found: detokenizationParameters[0]. Specify valid tokens.',
+    )
+  })
+
+  it('names its operation once', async () => {
+    expect(await refused('GET', `${V}/tokens`)).toBe('400 Get tokens failed. Expected a non-empty array of token_ids.')
+  })
+
+  it('has the sentence about an id also in the status of uploads', async () => {
+    const records = [UNKNOWN_ID, 'Ann Example'].map((rowID) => ({ tableName: 'papers', rowID, fileColumns: ['scan'] }))
+    const { json } = await ask('POST', '/v2/vaults/v1/files/uploadStatus', { records })
+    expect(Object(json).records).toMatchObject([
+      { error: `${UNKNOWN_ID} isn't a valid row_id ID. Specify a valid row_id.`, http_code: 404 },
+      { error: `This isn't a valid row_id ID. Specify a valid row_id.`, http_code: 404 },
+    ])
+  })
+
+  it('speaks of a back-reference without the words of the library', async () => {
+    const item = { method: 'GET', tableName: 'people', ID: '$responses.4.records.0.row_id' }
+    expect(await refused('POST', V, { records: [item] })).toContain('ID must refer to an earlier item')
+    expect(await refused('POST', V, { records: [{ ...item, ID: undefined }] })).toContain('ID must be the id of a record')
+  })
+})
