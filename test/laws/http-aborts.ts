@@ -1,116 +1,147 @@
 /** Law: HTTP requests whose clients go away, at whatever byte, leave nothing open. */
-import { readdirSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
+import type { Server } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Vault } from '../../src/index.ts'
-import { OWNER_CREDENTIAL } from '../support/http/ask.ts'
-import { openRaw } from '../support/http/raw-connection.ts'
-import { type ServedVault, serveVault } from '../support/http/serve-vault.ts'
+import { type FilePlace, onFreshFiles, turnOf } from '../support/files/file-places.ts'
+import { type ArchiveVault, openArchive } from '../support/files/open-archive.ts'
+import { abortOne, RECORDS } from '../support/http/aborted-requests.ts'
+import { type ServedVault, type ServeOptions, serveVault } from '../support/http/serve-vault.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
-import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
-import { OWNER, openPeople } from '../support/vaults/test-vault.ts'
+import { openPlaces } from '../support/storages/places.ts'
+import { OWNER } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
 
 /** Requests of a case, and how many of them run at a time. */
 const REQUESTS = 100
 const AT_ONCE = 10
-/** Records of each insert. */
-const RECORDS = 3
+/** Length of the file that is downloaded: more than the buffers of a connection hold. */
+const FILE_BYTES = 3_000_000
 /** Time after which what is still open is open for good, in milliseconds. */
 const PATIENCE_MS = 20_000
 
 export const httpAborts: Law = {
   name: 'http-aborts',
-  statement: 'Requests whose clients go away at any byte leave no open transaction, descriptor or half of a change',
+  statement:
+    'Requests whose clients go away at any byte leave no open transaction, descriptor or vault in use, no half of a change, and no row or blob of an upload',
   unit: 'aborted requests',
-  figures: { test: 600, soak: 10_000 },
+  figures: { test: 900, soak: 10_000 },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)
     return {
-      check: ({ number, random }) =>
-        onFresh(engineInTurn(places, number), async (place) => {
-          const served = await serveVault({ vault: await openPeople(place.open()) })
-          try {
-            return await abortRequests(served, random)
-          } finally {
-            await served.close()
-          }
-        }),
+      check: ({ number, random }) => onFreshFiles(turnOf(places, number), (place) => abortRequests(place, random)),
       close: () => places.close(),
     }
   },
 }
 
-/** Sends requests and goes away. Returns how many. Throws if one leaves something behind. */
-export async function abortRequests(served: ServedVault, random: SeededRandom, patienceMs = PATIENCE_MS): Promise<number> {
-  await assertFree(served.vault, patienceMs)
-  const before = openDescriptors()
-  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
-    await Promise.all(Array.from({ length: AT_ONCE }, () => abortOne(served.port, random)))
+/** Options for negative controls. */
+export interface AbortOptions {
+  readonly patienceMs?: number
+  readonly listener?: ServeOptions['listener']
+  /** Work before the requests. */
+  before?(vault: ArchiveVault): Promise<unknown> | undefined
+}
+
+/** Sends requests to a vault of its own and goes away. Returns how many. Throws if one leaves something behind. */
+export async function abortRequests(place: FilePlace, random: SeededRandom, options: AbortOptions = {}): Promise<number> {
+  const { patienceMs = PATIENCE_MS, listener } = options
+  const storage = place.storage()
+  const vault = await openArchive({ storage, blobs: place.blobs.open(storage) })
+  // A handler uses a vault by the names of its operations only. It is closed below.
+  const hosted = { ...(vault as unknown as Vault), close: async () => {} }
+  const served = await serveVault({
+    vault: hosted,
+    handler: { vaults: () => hosted },
+    ...(listener === undefined ? {} : { listener }),
+  })
+  try {
+    const { id } = await vault.as(OWNER).uploadFile({ table: 'papers', column: 'front', file: random.bytes(FILE_BYTES) })
+    await options.before?.(vault)
+    const check = { vault, place, patienceMs }
+    await assertFree(check)
+    const before = openDescriptors()
+    for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => abortOne({ served, id }, random)))
+    }
+    await eventually(() => openDescriptors() <= before, { patienceMs, otherwise: 'descriptors stayed open' })
+    await eventually(async () => (await connections(served.server)) === 0, { patienceMs, otherwise: 'a connection stayed open' })
+    await assertFree(check)
+    await assertReleased(served, patienceMs)
+    return REQUESTS
+  } finally {
+    await served.close()
+    await vault.close()
   }
-  await eventually(() => openDescriptors() <= before, { patienceMs, otherwise: 'descriptors stayed open' })
-  await assertFree(served.vault, patienceMs)
-  return REQUESTS
 }
 
-/** Sends a part of a request, or all of it, and goes away, with or without a good-bye. */
-async function abortOne(port: number, random: SeededRandom): Promise<void> {
-  const text = random.pick([insertRequest, insertRequest, listRequest, queryRequest])()
-  const sent = random.chance(0.5) ? text : text.slice(0, random.below(text.length))
-  const isReset = random.chance(0.5)
-  const connection = await openRaw(port)
-  connection.send(sent)
-  // The request is received, runs, or is answered by then.
-  if (random.chance(0.7)) await setTimeout(random.below(6))
-  if (isReset) connection.reset()
-  else connection.socket.end()
-  await connection.untilEnd()
-  connection.socket.destroy()
+interface Check {
+  readonly vault: ArchiveVault
+  readonly place: FilePlace
+  readonly patienceMs: number
 }
 
-const HEAD = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${OWNER_CREDENTIAL}\r\nContent-Type: application/json\r\n`
-
-function insertRequest(): string {
-  const records = Array.from({ length: RECORDS }, () => ({ fields: { name: 'Ann', notes: 'x'.repeat(500) } }))
-  const body = JSON.stringify({ records })
-  return `POST /v1/vaults/v1/people ${HEAD}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-}
-
-function listRequest(): string {
-  return `GET /v1/vaults/v1/people?redaction=PLAIN_TEXT ${HEAD}\r\n`
-}
-
-function queryRequest(): string {
-  const body = JSON.stringify({ query: 'select name from people' })
-  return `POST /v1/vaults/v1/query ${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`
-}
-
-/** Throws if a transaction is open, which a deletion of all would wait for, or if a part of an insert is stored. */
-async function assertFree(vault: Vault, patienceMs: number): Promise<void> {
+/** Throws if a part of an upload is stored, a part of an insert, or if a transaction is open, which a deletion would wait for. */
+async function assertFree({ vault, place, patienceMs }: Check): Promise<void> {
+  await eventually(() => hasWholeFiles(place), { patienceMs, otherwise: 'a part of an upload stayed' })
   const session = vault.as(OWNER)
-  const work = async (): Promise<void> => {
-    const { records } = await session.query('select count(*) as n from people')
+  await inTime(patienceMs, 'a transaction stayed open', async () => {
+    const { records } = await session.query('select count(*) as n from papers')
     const count = Number(records[0]?.fields.n)
-    if (count % RECORDS !== 0) throw new Error(`A part of an insert is stored: there are ${count} records.`)
-    if (count > 0) await session.delete('people', '*')
-  }
+    // One is the record of the downloads.
+    if (count % RECORDS !== 1) throw new Error(`a part of an insert is stored: there are ${count} records`)
+    await session.delete('letters', '*')
+  })
+}
+
+/** True if each row of a file is that of a record, and has its content. */
+async function hasWholeFiles({ fileRows, blobs }: FilePlace): Promise<boolean> {
+  const rows = await fileRows()
+  const isAttached = rows.every(({ row_id }) => row_id !== null)
+  return isAttached && (await blobs.keys()).length === rows.length && blobs.descriptors() === 0
+}
+
+/** Throws if a request still uses its vault: then the handler does not close. */
+function assertReleased({ handler }: ServedVault, patienceMs: number): Promise<void> {
+  return inTime(patienceMs, 'a vault stayed in use', () => handler.close())
+}
+
+async function inTime(patienceMs: number, otherwise: string, work: () => Promise<void>): Promise<void> {
   const patience = new AbortController()
   const late = setTimeout(patienceMs, undefined, { signal: patience.signal }).then(() => {
-    throw new Error('A transaction stayed open.')
+    throw new Error(otherwise)
   })
   late.catch(() => {})
   await Promise.race([work(), late]).finally(() => patience.abort())
 }
 
+/** The number of descriptors but for what storages open on demand, and keep: connections to a database, and files of one. */
 function openDescriptors(): number {
-  return readdirSync('/proc/self/fd').length
+  return readdirSync(DESCRIPTORS).filter((name) => !/^socket:|vault\.db/.test(targetOf(name))).length
+}
+
+const DESCRIPTORS = '/proc/self/fd'
+
+function targetOf(name: string): string {
+  try {
+    return readlinkSync(`${DESCRIPTORS}/${name}`)
+  } catch {
+    return '' // The descriptor of the listing itself is closed by now.
+  }
+}
+
+function connections(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
+  })
 }
 
 async function eventually(
-  isReached: () => boolean,
+  isReached: () => boolean | Promise<boolean>,
   { patienceMs, otherwise }: { readonly patienceMs: number; readonly otherwise: string },
 ): Promise<void> {
-  for (let waited = 0; !isReached(); waited += 10) {
+  for (let waited = 0; !(await isReached()); waited += 10) {
     if (waited >= patienceMs) throw new Error(otherwise)
     await setTimeout(10)
   }

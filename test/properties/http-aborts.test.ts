@@ -2,28 +2,24 @@
 import { closeSync, openSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { toNodeHandler } from '../../src/http/index.ts'
-import { abortRequests, httpAborts } from '../laws/http-aborts.ts'
-import { type ServeOptions, serveVault } from '../support/http/serve-vault.ts'
+import { type AbortOptions, abortRequests, httpAborts } from '../laws/http-aborts.ts'
+import { onFreshFiles } from '../support/files/file-places.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
-import { memoryEngine } from '../support/storages/engines.ts'
+import { memoryPlaces } from '../support/storages/places.ts'
 import { OWNER } from '../support/vaults/test-vault.ts'
 
 itHolds(httpAborts)
 
 /** Aborts requests to a server that is broken on purpose. */
-async function abortOn(options: ServeOptions): Promise<number> {
-  const served = await serveVault({ storage: memoryEngine().fresh().open(), ...options })
-  try {
-    return await abortRequests(served, seededRandom('aborts'), 1000)
-  } finally {
-    await served.close()
-  }
+function abortOn(options: AbortOptions): Promise<number> {
+  const place = { engine: memoryPlaces(), store: 'memory' } as const
+  return onFreshFiles(place, (files) => abortRequests(files, seededRandom('aborts'), { patienceMs: 1000, ...options }))
 }
 
 it('a descriptor that stays open is found out', async () => {
   const opened: number[] = []
-  const listener: ServeOptions['listener'] = (handler) => (request, response) => {
+  const listener: AbortOptions['listener'] = (handler) => (request, response) => {
     opened.push(openSync('/dev/null', 'r'))
     return toNodeHandler(handler)(request, response)
   }
@@ -32,8 +28,25 @@ it('a descriptor that stays open is found out', async () => {
 })
 
 it('a part of an insert is found out', async () => {
-  const served = await serveVault({ storage: memoryEngine().fresh().open() })
-  await served.vault.as(OWNER).insert('people', [{ fields: { name: 'Ann' } }])
-  await expect(abortRequests(served, seededRandom('aborts'))).rejects.toThrow('A part of an insert')
-  await served.close()
+  const before: AbortOptions['before'] = (vault) => vault.as(OWNER).insert('papers', [{ fields: { title: 'One' } }])
+  await expect(abortOn({ before })).rejects.toThrow('a part of an insert')
+})
+
+it('an upload that goes on is found out', async () => {
+  let end = (): void => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    yield Uint8Array.of(1)
+    await ended
+  }
+  const before = async (vault: Parameters<NonNullable<AbortOptions['before']>>[0]): Promise<void> => {
+    vault
+      .as(OWNER)
+      .uploadFile({ table: 'letters', column: 'sheet', file: endless() })
+      .catch(() => {})
+    setTimeout(end, 1500)
+  }
+  await expect(abortOn({ before })).rejects.toThrow('a part of an upload stayed')
 })

@@ -1,6 +1,7 @@
 /** Enters a vault with the credential of a request: opens it, checks the credential, and gives the session of its caller. */
-import { type Caller, VaultError } from '../../index.ts'
+import { type Caller, isVaultError, VaultError } from '../../index.ts'
 import type { Authenticate } from '../credentials/authenticate.ts'
+import type { HostedVault } from '../vaults/hosted-vault.ts'
 import { bearerOf } from './bearer.ts'
 import type { Call, VaultAccess } from './route.ts'
 import type { HttpLog } from './router-log.ts'
@@ -22,7 +23,7 @@ export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
       throw unauthenticated()
     }
     const caller: Caller = { ...checked.caller, request: { ...scope.context, ...checked.credential } }
-    const session = vault.as(caller)
+    const session = sessionOf(vault, caller, log)
     scope.named(vault, caller)
     return {
       vault,
@@ -34,6 +35,17 @@ export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
         },
       },
     }
+  }
+}
+
+/** Returns the session of a caller. Throws `internal` for one that the host's authenticator describes wrongly: the client can do nothing about it. */
+function sessionOf(vault: HostedVault, caller: Caller, log: HttpLog): ReturnType<HostedVault['as']> {
+  try {
+    return vault.as(caller)
+  } catch (error) {
+    if (!isVaultError(error, 'invalid_request')) throw error
+    log.error({ reason: error.message }, 'caller of the authenticator refused')
+    throw new VaultError('internal', 'The authenticator of this server described the caller wrongly. Its log says how.')
   }
 }
 

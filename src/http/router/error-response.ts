@@ -1,5 +1,5 @@
 /** The envelope of errors. Source: specification, "Error envelope". */
-import { type ErrorDetail, isVaultError, statusOf, VaultError } from '../../index.ts'
+import { type ErrorCode, type ErrorDetail, isVaultError, statusOf, VaultError } from '../../index.ts'
 import { type ErrorStatus, STATUS_TEXTS } from './error-status.ts'
 import type { HttpResponse } from './http-message.ts'
 import { jsonResponse } from './json-response.ts'
@@ -22,6 +22,24 @@ export function toFailure(error: unknown, statuses: readonly ErrorStatus[]): Fai
 function documentedStatus(status: number, statuses: readonly number[]): number {
   if (statuses.includes(status)) return status
   return status >= 400 && status < 500 ? 400 : 500
+}
+
+/** Returns a failure as callers without a credential get it: of what is behind the server, they learn nothing but the code. */
+export function withConstantText({ error, status }: Failure): Failure {
+  return status < 500 ? { error, status } : { error: new VaultError(error.code, constantText(error.code)), status }
+}
+
+function constantText(code: ErrorCode): string {
+  switch (code) {
+    case 'unavailable':
+    case 'aborted':
+    case 'storage_full':
+      return 'The server cannot process the request now. Send it again later.'
+    case 'outcome_unknown':
+      return 'It is unknown whether the request was processed. Check before sending it again.'
+    default:
+      return 'The server failed to process the request. The request id finds it in the log.'
+  }
 }
 
 /** Returns the response of a failure. */

@@ -1,7 +1,11 @@
 /** Chunks of a response, after which something is released. */
 
-/** Returns the chunks. Release is called once: at their end, at an error, or when the reader ends them, also before the first one. */
-export function releasing(chunks: AsyncIterable<Uint8Array>, release: () => void): AsyncIterable<Uint8Array> {
+/** Returns the chunks. Release is called once: at their end, at an error, or when the reader ends them, also before the first one. The error is passed on. */
+export function releasing(
+  chunks: AsyncIterable<Uint8Array>,
+  release: () => void,
+  onError: (error: unknown) => void,
+): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {
       const iterator = chunks[Symbol.asyncIterator]()
@@ -13,6 +17,7 @@ export function releasing(chunks: AsyncIterable<Uint8Array>, release: () => void
             return result
           } catch (error) {
             release()
+            onError(error)
             throw error
           }
         },

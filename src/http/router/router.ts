@@ -1,11 +1,12 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
+import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticators.ts'
 import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { checkIdName } from '../vaults/check-id-name.ts'
 import { createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
 import { createEntry, type Entry } from './enter-vault.ts'
-import { errorResponse, toFailure } from './error-response.ts'
+import { errorResponse, type Failure, toFailure, withConstantText } from './error-response.ts'
 import { ALL_STATUSES } from './error-status.ts'
 import { wireMessage } from './error-texts.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute } from './find-route.ts'
@@ -76,9 +77,11 @@ async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise
     const response = await (found.route.access === 'bearer'
       ? found.route.handle({ ...call, ...(await parts.entry(call, found.params.vaultID ?? '')) })
       : found.route.handle({ ...call, enter: (vaultID) => parts.entry(call, vaultID) }))
-    return scope.released(response)
+    const { statuses } = found.route
+    // The response has begun: the log alone can say why it ends early.
+    return scope.released(response, (error) => logFailure(parts, scope, toFailure(error, statuses)))
   } catch (error) {
-    return scope.released(await failed(parts, { error, found, scope }))
+    return scope.released(await failed(parts, { error, found, scope }).catch(unexpected))
   }
 }
 
@@ -87,16 +90,29 @@ async function failed(
   { options, log }: Parts,
   { error, found, scope }: { readonly error: unknown; readonly found: FoundRoute | undefined; readonly scope: Scope },
 ): Promise<HttpResponse> {
-  const route = found?.route
-  const failure = toFailure(error, route?.statuses ?? ALL_STATUSES)
+  const { verb = 'Request', wireNames, statuses = ALL_STATUSES } = found?.route ?? {}
+  const failure = toFailure(error, statuses)
   const recorded = await scope.recordRefusal(failure).then(
     () => failure,
-    (unrecorded: unknown) => toFailure(unrecorded, route?.statuses ?? ALL_STATUSES),
+    (unrecorded: unknown) => toFailure(unrecorded, statuses),
   )
-  if (recorded.status >= 500) log.error({ requestID: scope.context.requestID, code: recorded.error.code }, 'request failed')
-  const { verb = 'Request', wireNames } = route ?? {}
-  return errorResponse(
-    recorded,
-    wireMessage(recorded.error, { verb, ...(wireNames === undefined ? {} : { wireNames }) }, options.names),
-  )
+  logFailure({ log }, scope, recorded)
+  const shown = scope.isAuthenticated() ? recorded : withConstantText(recorded)
+  const wording = { verb, ...(wireNames === undefined ? {} : { wireNames }) }
+  return errorResponse(shown, wireMessage(shown.error, wording, options.names))
+}
+
+/** Returns the response if the one of a failure could not be made. */
+function unexpected(error: unknown): HttpResponse {
+  return errorResponse(toFailure(error, ALL_STATUSES))
+}
+
+function logFailure({ log }: Pick<Parts, 'log'>, { context }: Scope, { error, status }: Failure): void {
+  if (status < 500) return
+  log.error({ requestID: context.requestID, code: error.code, reason: reasonOf(error) }, 'request failed')
+}
+
+/** Returns what the errors say of the cause: their texts hold no value. Those of other errors are left out. */
+function reasonOf({ message, cause }: VaultError): string {
+  return isVaultError(cause) ? `${message} ${cause.message}` : message
 }

@@ -18,12 +18,14 @@ export interface Scope {
   vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
   named(vault: HostedVault, caller?: Caller): void
+  /** True once the credential of the request was checked and accepted. */
+  isAuthenticated(): boolean
   /** An operation began: it records itself. */
   began(): void
   /** Records a failure in the vault that the request names, if no operation began. If there is no such vault, takes the time of it. */
   recordRefusal(failure: Failure): Promise<void>
-  /** Returns the response, after which the vaults are released. */
-  released(response: HttpResponse): HttpResponse
+  /** Returns the response, after which the vaults are released. `onError` gets the error that ends its body early. */
+  released(response: HttpResponse, onError?: (error: unknown) => void): HttpResponse
 }
 
 /** What the scopes of a handler share. */
@@ -53,6 +55,7 @@ export function createScope({ vaults, pace }: ScopeParts, context: Scope['contex
     named(vault, caller) {
       place = { vault, caller }
     },
+    isAuthenticated: () => place?.caller !== undefined,
     began() {
       isRecorded = true
     },
@@ -63,13 +66,13 @@ export function createScope({ vaults, pace }: ScopeParts, context: Scope['contex
       const refusal = { request: context, error, httpStatus: status, ...(caller === undefined ? {} : { caller }) }
       await pace.recording(() => vault.recordRefusal(refusal))
     },
-    released(response) {
+    released(response, onError = () => {}) {
       const { body } = response
       if (typeof body !== 'object' || body instanceof Uint8Array) {
         release()
         return response
       }
-      return { ...response, body: releasing(body, release) }
+      return { ...response, body: releasing(body, release, onError) }
     },
   }
 }

@@ -1,4 +1,5 @@
 /** What is idle, and closed after a time. */
+import { type After, afterTime } from './after-time.ts'
 
 const DEFAULT_IDLE_MS = 600_000
 /** Beyond it, what is idle for longest is closed at once. */
@@ -9,7 +10,7 @@ export interface IdleOptions {
   /** In milliseconds. Default: 10 minutes. */
   readonly idleMs: number
   /** Calls back after a time, without keeping the process alive. Returns a function that prevents the call. Default: a timer of the system. */
-  readonly after: (milliseconds: number, callback: () => void) => () => void
+  readonly after: After
 }
 
 /** What is idle, in the order in which it became idle. */
@@ -48,10 +49,4 @@ export function createIdleList<Item>(options: Partial<IdleOptions>, onIdle: (ite
       return all
     },
   }
-}
-
-function afterTime(milliseconds: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, milliseconds)
-  timer.unref()
-  return () => clearTimeout(timer)
 }

@@ -1,11 +1,13 @@
 /** Vaults that a function of the host opens: shared by requests, and closed after an idle time. */
 import { isVaultError, VaultError } from '../../index.ts'
+import { type After, afterTime, LATE, withinTime } from './after-time.ts'
 import type { HostedVault } from './hosted-vault.ts'
 import { createIdleList, type IdleOptions } from './idle-list.ts'
 
 /**
  * Opens a vault by its id, 1 to 128 characters, and returns undefined for an unknown one. It is called once for each vault in use, and the
- * handler closes what it opened. What it throws is answered as `unavailable` if it is no `VaultError`, and the next request calls it again.
+ * handler closes what it opened. What it throws is answered as `unavailable`, or with the status 500 and the code of a `VaultError` that has
+ * it, and the next request calls it again. A request waits for it up to 30 seconds.
  */
 export type OpenVault = (vaultID: string) => Promise<HostedVault | undefined> | HostedVault | undefined
 
@@ -23,10 +25,15 @@ export type OpenVaultsOptions = Partial<IdleOptions>
 export interface OpenVaults {
   /** Returns a vault in use; undefined for an unknown one. Throws what opening it threw, or `unavailable`. */
   lease(vaultID: string): Promise<Lease | undefined>
-  /** Closes the vaults, each when it is released. Resolves when all are closed. */
+  /** Closes the vaults, each when it is released. Resolves when all are closed, except for one whose opening or closing takes over 30 seconds. */
   close(): Promise<void>
 }
 
+/**
+ * Time for which a request waits until its vault is open, and the end of a handler until one is closed, in milliseconds. Both go on then:
+ * a later request finds the vault open.
+ */
+const MAX_WAIT_MS = 30_000
 /** Maximum length of the id of a vault. */
 const MAX_ID_LENGTH = 128
 
@@ -34,6 +41,8 @@ const MAX_ID_LENGTH = 128
 interface OpenedVault {
   readonly id: string
   readonly opening: Promise<HostedVault | undefined>
+  /** Undefined until it is open. */
+  ready: HostedVault | undefined
   leases: number
 }
 
@@ -42,7 +51,8 @@ interface OpenedVault {
  * Unknown ids are not remembered. The number of vaults in use has no limit but that of requests; 100 idle ones stay open.
  */
 export function createOpenVaults(open: OpenVault, options: OpenVaultsOptions = {}): OpenVaults {
-  const vaults = createVaultSet(open)
+  const { after = afterTime } = options
+  const vaults = createVaultSet(open, after)
   const idle = createIdleList<OpenedVault>(options, (vault) => vaults.close(vault))
   let isClosed = false
   const release = (vault: OpenedVault): void => {
@@ -58,7 +68,11 @@ export function createOpenVaults(open: OpenVault, options: OpenVaultsOptions = {
       const vault = vaults.get(vaultID)
       vault.leases++
       idle.remove(vault)
-      const ready = await vaults.ready(vault)
+      const ready = vault.ready ?? (await withinTime(vault.opening, MAX_WAIT_MS, after))
+      if (ready === LATE) {
+        release(vault)
+        throw new VaultError('unavailable', 'The vault is not open yet. Send the request again later.')
+      }
       return ready === undefined ? undefined : { vault: ready, release: once(() => release(vault)) }
     },
     async close() {
@@ -70,7 +84,7 @@ export function createOpenVaults(open: OpenVault, options: OpenVaultsOptions = {
 }
 
 /** The vaults that are opened, open or closing, by id. */
-function createVaultSet(open: OpenVault) {
+function createVaultSet(open: OpenVault, after: After) {
   const opened = new Map<string, OpenedVault>()
   const closing = new Map<string, Promise<void>>()
   let allForgotten = (): void => {}
@@ -83,21 +97,20 @@ function createVaultSet(open: OpenVault) {
       const known = opened.get(id)
       if (known !== undefined) return known
       const opening = (closing.get(id) ?? Promise.resolve()).then(() => openById(open, id))
-      const vault: OpenedVault = { id, opening, leases: 0 }
+      const vault: OpenedVault = { id, opening, ready: undefined, leases: 0 }
       opened.set(id, vault)
+      // A vault that is unknown or failed to open is not kept: the next request opens it again.
+      opening.then(
+        (ready) => {
+          vault.ready = ready
+          if (ready === undefined) forget(vault)
+        },
+        () => forget(vault),
+      )
       return vault
     },
-    /** A vault that is unknown or failed to open is not kept: the next request opens it again. */
-    async ready(vault: OpenedVault): Promise<HostedVault | undefined> {
-      let ready: HostedVault | undefined
-      try {
-        ready = await vault.opening
-        return ready
-      } finally {
-        if (ready === undefined) forget(vault)
-      }
-    },
     close(vault: OpenedVault): void {
+      if (opened.get(vault.id) !== vault) return
       const closed = closeQuietly(vault).then(() => {
         if (closing.get(vault.id) === closed) closing.delete(vault.id)
       })
@@ -109,23 +122,30 @@ function createVaultSet(open: OpenVault) {
         allForgotten = resolve
       })
       if (opened.size > 0) await forgotten
-      await Promise.all(closing.values())
+      await Promise.all([...closing.values()].map((closed) => withinTime(closed, MAX_WAIT_MS, after)))
     },
   }
 }
 
 async function openById(open: OpenVault, id: string): Promise<HostedVault | undefined> {
-  let vault: HostedVault | undefined
-  try {
-    vault = await open(id)
-  } catch (error) {
-    if (isVaultError(error)) throw error
-    // Any other error can quote anything: the host logs it where it is thrown.
-    throw new VaultError('unavailable', 'The vault could not be opened. Send the request again later.')
-  }
-  if (vault === undefined || vault.id === id) return vault
+  // A host without types can return null for an unknown vault.
+  const vault = (await opened(open, id)) ?? undefined
+  if (vault === undefined) return undefined
+  if (typeof vault.as !== 'function') throw new VaultError('internal', 'Option "vaults" opened what is no vault.')
+  if (vault.id === id) return vault
   await vault.close()
   throw new VaultError('internal', 'Option "vaults" opened a vault of another id than it was asked for.')
+}
+
+async function opened(open: OpenVault, id: string): Promise<HostedVault | undefined> {
+  try {
+    return await open(id)
+  } catch (error) {
+    if (isVaultError(error) && error.httpStatus >= 500) throw error
+    // Nothing is wrong with the request. Any other error can quote anything: the host logs it where it is thrown.
+    const cause = isVaultError(error) ? { cause: error } : {}
+    throw new VaultError('unavailable', 'The vault could not be opened. Send the request again later.', [], cause)
+  }
 }
 
 /** A vault that fails to close is not used again either. */

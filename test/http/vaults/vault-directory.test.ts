@@ -112,12 +112,50 @@ describe('vaults that a function opens', () => {
       code: 'unavailable',
       message: 'The vault could not be opened. Send the request again later.',
     })
-    await expect(directory.lease('v1')).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(directory.lease('v1')).rejects.toMatchObject({ code: 'unavailable', cause: { message: 'The key differs.' } })
     expect(await directory.lease('v1')).toBeUndefined()
     const lease = await directory.lease('v1')
     expect(lease?.vault.id).toBe('v1')
     lease?.release()
     await directory.close()
+  })
+
+  it('are waited for up to a time, and are closed if the handler ended meanwhile', async () => {
+    let open = (_vault: Vault): void => {}
+    const opening = new Promise<Vault>((resolve) => {
+      open = resolve
+    })
+    const { directory, opened, passTime, pending } = createHost(() => opening)
+    const waiting = [directory.lease('v1'), directory.lease('v1')]
+    expect(pending()).toBe(2)
+    passTime()
+    for (const lease of waiting) await expect(lease).rejects.toMatchObject({ code: 'unavailable' })
+    const later = directory.lease('v1')
+    const vault = await openVault('v1')
+    open(vault)
+    const lease = await later
+    expect([opened, lease?.vault]).toEqual([['v1'], vault])
+    lease?.release()
+    await directory.close()
+    expect(await isOpen(vault)).toBe(false)
+  })
+
+  it('do not hold up the end of the handler if they never open', async () => {
+    const { directory, passTime } = createHost(() => new Promise<never>(() => {}))
+    const waiting = directory.lease('v1')
+    passTime()
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
+    const closing = directory.close()
+    await new Promise(setImmediate)
+    passTime()
+    await closing
+  })
+
+  it('are unknown if the host returns null, and an error of the server if it returns something else', async () => {
+    const returned = [null, { id: 'v1' }] as unknown[] as Vault[]
+    const { directory } = createHost(async () => returned.shift())
+    expect(await directory.lease('v1')).toBeUndefined()
+    await expect(directory.lease('v1')).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('no vault') })
   })
 
   it('are not those of another id', async () => {
