@@ -2,7 +2,7 @@
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { revealRows, showValue } from '../barrier/reveal.ts'
-import { type ErrorCode, VaultError } from '../errors.ts'
+import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
 import { assertOptions, parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -19,6 +19,9 @@ import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLow
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
+/** The values of the option `onMissing`. */
+const ON_MISSING = ['throw'] as const
+
 /** Options of a read by tokens. */
 export interface GetByTokensOptions {
   /** The lower of this and the level granted is returned. Default DEFAULT: each column's own. */
@@ -30,6 +33,8 @@ export interface GetByTokensOptions {
    * detokenize: DETOKENIZATION and READ of the column. Default false: all columns that the caller can read.
    */
   readonly columnOnly?: boolean
+  /** `throw`: throw the error of the first token that has one, and return nothing. Default: each such token has its error in its item. */
+  readonly onMissing?: 'throw'
 }
 
 /** The record of one token. A token without a record has an error and no fields. */
@@ -60,36 +65,54 @@ export interface GetByTokensRequest {
   readonly redaction: Redaction
   readonly refusesLowered: boolean
   readonly columnOnly: boolean
+  readonly refusesMissing: boolean
 }
 
 /**
- * Returns one item for each token, in order. Only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient values have no
- * record; they are returned by detokenize, and here with `columnOnly`.
+ * Returns one item for each token, in order. Without `onMissing`, only `invalid_request`, `limit_exceeded` and `forbidden` are thrown. Transient
+ * values have no record; they are returned by detokenize, and here with `columnOnly`.
  */
 export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { records: TokenRecord[] }> = {
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
   verb: 'Get by tokens',
-  recorded: { tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED, columnOnly: 'flag' },
+  recorded: { tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED, columnOnly: 'flag', onMissing: ON_MISSING },
   parse({ tokens, options = {} }, context) {
-    assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly'])
+    assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly', 'onMissing'])
     const redaction = parseRedaction(options.redaction ?? undefined)
     return {
       redaction,
       refusesLowered: parseOnLowered(options.onLowered, redaction),
       columnOnly: parseFlag(options.columnOnly, 'columnOnly'),
+      refusesMissing: parseOnMissing(options.onMissing),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },
-  async execute(context, { texts, redaction, refusesLowered, columnOnly }) {
+  async execute(context, { texts, redaction, refusesLowered, columnOnly, refusesMissing }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const grants = columnOnly ? COLUMN_GRANTS : RECORD_GRANTS
     const resolved = await resolveVisible(context.unit.storage, context, { texts, grants })
     const found = resolved.map((one) => (isShown(one, columnOnly) ? one : undefined))
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
-    return { records: found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction, columnOnly })) }
+    const records = found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction, columnOnly }))
+    if (refusesMissing) assertFound(records, found)
+    return { records }
   },
+}
+
+function parseOnMissing(onMissing: unknown): boolean {
+  if (onMissing === undefined) return false
+  if (onMissing !== 'throw') throw fault('invalid_request')`onMissing must be throw, or absent.`
+  return true
+}
+
+/** Throws the error of the first record that has one. */
+function assertFound(records: readonly TokenRecord[], found: readonly VisibleResolution[]): void {
+  const index = records.findIndex(({ error }) => error !== undefined)
+  if (index < 0) return
+  const failed = found[index]
+  throw failed instanceof VaultError ? failed : fault('not_found', { index })`${words(TOKEN_NOT_FOUND)}`
 }
 
 /** The record is shown, so at least one of its columns must be readable. */

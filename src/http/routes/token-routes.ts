@@ -1,6 +1,6 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
 import { z } from 'zod'
-import { type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
+import { type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
 import type { RouterOptions } from '../options.ts'
 import { list } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
@@ -166,6 +166,9 @@ const LEGACY_TOKEN = z
   .object({ token_id: z.string().describe('The token.'), fields: SHOWN_BY_COLUMN.describe('The value by its column.') })
   .meta({ title: 'LegacyToken', description: 'The column and the value of a token.' })
 
+/** The value of each token alone. These routes have no error for one token of several. */
+const LEGACY = { columnOnly: true, onMissing: 'throw' } as const
+
 const legacyTokensRoute = operationRoute({
   method: 'GET',
   path: '/v1/vaults/{vaultID}/tokens',
@@ -179,8 +182,8 @@ const legacyTokensRoute = operationRoute({
   wireNames: { tokens: 'token_ids' },
   query: { token_ids: list('The tokens.'), redaction: REDACTION_QUERY },
   response: z.object({ records: z.array(LEGACY_TOKEN).describe('In the order of the request.') }),
-  read: ({ query: { token_ids: tokens = [], redaction = 'DEFAULT' } }) => ({ tokens, options: { redaction, columnOnly: true } }),
-  write: ({ records }) => ({ records: records.map(toLegacyToken) }),
+  read: ({ query: { token_ids: tokens = [], redaction = 'DEFAULT' } }) => ({ tokens, options: { redaction, ...LEGACY } }),
+  write: ({ records }) => ({ records: records.map((record) => toLegacyToken(record)) }),
 })
 
 const legacyTokenRoute = operationRoute({
@@ -198,16 +201,13 @@ const legacyTokenRoute = operationRoute({
   response: LEGACY_TOKEN,
   read: ({ params, query: { redaction = 'DEFAULT' } }) => ({
     tokens: [params.ID ?? ''],
-    options: { redaction, columnOnly: true },
+    options: { redaction, ...LEGACY },
   }),
   write: ({ records: [record] }) => toLegacyToken(record),
 })
 
 type TokenRecord = OperationResult<'getByTokens'>['records'][number]
 
-/** Returns the value of a token. Throws `not_found`: these routes have no error for one token. */
-function toLegacyToken(record: TokenRecord | undefined, index = 0): z.input<typeof LEGACY_TOKEN> {
-  if (record === undefined || record.error !== undefined)
-    throw new VaultError(record?.code ?? 'not_found', record?.error ?? 'Token Not Found', { index })
-  return { token_id: record.token, fields: { ...record.fields } }
+function toLegacyToken(record: TokenRecord | undefined): z.input<typeof LEGACY_TOKEN> {
+  return { token_id: record?.token ?? '', fields: { ...record?.fields } }
 }

@@ -4,7 +4,7 @@ import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
-import { CLERK } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const TABLES = {
   people: {
@@ -120,6 +120,24 @@ onEachStorage('getByTokens', (engine) => {
     })
     await expect(read({ columnOnly: 1 })).rejects.toMatchObject({ code: 'invalid_request' })
     expect((await vault.verifyAudit()).ok).toBe(true)
+  })
+
+  it('throws for the first token that is not found with onMissing, and records the failure', async () => {
+    const { session, vault } = await open()
+    const { tokens } = await insertOne(session, 'people', ANN)
+    const options = { onMissing: 'throw' } as const
+    const whole = await session.getByTokens([tokens.name ?? ''], options)
+    expect(whole).toEqual(await session.getByTokens([tokens.name ?? '']))
+    await expect(session.getByTokens([tokens.name ?? '', 'x', 'y'], options)).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'Get by tokens failed. Token Not Found',
+      details: [{ index: 1 }],
+    })
+    const { events } = await vault
+      .as(OWNER)
+      .listEvents({ filterOps: { accountID: vault.accountId, actionType: 'GET_BY_TOKENS' }, limit: 1 })
+    expect(events.map(({ response }) => response.code)).toEqual([404])
+    await expect(session.getByTokens(['x'], { onMissing: 'skip' as 'throw' })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
   it('needs READ of the column itself with columnOnly, as detokenize does', async () => {
