@@ -6,7 +6,7 @@ import type { HostedVault } from '../vaults/hosted-vault.ts'
 export interface CredentialRequest {
   /** The text after "Bearer ": 1 to 8,192 visible characters. */
   readonly credential: string
-  /** The vault that the request names. Its answer is undefined for an unknown vault. */
+  /** The vault that the request names; undefined for an unknown one. */
   readonly vault: HostedVault | undefined
   /** Id of the vault that the request names, whether it exists or not. */
   readonly vaultID: string

@@ -8,7 +8,7 @@ import type { ErrorStatus } from '../router/error-status.ts'
 import { wireMessage } from '../router/error-texts.ts'
 import { type Call, operationRoute, type Route, type RouteExample } from '../router/route.ts'
 import { EXAMPLE } from './examples.ts'
-import { BY_COLUMN, BYOT_MEMBER, flagMember, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
+import { BY_COLUMN, BYOT_MEMBER, flagMember, isObject, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
 import { toWireId, toWireRecord } from './wire-records.ts'
 
 const METHODS = ['POST', 'PUT', 'GET', 'DELETE'] as const
@@ -42,10 +42,7 @@ const DOCUMENTED_ITEM = z
   .meta({ title: 'BatchRecord', description: 'An operation on a record.' })
 
 /** An item as it is read: the vault checks its members when its turn comes. */
-const ITEM = z.custom<Readonly<Record<string, unknown>>>(
-  (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
-  'must be an object',
-)
+const ITEM = z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object')
 
 function bodyShape<Item extends z.ZodType>(item: Item) {
   return z.object({
@@ -134,7 +131,7 @@ const DEFAULTS: Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>> = {
 
 /** The specification requires `fields` of every item, also where it is valid for POST and PUT only. */
 function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+  return isObject(value) && Object.keys(value).length === 0
 }
 
 /** Returns an id, or the reference that `$responses.0.records.0.svc_id` is: the record of an earlier item. */

@@ -2,12 +2,14 @@
 import { z } from 'zod'
 import { choice } from '../router/query-members.ts'
 
+/** True for an object that is not a list. */
+export function isObject(given: unknown): given is object {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
 /** Values or tokens by column. The vault checks the columns, so that an error never repeats what is no name of the schema. */
 export const BY_COLUMN = z
-  .custom<Readonly<Record<string, unknown>>>(
-    (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
-    'must be an object of columns',
-  )
+  .custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object of columns')
   .meta({ type: 'object', additionalProperties: true })
 
 /** Values or tokens by column, in a response. */
