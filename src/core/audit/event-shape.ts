@@ -1,5 +1,5 @@
 /** The shape of stored events: every member is known, and every number is in its range. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { MAX_CHAINS } from '../limits.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
 import type { ChainedEvent } from './event.ts'

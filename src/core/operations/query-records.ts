@@ -1,5 +1,5 @@
 /** Query: runs a SELECT over sealed and plain columns, and returns at most 25 records. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
