@@ -125,7 +125,7 @@ export async function aggregateInSlices(scan: SlicedScan, aggregates: readonly A
     cells = mergeParts(parts, cells, await run(rows.aggregate(shape.name, within, parts, path)))
     return {}
   })
-  return wholeAggregates(aggregates, cells)
+  return wholeAggregates(aggregates, parts, cells)
 }
 
 /** How a scan reads: in one statement by an index, or in slices of ids along a path. */

@@ -111,12 +111,13 @@ const GRANTS: readonly TokenGrant[] = [
 function assertShownInPlainText({ redaction }: Required<DetokenizeParameter>, found: VisibleResolution): void {
   if (found === undefined || found instanceof VaultError) return
   const { table, column, access } = found
-  assertPlainText({ table, views: [access.views([column], redaction)], named: undefined })
+  const view = access.view(column, redaction)
+  assertPlainText({ table, views: view === undefined ? [] : [[view]], named: undefined })
 }
 
 function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: VisibleResolution): DetokenizedRecord {
   if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message, code: found.code }
-  const [view] = found === undefined ? [] : found.access.views([found.column], redaction)
+  const view = found?.access.view(found.column, redaction)
   if (found === undefined || view === undefined)
     return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND, code: 'not_found' }
   const { table, column, value } = found

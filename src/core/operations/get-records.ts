@@ -255,21 +255,32 @@ async function rowsById(
   const { table } = access
   const decoded = decodeRecordIds(barrier.ring, table, ids)
   const known = decoded.filter((row) => row !== undefined)
-  const stored = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
-  const byId = new Map(evaluateAccess(barrier, access, stored).map((one) => [one.row.id, one]))
+  const stored = await unit.storage.get(table.physical.name, known)
+  const evaluated = evaluateAccess(
+    barrier,
+    access,
+    stored.filter((row) => row !== undefined),
+  )
   const rows: RowWithAccess[] = []
   const missing: number[] = []
+  let wanted = 0
+  let next = 0
   for (const [index, id] of decoded.entries()) {
-    const one = id === undefined ? undefined : byId.get(id)
+    const one = id === undefined || stored[wanted++] === undefined ? undefined : evaluated[next++]
     if (one?.access.meets(VISIBLE) === true) rows.push(one)
     else missing.push(index)
   }
   if (missing.length > 0) throw recordsNotFound(table, ids, missing)
+  if (order === undefined) return pageOf({ rows, ids }, offset, limit)
   const found = rows.map((row, index) => ({ row, id: at(ids, index) }))
   // Row ids increase with every insertion.
-  if (order !== undefined) found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
-  const page = found.slice(offset, offset + limit)
-  return { rows: page.map(({ row }) => row), ids: page.map(({ id }) => id) }
+  found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
+  return pageOf({ rows: found.map(({ row }) => row), ids: found.map(({ id }) => id) }, offset, limit)
+}
+
+function pageOf(found: FoundRows, offset: number, limit: number): FoundRows {
+  if (offset === 0 && limit >= found.rows.length) return found
+  return { rows: found.rows.slice(offset, offset + limit), ids: found.ids.slice(offset, offset + limit) }
 }
 
 async function rowsOnPage(

@@ -30,17 +30,27 @@ export function digestVaultId(hash: Hash, vaultId: string): Uint8Array {
  * zero 1 | object id 4 | row id 8 | vault 16. `versionOf` returns the root key version of the body at an index.
  */
 export function writeAssociatedData(address: Address, ids: readonly number[], versionOf: (index: number) => number): Uint8Array {
+  const { vault, objectId } = address
   const associatedData = new Uint8Array(ids.length * AAD_BYTES)
-  const view = new DataView(associatedData.buffer)
   for (let i = 0; i < ids.length; i++) {
     const start = i * AAD_BYTES
     const id = required(ids[i])
-    view.setUint8(start, BODY_FORMAT)
-    view.setUint16(start + 1, versionOf(i))
-    view.setUint32(start + 4, address.objectId)
-    view.setUint32(start + 8, Math.floor(id / 0x1_0000_0000))
-    view.setUint32(start + 12, id >>> 0)
-    associatedData.set(address.vault, start + AAD_BYTES - VAULT_BYTES)
+    const version = versionOf(i)
+    associatedData[start] = BODY_FORMAT
+    associatedData[start + 1] = version >>> 8
+    associatedData[start + 2] = version
+    writeU32(associatedData, start + 4, objectId)
+    writeU32(associatedData, start + 8, Math.floor(id / 0x1_0000_0000))
+    writeU32(associatedData, start + 12, id)
+    for (let k = 0; k < VAULT_BYTES; k++) associatedData[start + AAD_BYTES - VAULT_BYTES + k] = required(vault[k])
   }
   return associatedData
+}
+
+/** Writes the low 32 bits of a number, big-endian. A view of the buffer would cost more than the bytes. */
+function writeU32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 24
+  bytes[at + 1] = value >>> 16
+  bytes[at + 2] = value >>> 8
+  bytes[at + 3] = value
 }
