@@ -94,7 +94,8 @@ async function commitNext(storage: Storage, { next, batches, progress }: NextCom
   const { updates, inserts } = next.changes
   progress.appended = next.appended
   progress.result = { value: undefined }
-  const isStored = await storage.commit({ updates, inserts: [...batches, ...inserts] }).catch((error: unknown) => {
+  const rows = batches.filter((batch) => batch.rows.length > 0)
+  const isStored = await storage.commit({ updates, inserts: [...rows, ...inserts] }).catch((error: unknown) => {
     throw isAuditConflict(error) ? CHAIN_CONFLICT : error
   })
   if (isStored) next.stored()
