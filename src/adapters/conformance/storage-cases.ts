@@ -3,6 +3,7 @@
 import { absenceCases } from './cases/absence-cases.ts'
 import { aggregateCases } from './cases/aggregate-cases.ts'
 import { bytesCases } from './cases/bytes-cases.ts'
+import { commitCases } from './cases/commit-cases.ts'
 import { conflictCases } from './cases/conflict-cases.ts'
 import { filterCases } from './cases/filter-cases.ts'
 import { isolationCases } from './cases/isolation-cases.ts'
@@ -28,6 +29,7 @@ export const storageCases: readonly StorageCase[] = [
   ...lengthCases,
   ...raceCases,
   ...patchCases,
+  ...commitCases,
   ...numberCases,
   ...filterCases,
   ...aggregateCases,

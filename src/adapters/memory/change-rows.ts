@@ -3,6 +3,7 @@
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
 import { conflictError } from '../errors/storage-errors.ts'
+import { compareCells } from './compare-cells.ts'
 import { columnNamed, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
 import { type StoredRow, toStoredCell } from './stored-cell.ts'
 import type { UndoLog } from './undo-log.ts'
@@ -25,13 +26,28 @@ export function insertRows(table: MemoryTable, rows: readonly NewRow[], undoLog:
 export function updateRows(table: MemoryTable, patches: readonly Patch[], undoLog: UndoLog): readonly boolean[] {
   return patches.map((patch, position) => {
     const before = table.rows.get(patch.id)
-    if (before === undefined || before.version !== patch.version) return false
+    if (before === undefined || before.version !== patch.version || !hasCells(table, before, patch.expected)) return false
     const after = withCells(table, before, patch.set)
     after.id = before.id
     after.version = before.version + 1
     putLogged(table, patch.id, after, { undoLog, position })
     return true
   })
+}
+
+/** True if a row has these cells. */
+function hasCells(table: MemoryTable, row: StoredRow, expected: Patch['expected']): boolean {
+  for (const name in expected) {
+    const cell = toStoredCell(columnNamed(table, name), expected[name] ?? null, asGiven)
+    const stored = row[name] ?? null
+    const isSame = cell === null || stored === null ? cell === stored : compareCells(cell, stored) === 0
+    if (!isSame) return false
+  }
+  return true
+}
+
+function asGiven(bytes: Uint8Array): Uint8Array {
+  return bytes
 }
 
 /** Returns the ids that existed, rising. */

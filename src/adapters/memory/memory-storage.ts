@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { DeleteTarget, Storage, StorageHandle } from '../../core/ports/storage.ts'
+import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
 import { endedError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
 import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
@@ -78,6 +79,18 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
+
+    async commit({ updates, inserts }) {
+      try {
+        await change(() => {
+          for (const { table, patches } of updates) assertApplied(updateRows(tableNamed(table), patches, undoLog))
+          for (const { table, rows } of inserts) insertRows(tableNamed(table), rows, undoLog)
+        })
+        return true
+      } catch (error) {
+        return falseIfMissed(error)
+      }
+    },
 
     // Every transaction has the database to itself.
     lock: async (names) => {

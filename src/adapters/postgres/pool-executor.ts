@@ -32,6 +32,7 @@ export function createPoolExecutor(context: PoolContext): Executor {
     inTransaction: false,
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
+    commitAlone: (query) => retried(() => commitAlone(context, query)),
     async transaction(work) {
       if (isInsideTransaction(context.owner)) throw outerStorageError()
       return retried(() => runTransaction(context, work))
@@ -59,6 +60,21 @@ async function runAlone(context: PoolContext, query: PreparedQuery): Promise<rea
     return rows
   } catch (error) {
     held.release(held.isLost())
+    if (!isReadOnly(error)) throw error
+  }
+  return runTransaction(context, (executor) => executor.run(query))
+}
+
+/** A statement that is answered has committed. One whose answer is lost may have. */
+async function commitAlone(context: PoolContext, query: PreparedQuery): Promise<readonly RawRow[]> {
+  const held = await takeClient(context.pool, context.timeouts)
+  try {
+    const { rows } = await held.connection.send(query)
+    held.release(false)
+    return rows
+  } catch (error) {
+    held.release(held.isLost())
+    if (isConnectionLost(error)) throw outcomeUnknownError('The connection was lost', bareCause(error))
     if (!isReadOnly(error)) throw error
   }
   return runTransaction(context, (executor) => executor.run(query))

@@ -128,6 +128,16 @@ function errorOfState(state: string, context: ErrorContext, cause: Error): Vault
 /** Connection, authorization, resources, operator's shutdown, system errors. */
 const UNAVAILABLE_CLASSES = ['08', '28', '53', '57P', '58']
 
+/** True if a statement divided by zero, as only one that stores several changes does. */
+export function isDivisionByZero(error: unknown): boolean {
+  return sqlState(error) === '22012'
+}
+
+/** The table that an error of the server is about; undefined if it says none. */
+export function tableOf(error: unknown): string | undefined {
+  return textOf(error, 'table')
+}
+
 function uniqueError(error: unknown, context: ErrorContext, cause: Error): VaultError {
   const table = context.shape?.name ?? textOf(error, 'table') ?? '(unknown)'
   const columns = context.uniqueColumns?.get(textOf(error, 'constraint') ?? '') ?? []

@@ -6,6 +6,7 @@ import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
+import { commitChanges } from './commit-changes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
@@ -104,6 +105,8 @@ function createHandleState(schema: string, named: boolean): HandleState {
 }
 
 function createStorage({ context, builders, shapes, ids }: HandleState, executor: Executor): Storage {
+  const transaction: Storage['transaction'] = (work) =>
+    executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner)))
   return {
     async prepare(tables) {
       const { schema, dialect } = context
@@ -133,7 +136,8 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
         ),
       )
     },
-    transaction: (work) => executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner))),
+    commit: async (changes) => commitChanges({ builders, shapes, storage: { transaction } }, executor, changes),
+    transaction,
   }
 }
 

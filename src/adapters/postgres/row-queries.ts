@@ -24,10 +24,18 @@ export interface RowQueries {
    */
   assertNewest(shape: TableShape, filter: Filter): PreparedQuery
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
-  /** All patches must set the same columns and no two the same row. Returns the ids that matched. */
+  /** All patches must set and expect the same columns, and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
+  /** All of it or nothing. Fails with a division by zero if the patch matches no row. */
+  commit(parts: CommitParts): PreparedQuery
   /** Returns the first id of each block. */
   nextBlocks(sequence: string, count: number): PreparedQuery
+}
+
+/** Changes that fit into one statement: one patch at most, and lists of at least one row. */
+export interface CommitParts {
+  readonly update: { readonly shape: TableShape; readonly patch: Patch } | undefined
+  readonly inserts: readonly { readonly shape: TableShape; readonly rows: readonly NewRow[] }[]
 }
 
 export interface SqlContext {
@@ -76,6 +84,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
       return bind(statement, [toWireArray('integer', ids)])
     },
     update: (shape, patches) => bind(updateStatement(once, dialect, shape, patches), updateParameters(shape, patches)),
+    commit: (parts) => bind(commitStatement(once, dialect, parts), commitParameters(parts)),
     nextBlocks(sequence, count) {
       // nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request.
       const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
@@ -107,11 +116,18 @@ function createBinder(named: boolean): RowQueries['bind'] {
 
 function insertStatement(once: Once, dialect: SqlDialect, shape: TableShape, single: boolean): SqlStatement {
   return once(`insert ${shape.key} ${single}`, (slot) => {
-    const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
-    const into = sql`insert into ${dialect.tableName(shape.name)} (${columns})`
-    if (single) return sql`${into} values (${sql.join(shape.columns.map(slot))})`
-    return sql`${into} select * from unnest(${sql.join(shape.columns.map(({ type }) => arraySlot(slot, type)))})`
+    const into = insertInto(dialect, shape)
+    return single ? sql`${into} values (${sql.join(shape.columns.map(slot))})` : sql`${into} ${unnested(slot, shape)}`
   })
+}
+
+function insertInto(dialect: SqlDialect, shape: TableShape): RawBuilder<unknown> {
+  return sql`insert into ${dialect.tableName(shape.name)} (${sql.join(shape.columns.map(({ name }) => sql.id(name)))})`
+}
+
+/** The rows of a list, as one array for each column. */
+function unnested(slot: () => RawBuilder<unknown>, shape: TableShape): RawBuilder<unknown> {
+  return sql`select * from unnest(${sql.join(shape.columns.map(({ type }) => arraySlot(slot, type)))})`
 }
 
 function arraySlot(slot: () => RawBuilder<unknown>, type: keyof typeof TYPE_NAMES): RawBuilder<unknown> {
@@ -119,11 +135,14 @@ function arraySlot(slot: () => RawBuilder<unknown>, type: keyof typeof TYPE_NAME
 }
 
 function insertParameters(shape: TableShape, rows: readonly NewRow[]): unknown[] {
-  for (const row of rows) assertKnown(shape, row)
   const [only] = rows
-  if (rows.length === 1 && only !== undefined) {
-    return shape.columns.map(({ name, type }) => toWireCell(type, only[name] ?? absent(name)))
-  }
+  if (rows.length !== 1 || only === undefined) return arraysOf(shape, rows)
+  assertKnown(shape, only)
+  return shape.columns.map(({ name, type }) => toWireCell(type, only[name] ?? absent(name)))
+}
+
+function arraysOf(shape: TableShape, rows: readonly NewRow[]): unknown[] {
+  for (const row of rows) assertKnown(shape, row)
   return shape.columns.map(({ name, type }) => {
     const missing = absent(name)
     return toWireArray(
@@ -147,49 +166,97 @@ export function patchedColumns(patch: Patch): readonly string[] {
   return Object.keys(patch.set).sort()
 }
 
+/** The columns a patch compares with what it expects, sorted. */
+export function comparedColumns({ expected = {} }: Patch): readonly string[] {
+  return Object.keys(expected).sort()
+}
+
+/** Identifies the columns that a patch sets and compares. */
+function patchKey(patch: Patch | undefined): string {
+  return patch === undefined ? '' : JSON.stringify([patchedColumns(patch), comparedColumns(patch)])
+}
+
 function updateStatement(once: Once, dialect: SqlDialect, shape: TableShape, patches: readonly Patch[]): SqlStatement {
   const [first] = patches
-  const columns = first === undefined ? [] : patchedColumns(first)
   const single = patches.length === 1
-  return once(`patch ${shape.key} ${single} ${JSON.stringify(columns)}`, (slot) => {
-    const raise = sql`${sql.id('version')} = ${sql.id('t', 'version')} + 1`
-    const into = sql`update ${aliased(dialect, shape)} set`
-    if (single) {
-      const set = columns.map((column) => sql`${sql.id(column)} = ${slot()}`)
-      const where = sql`${sql.id('t', 'id')} = ${slot()} and ${sql.id('t', 'version')} = ${slot()}`
-      return sql`${into} ${sql.join([...set, raise])} where ${where} returning ${sql.id('t', 'id')}`
-    }
-    const set = columns.map((column, position) => sql`${sql.id(column)} = ${sql.id('p', `c${position}`)}`)
-    const types = [...columns.map((column) => columnType(shape, column)), 'integer', 'integer'] as const
-    const arrays = sql.join(types.map((type) => arraySlot(slot, type)))
-    const names = sql.join([...columns.map((_, position) => `c${position}`), 'i', 'v'].map((name) => sql.id(name)))
-    const where = sql`${sql.id('t', 'id')} = ${sql.id('p', 'i')} and ${sql.id('t', 'version')} = ${sql.id('p', 'v')}`
-    return sql`${into} ${sql.join([...set, raise])} from unnest(${arrays}) as p(${names}) where ${where} returning ${sql.id('t', 'id')}`
+  return once(`patch ${shape.key} ${single} ${patchKey(first)}`, (slot) => {
+    if (first === undefined) throw new Error('an update has no patch')
+    return single ? updateOne(slot, dialect, shape, first) : updateMany(slot, dialect, shape, first)
   })
 }
 
-function updateParameters(shape: TableShape, patches: readonly Patch[]): unknown[] {
-  for (const { set } of patches) assertKnown(shape, set)
-  const [first] = patches
-  const columns = first === undefined ? [] : patchedColumns(first)
-  const typed = columns.map((name) => ({ name, type: columnType(shape, name) }))
-  if (patches.length === 1 && first !== undefined) {
-    return [...typed.map(({ name, type }) => toWireCell(type, first.set[name] ?? null)), String(first.id), String(first.version)]
-  }
-  return [
-    ...typed.map(({ name, type }) =>
-      toWireArray(
-        type,
-        patches.map(({ set }) => set[name] ?? null),
-      ),
-    ),
-    toWireArray(
-      'integer',
-      patches.map(({ id }) => id),
-    ),
-    toWireArray(
-      'integer',
-      patches.map(({ version }) => version),
-    ),
+type Slot = () => RawBuilder<unknown>
+
+const RAISED = sql`${sql.id('version')} = ${sql.id('t', 'version')} + 1`
+
+function updateOne(slot: Slot, dialect: SqlDialect, shape: TableShape, patch: Patch): RawBuilder<unknown> {
+  const set = patchedColumns(patch).map((column) => sql`${sql.id(column)} = ${slot()}`)
+  const where = [sql`${sql.id('t', 'id')} = ${slot()}`, sql`${sql.id('t', 'version')} = ${slot()}`]
+  for (const column of comparedColumns(patch)) where.push(sql`${sql.id('t', column)} is not distinct from ${slot()}`)
+  return sql`update ${aliased(dialect, shape)} set ${sql.join([...set, RAISED])} where ${sql.join(where, sql` and `)} returning ${sql.id('t', 'id')}`
+}
+
+/** `patch` is one of them: all have the same columns. */
+function updateMany(slot: Slot, dialect: SqlDialect, shape: TableShape, patch: Patch): RawBuilder<unknown> {
+  const columns = patchedColumns(patch)
+  const compared = comparedColumns(patch)
+  const set = columns.map((column, position) => sql`${sql.id(column)} = ${sql.id('p', `c${position}`)}`)
+  const types = [...[...columns, ...compared].map((column) => columnType(shape, column)), 'integer', 'integer'] as const
+  const arrays = sql.join(types.map((type) => arraySlot(slot, type)))
+  const names = [...columns.map((_, position) => `c${position}`), ...compared.map((_, position) => `e${position}`), 'i', 'v']
+  const where = [
+    sql`${sql.id('t', 'id')} = ${sql.id('p', 'i')}`,
+    sql`${sql.id('t', 'version')} = ${sql.id('p', 'v')}`,
+    ...compared.map((column, position) => sql`${sql.id('t', column)} is not distinct from ${sql.id('p', `e${position}`)}`),
   ]
+  const from = sql`unnest(${arrays}) as p(${sql.join(names.map((name) => sql.id(name)))})`
+  return sql`update ${aliased(dialect, shape)} set ${sql.join([...set, RAISED])} from ${from} where ${sql.join(where, sql` and `)} returning ${sql.id('t', 'id')}`
+}
+
+function updateParameters(shape: TableShape, patches: readonly Patch[]): unknown[] {
+  for (const { set, expected = {} } of patches) {
+    assertKnown(shape, set)
+    assertKnown(shape, expected)
+  }
+  const [first] = patches
+  if (first === undefined) return []
+  if (patches.length === 1) return patchParameters(shape, first)
+  const arrayOf = (name: string, cellOf: (patch: Patch) => Cell) => toWireArray(columnType(shape, name), patches.map(cellOf))
+  return [
+    ...patchedColumns(first).map((name) => arrayOf(name, ({ set }) => set[name] ?? null)),
+    ...comparedColumns(first).map((name) => arrayOf(name, ({ expected }) => expected?.[name] ?? null)),
+    arrayOf('id', ({ id }) => id),
+    arrayOf('version', ({ version }) => version),
+  ]
+}
+
+function patchParameters(shape: TableShape, patch: Patch): unknown[] {
+  const wire = (name: string, cell: Cell = null) => toWireCell(columnType(shape, name), cell)
+  return [
+    ...patchedColumns(patch).map((name) => wire(name, patch.set[name])),
+    String(patch.id),
+    String(patch.version),
+    ...comparedColumns(patch).map((name) => wire(name, patch.expected?.[name])),
+  ]
+}
+
+/**
+ * The server locks the tables in the order of the text, and the parts of a transaction lock them in the same order: what is inserted
+ * before what is updated. So a patch that misses is noticed last, by a division by zero, which undoes the inserts.
+ */
+function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: CommitParts): SqlStatement {
+  const key = `commit ${update?.shape.key ?? ''} ${patchKey(update?.patch)} ${inserts.map(({ shape }) => shape.key).join(' ')}`
+  return once(key, (slot) => {
+    const parts = inserts.map(
+      ({ shape }, index) => sql`${sql.id(`i${index}`)} as (${insertInto(dialect, shape)} ${unnested(slot, shape)})`,
+    )
+    const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch)
+    return sql`with ${sql.join([...parts, sql`patched as (${patched})`])} select 1 / count(*) from patched`
+  })
+}
+
+function commitParameters({ update, inserts }: CommitParts): unknown[] {
+  const parameters = inserts.flatMap(({ shape, rows }) => arraysOf(shape, rows))
+  if (update !== undefined) parameters.push(...updateParameters(update.shape, [update.patch]))
+  return parameters
 }

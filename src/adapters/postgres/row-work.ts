@@ -5,7 +5,7 @@ import type { SqlStatements } from '../sql/sql-statements.ts'
 import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { type ErrorContext, mapPostgresError } from './postgres-errors.ts'
-import { patchedColumns, type RowQueries } from './row-queries.ts'
+import { comparedColumns, patchedColumns, type RowQueries } from './row-queries.ts'
 import { indexName, primaryKeyName } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
 import { fromWireCell, toInteger } from './wire-cells.ts'
@@ -47,7 +47,7 @@ interface Slice {
   readonly rows: readonly NewRow[]
 }
 
-function toSlices(shape: TableShape, rows: readonly NewRow[]): readonly Slice[] {
+export function toSlices(shape: TableShape, rows: readonly NewRow[]): readonly Slice[] {
   const long = shape.table.columns.filter(({ type }) => type === 'bytes' || type === 'text')
   const slices: Slice[] = []
   let start = 0
@@ -183,7 +183,7 @@ function toGroups(patches: readonly Patch[]): readonly (readonly number[])[] {
     const turn = turns.get(patch.id) ?? 0
     turns.set(patch.id, turn + 1)
     lastTurn = Math.max(lastTurn, turn)
-    const key = `${turn} ${JSON.stringify(patchedColumns(patch))}`
+    const key = `${turn} ${JSON.stringify([patchedColumns(patch), comparedColumns(patch)])}`
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [position])
     else group.push(position)
@@ -256,7 +256,7 @@ async function guarded(
   }
 }
 
-function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, readonly string[]> {
+export function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, readonly string[]> {
   const unique = table.indexes.filter((index) => index.unique)
   return new Map([[primaryKeyName(name), ['id']], ...unique.map((index) => [indexName(name, index), index.columns] as const)])
 }

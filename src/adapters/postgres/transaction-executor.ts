@@ -11,6 +11,8 @@ export interface Executor {
   readonly isShared: boolean
   /** Runs one query. Rejects with whatever the driver threw. */
   run(query: PreparedQuery): Promise<readonly RawRow[]>
+  /** Runs one statement that stores changes and commits by itself. Throws `outcome_unknown` if the connection is lost meanwhile. Absent in a transaction. */
+  readonly commitAlone?: (query: PreparedQuery) => Promise<readonly RawRow[]>
   /** Runs all or nothing: a transaction on the pool, a savepoint inside one. Rethrows what work throws. */
   transaction<T>(work: (executor: Executor) => Promise<T>): Promise<T>
 }

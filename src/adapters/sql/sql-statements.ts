@@ -24,8 +24,8 @@ export interface SqlStatements {
   aggregate(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): BoundStatement
   /** `delete … returning id`. */
   deleteWhere(shape: TableShape, filter: Filter): BoundStatement
-  /** `update … set <columns>, version = version + 1 where id and version`; bind the columns in order, then id, then version. */
-  update(shape: TableShape, columns: readonly string[]): SqlStatement
+  /** `update … set <columns>, version = version + 1 where id, version and <expected>`; bind the columns in order, then id, version and the expected cells. */
+  update(shape: TableShape, columns: readonly string[], expected?: readonly string[]): SqlStatement
   /** A statement of the engine's own, compiled once under its key. Every parameter in it must be a slot. */
   once(key: string, build: (slots: Slots) => Compilable): SqlStatement
 }
@@ -63,8 +63,9 @@ export function createSqlStatements(dialect: SqlDialect): SqlStatements {
       )
       return { statement, parameters: form.values }
     },
-    update(shape, columns) {
-      return once(`update ${shape.key} ${columns.map(quoted).join()}`, (slots) => buildUpdate(dialect, shape, columns, slots))
+    update(shape, columns, expected = []) {
+      const key = `update ${shape.key} ${columns.map(quoted).join()} ${expected.map(quoted).join()}`
+      return once(key, (slots) => buildUpdate(dialect, { shape, columns, expected }, slots))
     },
   }
 }
@@ -154,18 +155,28 @@ function buildAggregate(
   return filter.kind === 'all' ? query : query.where(filterExpression(dialect, shape, filter, slots))
 }
 
-function buildUpdate(dialect: SqlDialect, shape: TableShape, columns: readonly string[], slots: Slots): Compilable {
+function buildUpdate(
+  dialect: SqlDialect,
+  asked: { readonly shape: TableShape; readonly columns: readonly string[]; readonly expected: readonly string[] },
+  slots: Slots,
+): Compilable {
+  const { shape, columns, expected } = asked
   const set: Record<string, Expression<unknown>> = {}
   for (const column of columns) {
     columnType(shape, column)
     set[column] = sql.val(slots.next())
   }
   set.version = sql`${sql.id('version')} + 1`
-  return dialect.compiler
+  let query = dialect.compiler
     .updateTable(aliased(dialect, shape))
     .set(set)
     .where(sql<SqlBool>`${sql.id('id')} = ${sql.val(slots.next())}`)
     .where(sql<SqlBool>`${sql.id('version')} = ${sql.val(slots.next())}`)
+  for (const column of expected) {
+    columnType(shape, column)
+    query = query.where(sql<SqlBool>`${sql.id(column)} is ${sql.val(slots.next())}`)
+  }
+  return query
 }
 
 /** Compiles over slots. Throws `internal` if the text does not bind them in the order they were taken. */

@@ -1,5 +1,6 @@
 /** The storage outside any transaction: it reads what is committed and writes through the queue. */
 import type { Storage } from '../../core/ports/storage.ts'
+import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
 import { outerStorageError } from '../errors/storage-errors.ts'
 import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '../sql/nested-transaction.ts'
 import type { DriverConnection } from './driver-connection.ts'
@@ -86,6 +87,15 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
           return runToEnd(level, () => bound(transactionStorage(frame, writing)))
         },
       })
+    },
+    async commit({ updates, inserts }) {
+      const { rows } = state
+      // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
+      const run = (): void => {
+        for (const { table, patches } of updates) assertApplied(writing.run(rows.update(table, patches)))
+        for (const { table, rows: newRows } of inserts) writing.run(rows.insert(table, newRows))
+      }
+      return push({ isAtomic: false, run }).then(() => true, falseIfMissed)
     },
     tablesExist: async (tables) => read(tablesExistWork(tables)),
   }

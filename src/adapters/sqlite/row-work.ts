@@ -154,9 +154,12 @@ function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<read
   const applied: boolean[] = []
   for (const [index, patch] of patches.entries()) {
     const columns = Object.keys(patch.set)
-    const statement = statements.update(shape, columns)
+    const { expected = NO_CELLS } = patch
+    const compared = Object.keys(expected)
+    const statement = statements.update(shape, columns, compared)
     const parameters = columns.map((column) => bindNamed(shape, column, patch.set[column] ?? null))
     parameters.push(patch.id, patch.version)
+    for (const column of compared) parameters.push(bindNamed(shape, column, expected[column] ?? null))
     try {
       applied.push((yield* change(statement, parameters)) === 1)
     } catch (error) {
@@ -165,6 +168,8 @@ function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<read
   }
   return applied
 }
+
+const NO_CELLS: Readonly<Record<string, Cell>> = {}
 
 function bindNamed(shape: TableShape, column: string, cell: Cell): unknown {
   const type = shape.types.get(column)

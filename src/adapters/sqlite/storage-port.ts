@@ -1,5 +1,6 @@
 /** The methods of the storage port over a runner of work: what reads, what writes, and what opens transactions. */
-import type { PhysicalTable, Storage } from '../../core/ports/storage.ts'
+import type { Changes, PhysicalTable, Storage } from '../../core/ports/storage.ts'
+import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
 import { prepareWork } from './prepare-tables.ts'
@@ -21,6 +22,8 @@ export interface WorkRunner {
   write<T>(work: TableWork<T>): T | Promise<T>
   reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
   transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
+  /** Stores all changes or none. Absent where a transaction does the same. */
+  commit?(changes: Changes): Promise<boolean>
   /** True when these tables need no change; absent if a query of its own is not worth it. */
   tablesExist?(tables: readonly PhysicalTable[]): Promise<boolean>
 }
@@ -47,6 +50,10 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
     },
     async update(table, patches) {
       return runner.write(rows.update(table, patches))
+    },
+    async commit(changes) {
+      const transaction: Storage['transaction'] = async (work) => runner.transaction(work)
+      return runner.commit?.(changes) ?? commitInTransaction({ transaction }, changes)
     },
     async delete(table, target) {
       return runner.write(rows.delete(table, target))

@@ -8,7 +8,11 @@ import { slabItem } from '../../core/util/slab.ts'
 export const systemHash: Hash = {
   sha256(inputs) {
     const hashes = new Uint8Array(inputs.count * HASH_BYTES)
-    for (let i = 0; i < inputs.count; i++) hashes.set(hash('sha256', slabItem(inputs, i), 'buffer'), i * HASH_BYTES)
+    for (let i = 0; i < inputs.count; i++) {
+      // As text of one unit for each byte: a buffer for each hash takes as long as the hash of a short input.
+      const text = hash('sha256', slabItem(inputs, i), 'binary')
+      for (let at = 0; at < HASH_BYTES; at++) hashes[i * HASH_BYTES + at] = text.charCodeAt(at)
+    }
     return hashes
   },
 }

@@ -1,8 +1,7 @@
 /** Stores and opens audit events. Events are sealed into rows of their chain, and the head of the chain moves in the same transaction. */
-import type { ChainInput } from '../audit/chain.ts'
 import { chainEvents } from '../audit/chain.ts'
 import type { ChainHead } from '../audit/chain-head.ts'
-import { decodeHead, encodeHead } from '../audit/chain-head.ts'
+import { decodeHead, writeHead } from '../audit/chain-head.ts'
 import type { EventDraft } from '../audit/event.ts'
 import { hashLeaf } from '../audit/merkle.ts'
 import type { Barrier } from '../barrier/barrier.ts'
@@ -13,20 +12,25 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyRing, RootKeySet } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
-import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Cell, Changes, NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { AuditEntryKind } from '../sealing/audit-entry.ts'
-import { openEntries, sealEntries } from '../sealing/audit-entry.ts'
+import { openEntries, sealAppended } from '../sealing/audit-entry.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { at } from '../util/at.ts'
-import { toHex } from '../util/bytes.ts'
+import { ByteWriter, toHex } from '../util/bytes.ts'
 import { slabItem } from '../util/slab.ts'
+import { createKnownHeads } from './known-heads.ts'
 
 /**
  * Thrown inside a transaction to roll it back if a chain cannot be appended to: another process moved its head meanwhile, or it was
  * changed in the database. The next attempt uses another chain, so that neither stops the vault. `verifyAudit` reports the latter.
  */
 export const CHAIN_CONFLICT = new Error('the audit chain cannot be appended to')
+
+/** Length of the memory in which events are written before they are sealed, in bytes: at first, and at most to be kept. */
+const SCRATCH_BYTES = 4096
+const MAX_SCRATCH_BYTES = 1024 * 1024
 
 /** The dependencies of an event store, and the ids in its events. */
 export interface EventStorePorts {
@@ -67,6 +71,14 @@ export interface AppendedEvents {
   readonly digest: string
 }
 
+/** Changes that append events, if the stored head of their chain is still the one that this process sealed last. */
+export interface NextEvents {
+  readonly changes: Changes
+  readonly appended: AppendedEvents
+  /** Notes that the changes are stored. */
+  stored(): void
+}
+
 /** An entry that was read: an event or a head. */
 export interface OpenedEntry {
   /** The row id. */
@@ -84,6 +96,11 @@ export interface EventStore {
    * change that was made with an older catalog.
    */
   append(storage: Storage, chain: number, events: EventsToAppend): Promise<AppendedEvents>
+  /**
+   * Returns the changes that append events to a chain, without reading anything; undefined if `append` must read the head or the
+   * catalog. They apply only to a head with the version and the bytes that this process knows.
+   */
+  next(chain: number, events: EventsToAppend): NextEvents | undefined
   /** Returns true if these events are stored. Resolves a commit in doubt. */
   isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
   /** Returns the head of each chain, in order; undefined for one without events. Throws `data_loss` if one fails authentication. */
@@ -96,6 +113,8 @@ export interface EventStore {
 export function createEventStore(ports: EventStorePorts): EventStore {
   const { barrier, clock, hash, vaultID, accountID, catalog, log } = ports
   const address = (kind: AuditEntryKind) => ({ ring: barrier.ring, vault: barrier.vault, kind })
+  const known = createKnownHeads()
+  let scratch = new ByteWriter(SCRATCH_BYTES)
 
   async function open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]> {
     const ids = rows.map(({ id }) => id)
@@ -122,12 +141,21 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       throw CHAIN_CONFLICT
     }
     try {
-      return await headOf(storage, row)
+      return known.ofRow(row) ?? (await headOf(storage, row))
     } catch (error) {
       if (!isVaultError(error, 'data_loss')) throw error
       log?.error({ chain: row.id }, 'audit chain head failed authentication; continuing in another chain')
       throw CHAIN_CONFLICT
     }
+  }
+
+  /** Returns the root keys and generation for the new head; undefined if the stored catalog must be looked at. Throws CATALOG_MOVED as `keysOfHead`. */
+  function knownKeys(head: ChainHead | undefined, generation: number | undefined): RootKeySet | undefined {
+    const { keys } = catalog
+    // Another call of this process has read the catalog again since this change was checked and sealed.
+    if (generation !== undefined && generation !== keys.generation) throw CATALOG_MOVED
+    if (head?.keys.generation === keys.generation) return keys
+    return generation === undefined ? (head?.keys ?? { ...keys, generation: 0 }) : undefined
   }
 
   /** Returns the root keys and generation for the new head. Throws CATALOG_MOVED for a change that was made with an older catalog. */
@@ -136,20 +164,43 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     head: ChainHead | undefined,
     generation: number | undefined,
   ): Promise<RootKeySet> {
+    const found = knownKeys(head, generation)
+    if (found !== undefined) return found
     const { keys } = catalog
-    // Another call of this process has read the catalog again since this change was checked and sealed.
-    if (generation !== undefined && generation !== keys.generation) throw CATALOG_MOVED
-    if (head?.keys.generation === keys.generation) return keys
-    if (generation === undefined) return head?.keys ?? { ...keys, generation: 0 }
-    if (head !== undefined && head.keys.generation > generation) throw CATALOG_MOVED
+    if (head !== undefined && head.keys.generation > keys.generation) throw CATALOG_MOVED
     // Read after the change was written: a process that changes the catalog waits for this transaction, or has committed.
-    if (!(await catalog.isCurrent(storage, generation))) throw CATALOG_MOVED
+    if (!(await catalog.isCurrent(storage, keys.generation))) throw CATALOG_MOVED
     // A process that changes the catalog does not see a chain that begins meanwhile, but it does see that the head of an old one moves.
     return head === undefined ? { ...keys, generation: 0 } : keys
   }
 
-  function sealOne(kind: AuditEntryKind, id: number, bytes: Uint8Array): Uint8Array {
-    return slabItem(sealEntries(address(kind), [id], [bytes]), 0)
+  /** Seals events, and the head after them. */
+  function sealNext(chain: number, before: ChainHead | undefined, { drafts, keys }: KeyedEvents): SealedEvents {
+    scratch.length = 0
+    const { rows, head } = chainEvents(drafts, {
+      out: scratch,
+      chain,
+      head: before,
+      keys,
+      vaultID,
+      accountID,
+      now: clock.now(),
+      hash,
+      changeIDsOf: (ids) => encodeChangeIds(barrier.ring, ids),
+    })
+    const eventBytes = scratch.length
+    writeHead(scratch, head)
+    const plaintexts = [...rows.map(({ bytes }) => bytes), scratch.written().subarray(eventBytes)]
+    // Sealing copies them, so the memory serves the next events, unless these were uncommonly long.
+    if (scratch.bytes.length > MAX_SCRATCH_BYTES) scratch = new ByteWriter(SCRATCH_BYTES)
+    const sealed = sealAppended(barrier, { chain, ids: rows.map(({ id }) => id), plaintexts })
+    return {
+      events: rows.map(({ id, at: nanoseconds }, index) => ({ id, at: nanoseconds, body: slabItem(sealed, index) })),
+      head,
+      // A copy of its own, because it is kept longer than the events.
+      body: slabItem(sealed, rows.length).slice(),
+      appended: { sequence: head.sequence, row: at(rows, rows.length - 1).id, digest: head.digest },
+    }
   }
 
   return {
@@ -170,37 +221,52 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     async append(storage, chain, { drafts, generation }) {
       const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
       const before = row === undefined ? undefined : await headToMove(storage, row)
-      const input: ChainInput = {
-        chain,
-        head: before,
-        keys: await keysOfHead(storage, before, generation),
-        vaultID,
-        accountID,
-        now: clock.now(),
-        hash,
-        changeIDsOf: (rows) => encodeChangeIds(barrier.ring, rows),
-      }
-      const { rows, head } = chainEvents(drafts, input)
-      const sealed = sealEntries(
-        address('event'),
-        rows.map(({ id }) => id),
-        rows.map(({ bytes }) => bytes),
-      )
-      const events = rows.map((event, index) => ({ id: event.id, at: event.at, body: slabItem(sealed, index) }))
-      const moved = { body: sealOne('head', chain, encodeHead(head)) }
+      const keys = await keysOfHead(storage, before, generation)
+      const { events, head, body, appended } = sealNext(chain, before, { drafts, keys })
       // Sent together, so that they share one round trip on PostgreSQL.
       const [, isMoved] = await Promise.all([
         storage.insert(AUDIT_EVENTS.name, events),
         row === undefined
-          ? storage.insert(AUDIT_CHAINS.name, [{ id: chain, ...moved }]).then(() => [true])
-          : storage.update(AUDIT_CHAINS.name, [{ id: chain, version: row.version, set: moved }]),
+          ? storage.insert(AUDIT_CHAINS.name, [{ id: chain, body }]).then(() => [true])
+          : storage.update(AUDIT_CHAINS.name, [{ id: chain, version: row.version, set: { body } }]),
       ]).catch((error: unknown) => {
         throw isVaultError(error, 'conflict') ? CHAIN_CONFLICT : error
       })
       if (isMoved[0] !== true) throw CHAIN_CONFLICT
-      return { sequence: head.sequence, row: at(rows, rows.length - 1).id, digest: head.digest }
+      known.note({ head, version: (row?.version ?? 0) + 1, body })
+      return appended
+    },
+    next(chain, { drafts, generation }) {
+      const before = known.last(chain)
+      const keys = before === undefined ? undefined : knownKeys(before.head, generation)
+      if (before === undefined || keys === undefined) return undefined
+      const { version } = before
+      const { events, head, body, appended } = sealNext(chain, before.head, { drafts, keys })
+      const patch = { id: chain, version, set: { body }, expected: { body: before.body } }
+      return {
+        changes: {
+          updates: [{ table: AUDIT_CHAINS.name, patches: [patch] }],
+          inserts: [{ table: AUDIT_EVENTS.name, rows: events }],
+        },
+        appended,
+        stored: () => known.note({ head, version: version + 1, body }),
+      }
     },
   }
+}
+
+/** Events to append, and the root keys for the head after them. */
+interface KeyedEvents {
+  readonly drafts: readonly EventDraft[]
+  readonly keys: RootKeySet
+}
+
+/** Sealed events as rows, and the head after them. */
+interface SealedEvents {
+  readonly events: readonly NewRow[]
+  readonly head: ChainHead
+  readonly body: Uint8Array
+  readonly appended: AppendedEvents
 }
 
 /** True for the version of a root key that the ring does not have. Bytes in another format have version 0. */

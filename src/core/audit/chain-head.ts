@@ -39,8 +39,14 @@ const ROOT_BYTES = 3
 const STATES: readonly RootKeyState[] = ['pending', 'active', 'retired']
 
 /** Returns the bytes of a head. */
-export function encodeHead({ chain, sequence, digest, at, tree, keys }: ChainHead): Uint8Array {
-  const out = new ByteWriter(ROOTS_START + keys.roots.length * ROOT_BYTES + tree.peaks.length)
+export function encodeHead(head: ChainHead): Uint8Array {
+  const out = new ByteWriter(ROOTS_START + head.keys.roots.length * ROOT_BYTES + head.tree.peaks.length)
+  writeHead(out, head)
+  return out.written()
+}
+
+/** Writes the bytes of a head. */
+export function writeHead(out: ByteWriter, { chain, sequence, digest, at, tree, keys }: ChainHead): void {
   out.u8(VERSION)
   out.u32(chain)
   out.u32(sequence)
@@ -54,7 +60,6 @@ export function encodeHead({ chain, sequence, digest, at, tree, keys }: ChainHea
     out.u8(STATES.indexOf(state))
   }
   out.raw(tree.peaks)
-  return out.written()
 }
 
 /** Returns the head of these bytes. Throws `data_loss` if they are not a head in a known format. */

@@ -2,17 +2,13 @@
 import type { Hash } from '../ports/hash.ts'
 import type { RootKeySet } from '../ports/keys.ts'
 import { at } from '../util/at.ts'
-import { ByteWriter, toHex } from '../util/bytes.ts'
+import { type ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
 import { eventText } from './encode-event.ts'
 import type { ChainedEvent, EventDraft } from './event.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
-
-/** Initial buffer size: that of a usual event for each, and spare bytes for a longer one. */
-const USUAL_BYTES = 768
-const SPARE_BYTES = 256
 
 /** The chain to append to, and what events contain besides their drafts. */
 export interface ChainInput {
@@ -26,6 +22,8 @@ export interface ChainInput {
   readonly hash: Hash
   /** Root keys and generation of the catalog for the new head. */
   readonly keys: RootKeySet
+  /** Where the events are written, after what it contains. Their bytes are views of it. */
+  readonly out: ByteWriter
   /** Returns the ids of the events with these row ids, in order. */
   changeIDsOf(rows: readonly number[]): readonly string[]
 }
@@ -45,12 +43,11 @@ export interface ChainOutput {
 
 /** Appends a list of at least one event. Throws `storage_full` if the chain has no position left. */
 export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): ChainOutput {
-  const { chain, head, vaultID, accountID, hash, keys, now } = input
+  const { chain, head, vaultID, accountID, hash, keys, now, out } = input
   const before = head?.sequence ?? 0
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
-  const out = new ByteWriter(drafts.length * USUAL_BYTES + SPARE_BYTES)
   let previous = head?.digest ?? ''
   let time = head?.at ?? 0n
   const rows = drafts.map((draft, index) => {

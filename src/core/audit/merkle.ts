@@ -8,6 +8,9 @@ const NODE_PREFIX = 1
 const NODE_BYTES = 1 + 2 * HASH_BYTES
 /** Maximum number of full subtrees: the number of bits of a safe integer. */
 const MAX_PEAKS = 53
+/** Input of a node hash: the prefix, then both children. All trees use it in turn, because nothing is awaited between writing and hashing it. */
+const PAIR = new Uint8Array(NODE_BYTES).fill(NODE_PREFIX, 0, 1)
+const PAIR_ENDS = Uint32Array.of(NODE_BYTES)
 
 /** A tree of `size` leaves. `peaks` has the roots of its full subtrees, largest first, HASH_BYTES each: one for each bit set in `size`. */
 export interface MerkleTree {
@@ -42,9 +45,6 @@ export function hashPrefixed(hash: Hash, prefixed: Uint8Array): Uint8Array {
 /** A tree that grows. */
 export class MerkleBuilder {
   readonly #hash: Hash
-  /** Input of a node hash: the prefix, then both children. */
-  readonly #pair = new Uint8Array(NODE_BYTES)
-  readonly #pairEnd = Uint32Array.of(NODE_BYTES)
   #peaks: Uint8Array
   #end: number
   #size: number
@@ -56,7 +56,6 @@ export class MerkleBuilder {
     this.#end = peaks.length
     this.#peaks = new Uint8Array(peaks.length + HASH_BYTES)
     this.#peaks.set(peaks)
-    this.#pair[0] = NODE_PREFIX
   }
 
   /** Appends the hash of a leaf. */
@@ -81,9 +80,9 @@ export class MerkleBuilder {
     this.#peaks = grown
   }
 
-  /** Returns the current tree, to be stored. */
+  /** Returns the current tree, to be stored. It is a view, valid until the next leaf. */
   tree(): MerkleTree {
-    return { size: this.#size, peaks: this.#peaks.slice(0, this.#end) }
+    return { size: this.#size, peaks: this.#peaks.subarray(0, this.#end) }
   }
 
   /** Returns the root hash of all leaves; for an empty tree, the hash of no bytes. */
@@ -100,8 +99,8 @@ export class MerkleBuilder {
 
   /** Returns the node hash of the peak at offset `start` and its right sibling. */
   #node(start: number, right: Uint8Array): Uint8Array {
-    this.#pair.set(this.#peaks.subarray(start, start + HASH_BYTES), 1)
-    this.#pair.set(right, 1 + HASH_BYTES)
-    return this.#hash.sha256({ bytes: this.#pair, ends: this.#pairEnd, count: 1 })
+    for (let i = 0; i < HASH_BYTES; i++) PAIR[1 + i] = this.#peaks[start + i] ?? 0 // Exists: a peak starts here.
+    PAIR.set(right, 1 + HASH_BYTES)
+    return this.#hash.sha256({ bytes: PAIR, ends: PAIR_ENDS, count: 1 })
   }
 }

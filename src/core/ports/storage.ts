@@ -50,6 +50,14 @@ export interface Patch {
   /** The version that the row must have for the patch to be applied. */
   readonly version: number
   readonly set: Readonly<Record<string, Cell>>
+  /** Cells that the row must have as well: a row that was changed without its version is noticed. Null equals null. Default: none. */
+  readonly expected?: Readonly<Record<string, Cell>>
+}
+
+/** Changes of several tables that are stored together. No row occurs twice. */
+export interface Changes {
+  readonly updates: readonly { readonly table: string; readonly patches: readonly Patch[] }[]
+  readonly inserts: readonly { readonly table: string; readonly rows: readonly NewRow[] }[]
 }
 
 /**
@@ -106,7 +114,7 @@ export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filt
  * - `conflict`: a unique index is violated. Details are `{ table, columns, index? }`: the columns of the violated index, and the
  *   position from 0 of the row or patch in the call, if the engine knows it.
  * - `unavailable`: the engine cannot be reached. Nothing was stored, and the call can be retried.
- * - `outcome_unknown`: the connection was lost during COMMIT. Whether the transaction is stored is unknown.
+ * - `outcome_unknown`: the connection was lost during COMMIT, or during `commit`. Whether the changes are stored is unknown.
  * - `aborted`: the call lost to concurrent writers in every attempt. Nothing was stored, and the call can be retried.
  * - `storage_full`: the disk or the row ids are full.
  * - `failed_precondition`: the existing tables do not fit. Only from `prepare`.
@@ -131,10 +139,15 @@ export interface Storage {
   /** Returns the rows that match a filter, in the order of the page. */
   find(table: string, filter: Filter, page: Page): Promise<readonly Row[]>
   /**
-   * Applies each patch whose `version` equals the stored one, and increments it. Patches are applied in order, also several of one row.
+   * Applies each patch whose `version` and `expected` cells equal the stored ones, and increments the version. Patches are applied in order, also several of one row.
    * Returns one boolean per patch, in order: whether it was applied. Throws `conflict` without applying any.
    */
   update(table: string, patches: readonly Patch[]): Promise<readonly boolean[]>
+  /**
+   * Stores all changes or none, with as few round trips as the engine allows: outside a transaction it commits them, inside it is a
+   * savepoint. Returns false, with nothing changed, if a patch does not apply. Throws `conflict` as `insert` and `update` do.
+   */
+  commit(changes: Changes): Promise<boolean>
   /** Deletes rows. Returns the ids of the deleted rows, in rising order. */
   delete(table: string, target: DeleteTarget): Promise<readonly number[]>
   /** Returns one cell per aggregate, in order. Sums of integers are exact. Without rows, `count` is 0 and the others are null. */

@@ -13,6 +13,12 @@ export interface Address {
   readonly objectId: number
 }
 
+/** The address of one body, and the version of the root key it is sealed with. */
+export interface BodyAddress extends Address {
+  readonly id: number
+  readonly version: number
+}
+
 /** Length of the digest of the vault id, in bytes. */
 const VAULT_BYTES = 16
 /** Prefix of the hashed vault id, so that the digest is of no other text. */
@@ -25,32 +31,35 @@ export function digestVaultId(hash: Hash, vaultId: string): Uint8Array {
   return hash.sha256(toSlab([out.written()])).slice(0, VAULT_BYTES)
 }
 
-/**
- * Returns AAD_BYTES of associated data for each row, in order. Layout in bytes, big-endian: format 1 | root key version 2 |
- * zero 1 | object id 4 | row id 8 | vault 16. `versionOf` returns the root key version of the body at an index.
- */
+/** Returns AAD_BYTES of associated data for each row, in order. `versionOf` returns the root key version of the body at an index. */
 export function writeAssociatedData(address: Address, ids: readonly number[], versionOf: (index: number) => number): Uint8Array {
   const { vault, objectId } = address
   const associatedData = new Uint8Array(ids.length * AAD_BYTES)
   for (let i = 0; i < ids.length; i++) {
-    const start = i * AAD_BYTES
-    const id = required(ids[i])
-    const version = versionOf(i)
-    associatedData[start] = BODY_FORMAT
-    associatedData[start + 1] = version >>> 8
-    associatedData[start + 2] = version
-    writeU32(associatedData, start + 4, objectId)
-    writeU32(associatedData, start + 8, Math.floor(id / 0x1_0000_0000))
-    writeU32(associatedData, start + 12, id)
-    for (let k = 0; k < VAULT_BYTES; k++) associatedData[start + AAD_BYTES - VAULT_BYTES + k] = required(vault[k])
+    writeAddress(associatedData, i, { vault, objectId, id: required(ids[i]), version: versionOf(i) })
   }
   return associatedData
 }
 
+/**
+ * Writes the associated data of the body at an index of a list. Layout in bytes, big-endian: format 1 | root key version 2 | zero 1 |
+ * object id 4 | row id 8 | vault 16.
+ */
+export function writeAddress(target: Uint8Array, index: number, { vault, objectId, id, version }: BodyAddress): void {
+  const start = index * AAD_BYTES
+  target[start] = BODY_FORMAT
+  target[start + 1] = version >>> 8
+  target[start + 2] = version
+  writeU32(target, start + 4, objectId)
+  writeU32(target, start + 8, Math.floor(id / 0x1_0000_0000))
+  writeU32(target, start + 12, id)
+  for (let k = 0; k < VAULT_BYTES; k++) target[start + AAD_BYTES - VAULT_BYTES + k] = required(vault[k])
+}
+
 /** Writes the low 32 bits of a number, big-endian. A view of the buffer would cost more than the bytes. */
-function writeU32(bytes: Uint8Array, at: number, value: number): void {
-  bytes[at] = value >>> 24
-  bytes[at + 1] = value >>> 16
-  bytes[at + 2] = value >>> 8
-  bytes[at + 3] = value
+function writeU32(target: Uint8Array, start: number, value: number): void {
+  target[start] = value >>> 24
+  target[start + 1] = value >>> 16
+  target[start + 2] = value >>> 8
+  target[start + 3] = value
 }

@@ -1,9 +1,10 @@
 /** Seals and opens lists of entries of the audit trail. Each entry is bound to its row. */
 import type { KeyRing, Opened } from '../ports/keys.ts'
+import { AAD_BYTES } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
-import { writeAssociatedData } from './associated-data.ts'
+import { writeAddress, writeAssociatedData } from './associated-data.ts'
 import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 
 /** Purpose of the keys that seal the audit trail. */
@@ -30,6 +31,26 @@ export function sealEntries(
 ): Slab {
   const version = ring.activeVersion
   const associatedData = writeAssociatedData({ vault, objectId: AUDIT_OBJECT_IDS[kind] }, ids, () => version)
+  return ring.seal(PURPOSE, writeHeader(version), toSlab(plaintexts), associatedData)
+}
+
+/** New events of a chain, and its head after them. */
+export interface AppendedEntries {
+  readonly chain: number
+  /** Row ids of the events. */
+  readonly ids: readonly number[]
+  /** The plaintexts of the events, in order, and then that of the head. */
+  readonly plaintexts: readonly Uint8Array[]
+}
+
+/** Returns the sealed events, in order, and then the sealed head: one call for all, because a call costs as much as an event. */
+export function sealAppended({ ring, vault }: Omit<AuditAddress, 'kind'>, { chain, ids, plaintexts }: AppendedEntries): Slab {
+  const version = ring.activeVersion
+  const associatedData = new Uint8Array((ids.length + 1) * AAD_BYTES)
+  for (let i = 0; i < ids.length; i++) {
+    writeAddress(associatedData, i, { vault, objectId: AUDIT_OBJECT_IDS.event, id: required(ids[i]), version })
+  }
+  writeAddress(associatedData, ids.length, { vault, objectId: AUDIT_OBJECT_IDS.head, id: chain, version })
   return ring.seal(PURPOSE, writeHeader(version), toSlab(plaintexts), associatedData)
 }
 

@@ -3,17 +3,19 @@ import type { EventDraft } from '../audit/event.ts'
 import { SUCCESS } from '../audit/outcome.ts'
 import type { ChainPool } from '../audit-log/chain-pool.ts'
 import { retryOnConflict } from '../audit-log/chain-pool.ts'
-import type { EventStore, EventsToAppend } from '../audit-log/event-store.ts'
+import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
+import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Log } from '../ports/log.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
+import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
 import { resolveInDoubtCommit } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { TransactionEvents } from './transaction-events.ts'
-import type { CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
+import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
 /** The dependencies of recorded units. */
@@ -40,34 +42,73 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts): RecordingStorage {
   function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
     return chains.withChain((chain) =>
-      resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
-        storage.transaction(async (inner) => {
-          const value = await work(inner)
-          progress.appended = await events.append(inner, chain, draft())
-          progress.result = { value }
-          return value
-        }),
-      ),
+      resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) => transactOn(chain, { work, draft, progress })),
+    )
+  }
+  function transactOn<T>(chain: number, { work, draft, progress }: RecordedWork<T>): Promise<T> {
+    return storage.transaction(async (inner) => {
+      const value = await work(inner)
+      progress.appended = await events.append(inner, chain, draft())
+      progress.result = { value }
+      return value
+    })
+  }
+  /** Stores rows and events in one call if the head of the chain is known, else in a transaction that reads it. */
+  function store(batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
+    return chains.withChain((chain) =>
+      resolveInDoubtCommit({ storage, events }, async (progress: CommitProgress<void>) => {
+        const next = events.next(chain, toAppend)
+        if (next !== undefined && (await commitNext(storage, { next, batches, progress }))) return
+        await transactOn(chain, { work: (inner) => insertInOrder(inner, batches), draft: () => toAppend, progress })
+      }),
     )
   }
   const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>(scheduler, (inserts) =>
-    within(
-      (inner) => insertInOrder(inner, mergeBatches(inserts)),
-      () => ({ drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
-    ),
+    store(mergeBatches(inserts), { drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
   )
-  const record = groupEvents<EventDraft>(scheduler, (drafts) =>
-    within(
-      async () => {},
-      () => ({ drafts, generation: undefined }),
-    ),
-  )
+  const record = groupEvents<EventDraft>(scheduler, (drafts) => store([], { drafts, generation: undefined }))
   return {
     storage,
     insert: (batches, { build, generation }) => insert({ batches, generation, event: build(SUCCESS) }),
     change: (work, { build, generation }) => within(work, () => ({ drafts: [build(SUCCESS)], generation })),
     record,
   }
+}
+
+/** Work of one transaction, and the events that it appends. */
+interface RecordedWork<T> {
+  work(storage: Storage): Promise<T>
+  draft(): EventsToAppend
+  readonly progress: CommitProgress<T>
+}
+
+/** Rows and events for one call, with the progress of its attempt. */
+interface NextCommit {
+  readonly next: NextEvents
+  readonly batches: readonly Batch[]
+  readonly progress: CommitProgress<void>
+}
+
+/** Returns false, with nothing stored, if the stored head is not the known one. The progress is set first: the call can be lost while it runs. */
+async function commitNext(storage: Storage, { next, batches, progress }: NextCommit): Promise<boolean> {
+  const { updates, inserts } = next.changes
+  progress.appended = next.appended
+  progress.result = { value: undefined }
+  const rows = batches.filter((batch) => batch.rows.length > 0)
+  const isStored = await storage.commit({ updates, inserts: [...rows, ...inserts] }).catch((error: unknown) => {
+    throw isAuditConflict(error) ? CHAIN_CONFLICT : error
+  })
+  if (isStored) next.stored()
+  else {
+    progress.appended = undefined
+    progress.result = undefined
+  }
+  return isStored
+}
+
+/** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */
+function isAuditConflict(error: unknown): boolean {
+  return isVaultError(error, 'conflict') && error.details[0]?.table === AUDIT_EVENTS.name
 }
 
 /**

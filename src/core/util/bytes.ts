@@ -213,15 +213,22 @@ export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
 }
 
-/** Returns lower-case hex digits, two for each byte. */
+/** Returns lower-case hex digits, two for each byte. Made of units, because text that grows by pieces is copied again where it is used. */
 export function toHex(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += HEX[byte]
-  return text
+  if (2 * bytes.length > CHUNK) return toHex(bytes.subarray(0, CHUNK / 2)) + toHex(bytes.subarray(CHUNK / 2))
+  const units: number[] = new Array(2 * bytes.length)
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0 // Exists: i < length.
+    units[2 * i] = hexDigit(byte >> 4)
+    units[2 * i + 1] = hexDigit(byte & 0xf)
+  }
+  return String.fromCharCode(...units)
 }
 
-/** The two hex digits of every byte. */
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+/** The unit of a hex digit from 0 to 15: digits start at 0x30, and letters at 0x61. */
+function hexDigit(value: number): number {
+  return value < 10 ? 0x30 + value : 0x57 + value
+}
 
 function beyond(end: number, { length }: Uint8Array): VaultError {
   return new VaultError('internal', `Byte ${end - 1} of ${length} was read. This is a defect; please report it.`)

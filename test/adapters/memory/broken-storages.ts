@@ -44,6 +44,19 @@ export const FAULTS = {
         )
       }),
   }),
+  'patches forget to compare the expected cells': (storage) => ({
+    update: (table, patches) =>
+      storage.update(
+        table,
+        patches.map(({ id, version, set }) => ({ id, version, set })),
+      ),
+  }),
+  'a commit keeps what it inserted before a patch missed': (storage) => ({
+    async commit({ inserts, updates }) {
+      for (const { table, rows } of inserts) await storage.insert(table, rows)
+      return storage.commit({ inserts: [], updates })
+    },
+  }),
   'NUL is dropped from text': (storage) => ({
     insert: (table, rows) =>
       storage.insert(

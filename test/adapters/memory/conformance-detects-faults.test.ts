@@ -10,6 +10,8 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'an insert that fails keeps its first rows': ['C16', 'C17'],
   'bytes come out as Buffer': ['B1', 'B3'],
   'patches forget to compare the version': ['P2', 'P9', 'P10'],
+  'patches forget to compare the expected cells': ['K12', 'K13'],
+  'a commit keeps what it inserted before a patch missed': ['K2', 'K3', 'K7', 'K10'],
   'NUL is dropped from text': ['N1', 'N5'],
   'a conflict does not name its columns': ['C1', 'C4', 'T5', 'S4'],
   'a transaction rolls nothing back': ['T2', 'T10', 'T13', 'T16', 'T19'],

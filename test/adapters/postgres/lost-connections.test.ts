@@ -130,6 +130,74 @@ describe('a transaction that the server keeps open after its connection is lost'
   }
 })
 
+/** Text of the one statement that stores an insert with its event. */
+const ONE_STATEMENT = 'patched as ('
+
+describe('an insert and its event in one statement whose connection is lost', () => {
+  /** A vault whose next insert is one statement, because the head of its chain is known and confirmed. */
+  async function openKnowing() {
+    const vault = await openPeople(open(behindProxy({ maxConnections: 2 })))
+    const session = vault.as(OWNER)
+    for (const name of ['Ada', 'Bob']) await session.insert('people', [{ fields: { name } }])
+    const names = async (): Promise<unknown[]> =>
+      (await session.get('people', { redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => fields.name)
+    return { vault, session, names }
+  }
+
+  it('before it arrives is of unknown outcome, and the vault works on', async () => {
+    const { vault, session, names } = await openKnowing()
+    proxy.intercept({ fromClient: onceWith(ONE_STATEMENT, 'reset') })
+    await expect(session.insert('people', [{ fields: { name: 'lost' } }])).rejects.toMatchObject({ code: 'outcome_unknown' })
+    proxy.mend()
+    await session.insert('people', [{ fields: { name: 'after' } }])
+    expect(await names()).toEqual(['Ada', 'Bob', 'after'])
+    proxy.dropLost()
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
+  it('after it committed is found by its event, and the insert succeeds once', async () => {
+    const { vault, session, names } = await openKnowing()
+    let isSent = false
+    let cuts = 0
+    proxy.intercept({
+      fromClient(bytes) {
+        isSent ||= bytes.includes(ONE_STATEMENT)
+        return 'pass'
+      },
+      fromServer(bytes) {
+        // The answer of a statement that has committed.
+        if (!isSent || cuts > 0 || !bytes.includes('SELECT 1\0')) return 'pass'
+        cuts++
+        return 'reset'
+      },
+    })
+    await session.insert('people', [{ fields: { name: 'found' } }])
+    expect(cuts).toBe(1)
+    proxy.mend()
+    expect(await names()).toEqual(['Ada', 'Bob', 'found'])
+    proxy.dropLost()
+    const { ok, eventCount } = await vault.verifyAudit()
+    expect({ ok, eventCount }).toEqual({ ok: true, eventCount: 4 })
+  })
+
+  it('by the server, which ends it, is of unknown outcome, and stores nothing', async () => {
+    const storage = open(behindProxy())
+    await storage.prepare([NOTES])
+    const holder = await admin.connect()
+    await holder.query(`begin; lock table lost_${schemas}.notes in exclusive mode`)
+    const changes = { updates: [], inserts: [{ table: 'notes', rows: [{ id: 1, title: 'one' }] }] }
+    const ended = storage.commit(changes).catch((error: unknown) => error)
+    const waiting = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%patched as (%'`
+    while ((await admin.query(waiting)).rowCount === 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(await ended).toMatchObject({ code: 'outcome_unknown' })
+    await holder.query('rollback')
+    holder.release()
+    expect(await storage.get('notes', [1])).toEqual([undefined])
+    expect(await storage.commit(changes)).toBe(true)
+  })
+})
+
 describe('a network that falls silent, and close', () => {
   for (const kind of ['own', 'application'] as const) {
     it(`makes a statement on a pool of the ${kind} unavailable, and its connection is replaced`, async () => {

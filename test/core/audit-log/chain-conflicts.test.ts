@@ -2,11 +2,13 @@
 import { expect, it } from 'vitest'
 import { MAX_CHAINS } from '../../../src/core/limits.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
+import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'
 import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
 import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -49,6 +51,16 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
       const bytes = body instanceof Uint8Array ? body : new Uint8Array(1)
       const flipped = bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte))
       await storage.update(HEADS, [{ id, version, set: { body: flipped } }])
+    },
+  },
+  'a head with a flipped bit and the same version': {
+    isLogged: true,
+    async tamper(storage) {
+      const { id, version, body } = await lastOf(storage, HEADS)
+      const bytes = body instanceof Uint8Array ? body : new Uint8Array(1)
+      const flipped = bytes.map((byte, at) => (at === 40 ? byte ^ 1 : byte))
+      await storage.delete(HEADS, { ids: [id] })
+      await storage.insert(HEADS, [{ id, version, body: flipped }])
     },
   },
   'a head that is deleted': {
@@ -120,6 +132,46 @@ onEachStorage('a chain with', (engine) => {
       expect(await vault.verifyAudit()).toMatchObject({ ok: false })
     })
   }
+})
+
+onEachStorage('the head of a chain that this process moved last', (engine) => {
+  it('is not read again for a read, nor for an insert', async () => {
+    const calls: string[] = []
+    const faulty = faultyStorage(engine.fresh().open())
+    const session = (await openClients(faulty.storage)).as(OWNER)
+    const insert = async (): Promise<string> => {
+      const { records } = await session.insert('clients', [{ fields: { name: 'a' } }])
+      return records[0]?.id ?? ''
+    }
+    const id = await insert()
+    await insert()
+    faulty.fail(({ method, table = '' }) => void calls.push(`${method} ${table}`.trim()))
+    await session.getOne('clients', id)
+    const [table] = calls.splice(0, 1)
+    const appended = ['update audit_chains', 'insert audit_events', 'commit', 'committed']
+    expect([table, ...calls.splice(0)]).toEqual([expect.stringMatching(/^get records_.*clients$/), 'begin', ...appended])
+    await insert()
+    expect(calls.filter((call) => !call.startsWith('reserveIds'))).toEqual([
+      'begin',
+      appended[0],
+      expect.stringMatching(/^insert records_.*clients$/),
+      ...appended.slice(1),
+    ])
+  })
+
+  it('is read again after another process moved it, and the chain goes on', async () => {
+    const place = engine.fresh()
+    const [one, other] = [await openClients(place.open()), await openClients(place.open())]
+    const storage = place.open()
+    for (let turn = 0; turn < 5; turn++) {
+      await one.as(OWNER).insert('clients', [{ fields: { name: 'one' } }])
+      await other.as(OWNER).insert('clients', [{ fields: { name: 'other' } }])
+    }
+    expect(await one.verifyAudit()).toEqual({ ok: true, eventCount: 10 })
+    await storage.prepare([AUDIT_CHAINS])
+    const heads = await storage.find(HEADS, { kind: 'all' }, { order: 'asc', limit: 10 })
+    expect(heads.length).toBe(storage.transactions === 'serial' ? 1 : 2)
+  })
 })
 
 onEachStorage('a chain head with the highest version', (engine) => {

@@ -20,6 +20,7 @@ const unasked = (): never => {
 /** Opens nothing: entries are their rows. */
 const events: EventStore = {
   append: unasked,
+  next: unasked,
   isStored: unasked,
   heads: unasked,
   open: async (_storage, _kind, rows) => rows.map(({ id, at }) => ({ id, at: BigInt(at as number | bigint), bytes: undefined })), // As stored below.

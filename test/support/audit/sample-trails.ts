@@ -13,6 +13,7 @@ import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../../src/core/audit/export-lines.ts'
 import type { RootKeySet } from '../../../src/core/ports/keys.ts'
 import type { Signer } from '../../../src/core/ports/signer.ts'
+import { ByteWriter } from '../../../src/core/util/bytes.ts'
 
 /** Start of the trails below, in nanoseconds since 1970. */
 export const START = 1_800_000_000_000_000_000n
@@ -103,6 +104,7 @@ export function writeChain(
   { now = START, head }: { now?: bigint; head?: ChainHead } = {},
 ) {
   return chainEvents(drafts, {
+    out: new ByteWriter(),
     chain,
     head,
     vaultID: 'v1',

@@ -1,7 +1,7 @@
 /** A storage whose calls fail on demand, inside transactions too. */
 import type { PhysicalTable, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** One call: the method of the port, or the begin or commit of a transaction. */
+/** One call: the method of the port, or the begin or commit of a transaction. The method `commit` counts as a transaction and what is in it. */
 export interface Call {
   readonly method: Exclude<keyof Storage, 'transaction'> | 'begin' | 'commit' | 'committed'
   /** The table of the call; undefined if it has none. */
@@ -66,6 +66,15 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
       async aggregate(table, filter, aggregates) {
         assertSound('aggregate', table)
         return inner.aggregate(table, filter, aggregates)
+      },
+      async commit(changes) {
+        assertSound('begin')
+        for (const { table } of changes.updates) assertSound('update', table)
+        for (const { table } of changes.inserts) assertSound('insert', table)
+        assertSound('commit')
+        const isStored = await inner.commit(changes)
+        assertSound('committed')
+        return isStored
       },
       async lock(tables) {
         assertSound('lock', tables[0])

@@ -9,6 +9,7 @@ import type {
   Filter,
   NewRow,
   Page,
+  Patch,
   PhysicalTable,
   Row,
   Storage,
@@ -20,16 +21,19 @@ export type Operation =
   | { readonly kind: 'get'; readonly ids: readonly number[] }
   | { readonly kind: 'find'; readonly filter: Filter; readonly page: Page }
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
+  | { readonly kind: 'commit'; readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] }
   | { readonly kind: 'delete'; readonly target: DeleteTarget }
   | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
 
-/** A patch with the version that the row has at its replay, plus `off`. */
+/** A patch with the version that the row has at its replay, plus `off`. It expects the cells that the row has in `same`, and those of `expected`. */
 interface LoosePatch {
   readonly id: number
   readonly off: number
   readonly set: Readonly<Record<string, Cell>>
+  readonly same: readonly string[]
+  readonly expected: Readonly<Record<string, Cell>>
 }
 
 /** Every column type, indexed and not; `a` and `b, c` unique. */
@@ -159,9 +163,16 @@ const off = fc.constantFrom(0, 0, 0, 1, -1)
 
 /** Only a single patch may change unique columns: engines may check uniqueness per row or per statement. */
 const patches: fc.Arbitrary<readonly LoosePatch[]> = fc.oneof(
-  fc.record({ id, off, set: cells(OWN_COLUMNS) }).map((patch) => [patch]),
-  fc.array(fc.record({ id, off, set: cells(FREE_COLUMNS) }), { maxLength: 5 }),
+  patchOf(OWN_COLUMNS).map((patch) => [patch]),
+  fc.array(patchOf(FREE_COLUMNS), { maxLength: 5 }),
 )
+
+/** A patch of some of these columns, which mostly expects nothing, or what the row has. */
+function patchOf(columns: readonly string[]): fc.Arbitrary<LoosePatch> {
+  const same = fc.oneof(fc.constant([]), fc.uniqueArray(fc.constantFrom(...OWN_COLUMNS), { maxLength: 3 }))
+  const expected = fc.oneof({ weight: 5, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: cells(OWN_COLUMNS) })
+  return fc.record({ id, off, set: cells(columns), same, expected })
+}
 
 const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
   operation: fc.oneof(
@@ -170,6 +181,14 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('get' as const), ids: fc.array(id, { maxLength: 6 }) }) },
     { weight: 6, arbitrary: fc.record({ kind: fc.constant('find' as const), filter, page }) },
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('update' as const), patches }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('commit' as const),
+        patches: fc.uniqueArray(patchOf(FREE_COLUMNS), { selector: (patch) => patch.id, maxLength: 2 }),
+        rows: fc.array(row, { maxLength: 3 }),
+      }),
+    },
     {
       weight: 1,
       arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ ids: fc.array(id, { maxLength: 3 }) }) }),
@@ -248,6 +267,8 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
       return storage.find(table, operation.filter, operation.page)
     case 'update':
       return update(storage, operation.patches)
+    case 'commit':
+      return commit(storage, operation)
     case 'delete':
       return storage.delete(table, operation.target)
     case 'aggregate':
@@ -276,14 +297,36 @@ async function performAll(storage: Storage, operations: readonly Operation[], th
 }
 
 async function update(storage: Storage, patches: readonly LoosePatch[]): Promise<readonly boolean[]> {
+  return storage.update(PLAYGROUND.name, await exactPatches(storage, patches))
+}
+
+/** No row occurs twice. Which of a missed patch and a conflict is noticed first is not specified, and both change nothing. */
+async function commit(
+  storage: Storage,
+  { patches, rows }: { readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] },
+): Promise<boolean> {
+  const patched = new Set(patches.map((patch) => patch.id))
+  const inserts = [{ table: PLAYGROUND.name, rows: rows.filter((one) => !patched.has(one.id)) }]
+  const updates = [{ table: PLAYGROUND.name, patches: await exactPatches(storage, patches) }]
+  try {
+    return await storage.commit({ updates, inserts })
+  } catch (error) {
+    if (isVaultError(error, 'conflict')) return false
+    throw error
+  }
+}
+
+async function exactPatches(storage: Storage, patches: readonly LoosePatch[]): Promise<Patch[]> {
   const rows = await storage.get(
     PLAYGROUND.name,
     patches.map((patch) => patch.id),
   )
-  return storage.update(
-    PLAYGROUND.name,
-    patches.map((patch, at) => ({ id: patch.id, set: patch.set, version: versionOf(rows[at]) + patch.off })),
-  )
+  return patches.map(({ id: row, off: more, set, same, expected }, at) => ({
+    id: row,
+    version: versionOf(rows[at]) + more,
+    set,
+    expected: { ...Object.fromEntries(same.map((column) => [column, rows[at]?.[column] ?? null])), ...expected },
+  }))
 }
 
 function versionOf(row: Row | undefined): number {
