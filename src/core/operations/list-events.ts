@@ -4,17 +4,16 @@ import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
 import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
 import { toNanoseconds } from '../audit/instant.ts'
-import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { EventPager } from '../audit/page-events.ts'
 import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
-import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
-import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import { decodeChangeIds, decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
+import { showEvents } from '../execution/show-events.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { at } from '../util/at.ts'
@@ -48,7 +47,7 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   async execute(context, query) {
     if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)
-    const listed = events.map((event) => toAuditEvent(event, idsOfRows(context, event)))
+    const listed = await showEvents(context, events)
     return next === undefined ? { events: listed } : { events: listed, nextOps: next }
   },
 }
@@ -91,16 +90,6 @@ function readableEvents({ log }: OperationContext, found: readonly DatedEvent[])
     )
     return []
   })
-}
-
-/** Returns the record ids of each group of rows of an event. */
-function idsOfRows({ barrier, layout }: OperationContext, event: ChainedEvent): IdsByRows {
-  return new Map(
-    rowsOfEvent(event).map((group) => {
-      const table = layout.tables.get(group.table)
-      return [group, table === undefined ? [] : encodeRecordIds(barrier.ring, table, fromRuns(group.runs))]
-    }),
-  )
 }
 
 /** Returns the row of each record id in the filter. An id does not name its table, so each table tries it. */
