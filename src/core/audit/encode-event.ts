@@ -16,13 +16,18 @@ export function encodeEvent(event: ChainedEvent): Uint8Array {
 
 /** Returns the event of these bytes. Throws `data_loss` if they are not an event in a known format. */
 export function decodeEvent(bytes: Uint8Array): ChainedEvent {
-  const event = parseEvent(parsedText(readUtf8(bytes, 0, bytes.length)))
+  const event = parseEventText(readUtf8(bytes, 0, bytes.length))
   if (event === undefined) throw fault('data_loss')`An audit event has an unknown format. Run vault.verifyAudit().`
   return event
 }
 
-/** True if `at`, in nanoseconds since 1970, is the time of an event. Storage has it next to the sealed event, for lookups only. */
-export function hasTimestamp({ timestamp }: ChainedEvent, at: bigint): boolean {
+/** Returns the event of JSON text; undefined if it is not one. */
+export function parseEventText(text: string): ChainedEvent | undefined {
+  return parseEvent(parsedText(text))
+}
+
+/** True if `at`, in nanoseconds since 1970, is the time of an event. Storage has it next to the sealed event. */
+export function hasTimestamp({ timestamp }: Pick<ChainedEvent, 'timestamp'>, at: bigint): boolean {
   return toTimestamp(at) === timestamp
 }
 
