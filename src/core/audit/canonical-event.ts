@@ -19,8 +19,8 @@ export function readCanonical(bytes: Uint8Array): EventLinks | undefined {
   return event !== undefined && sameBytes(toUtf8(eventText(event)), bytes) ? event : undefined
 }
 
-/** Longer text is parsed: a pattern needs memory for each escape in it. */
-const MAX_MATCHED = 65_536
+/** Longer text is parsed: a pattern needs memory for each escape and each item in it. */
+const MAX_MATCHED = 1_000_000
 
 /*
  * Parts of the pattern, which captures the links in their order. It matches only text that `eventText` writes of an event that `eventShape` accepts, and leaves out what is
