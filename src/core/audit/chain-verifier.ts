@@ -1,11 +1,11 @@
 /** Verifies all audit chains and finds the first position where they are not as they were written. */
 import type { Hash } from '../ports/hash.ts'
 import { toHex } from '../util/bytes.ts'
-import { type EventLinks, readCanonical } from './canonical-event.ts'
 import type { ChainHead } from './chain-head.ts'
 import type { ChainPosition } from './chain-position.ts'
 import { fromRowId } from './chain-position.ts'
-import { hasTimestamp } from './encode-event.ts'
+import { hasTimestamp, readCanonical } from './encode-event.ts'
+import type { EventLinks } from './event-pattern.ts'
 import { createLeafHasher, MerkleBuilder } from './merkle.ts'
 
 /** A position of a chain: the digest of its event, and the Merkle root of all events up to it, 64 hex digits each. Source: RFC 9162, section 2.1. */

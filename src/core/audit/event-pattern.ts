@@ -1,23 +1,10 @@
-/** Recognizes the canonical text of most events without parsing it: what a verification needs of an event is read off the text. */
+/** Recognizes the canonical text of most events without parsing it. What a verification needs of an event is read off the text. */
 import { MAX_CHAINS } from '../limits.ts'
-import { isAscii } from '../util/byte-text.ts'
-import { readUtf8, sameBytes, toUtf8 } from '../util/bytes.ts'
-import { eventText, parseEventText } from './encode-event.ts'
 import type { ChainedEvent } from './event.ts'
 import { ACCESS_TYPES, ACTION_TYPES, ACTOR_TYPES, AUTH_MODES, RESOURCE_TYPES } from './event-shape.ts'
 
 /** The members of an event by which it is chained. */
 export type EventLinks = Pick<ChainedEvent, 'position' | 'changeID' | 'timestamp' | 'vaultID'>
-
-/** Returns the links of the event of these bytes; undefined if they are not the canonical text of an event. */
-export function readCanonical(bytes: Uint8Array): EventLinks | undefined {
-  const text = readUtf8(bytes, 0, bytes.length)
-  // Reading UTF-8 accepts what writing it never makes, so other text is compared by its bytes.
-  const links = isAscii(bytes) ? matchEvent(text) : undefined
-  if (links !== undefined) return links
-  const event = parseEventText(text)
-  return event !== undefined && sameBytes(toUtf8(eventText(event)), bytes) ? event : undefined
-}
 
 /** Longer text is parsed: a pattern needs memory for each escape and each item in it. */
 const MAX_MATCHED = 1_000_000
@@ -93,8 +80,8 @@ const EVENT = new RegExp(
   ])}$`,
 )
 
-/** Returns the links of an event; undefined if the text does not match, which says nothing about it. */
-function matchEvent(text: string): EventLinks | undefined {
+/** Returns the links of the event of canonical text that `eventShape` accepts. Undefined says nothing: the text must be parsed. */
+export function matchEvent(text: string): EventLinks | undefined {
   const found = text.length > MAX_MATCHED ? null : EVENT.exec(text)
   if (found === null) return undefined
   const [, changeID = '', chain, previous = '', sequence, timestamp = '', vaultID = ''] = found

@@ -1,7 +1,6 @@
 /** What a verification reads off the text of an event is what parsing it gives, and text that is not canonical is not accepted. */
 import { expect, it } from 'vitest'
-import { readCanonical } from '../../../src/core/audit/canonical-event.ts'
-import { encodeEvent, parseEventText } from '../../../src/core/audit/encode-event.ts'
+import { decodeEvent, encodeEvent, parseEventText, readCanonical } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent, EventDraft } from '../../../src/core/audit/event.ts'
 import { at } from '../../../src/core/util/at.ts'
 import { readUtf8, sameBytes, toUtf8 } from '../../../src/core/util/bytes.ts'
@@ -53,6 +52,7 @@ const TEXT = readUtf8(at(EVENTS, 3), 0, at(EVENTS, 3).length)
 
 it('an event of each kind is accepted with its links', () => {
   expect(EVENTS.map(isAccepted)).toEqual([true, true, true, true])
+  for (const bytes of EVENTS) expect(decodeEvent(bytes)).toEqual(parsed(bytes))
 })
 
 it.each<readonly [string, (text: string) => string]>([
