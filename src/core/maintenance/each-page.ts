@@ -1,6 +1,7 @@
 /** Reads the rows of a table by id, a page at a time, when they may not fit into memory. */
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
+import type { PageSize } from './page-size.ts'
 
 /** Default number of rows of a page. */
 const PAGE_SIZE = 500
@@ -9,8 +10,8 @@ const PAGE_SIZE = 500
 export interface PageWalk extends Partial<Pick<Page, 'order' | 'after' | 'columns'>> {
   /** Default: all rows. */
   readonly filter?: Filter
-  /** Maximum number of rows of a page. Default 500. */
-  readonly size?: number
+  /** Maximum number of rows of a page, or of each next page. Default 500. */
+  readonly size?: number | PageSize
   /** Yields to the event loop between two pages. Default: does not yield. */
   readonly scheduler?: Scheduler
 }
@@ -23,16 +24,18 @@ export async function* eachPage(
 ): AsyncGenerator<readonly Row[]> {
   for (let from = after; ; ) {
     const start = from === undefined ? {} : { after: from }
+    const limit = typeof size === 'number' ? size : size.next()
     const rows = await storage.find(table, filter, {
       order,
-      limit: size,
+      limit,
       ...start,
       ...(columns === undefined ? {} : { columns }),
     })
     const last = rows.at(-1)
     if (last === undefined) return
+    if (typeof size !== 'number') size.read(rows)
     yield rows
-    if (rows.length < size) return
+    if (rows.length < limit) return
     await scheduler?.yield()
     from = last.id
   }

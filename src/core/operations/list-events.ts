@@ -1,5 +1,5 @@
 /** List events: returns a page of audit events that match a filter, by default the newest first. */
-import { decodeEvent } from '../audit/encode-event.ts'
+import { hasTimestamp } from '../audit/encode-event.ts'
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
 import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
@@ -9,12 +9,13 @@ import { EventPager } from '../audit/page-events.ts'
 import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
 import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
-import type { OpenedEntry } from '../audit-log/event-store.ts'
-import { eachWindow, eventsAt } from '../audit-log/read-trail.ts'
+import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
+import { eachNewest } from '../audit-log/newest-events.ts'
 import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
+import { createYielder } from '../maintenance/yielder.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { at } from '../util/at.ts'
 
@@ -56,38 +57,34 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
   const pager = new EventPager(query)
   const matches = createEventTest(query.filter, recordRows(context, query))
   let seen = 0
-  for await (const entries of candidates(context.audit, query)) {
-    seen += entries.length
+  for await (const found of candidates(context.audit, query)) {
+    seen += found.length
     if (seen > MAX_EVENTS) {
       throw fault('limit_exceeded')`The search passed ${MAX_EVENTS} events. Narrow it with filterOps.startTime and endTime.`
     }
-    for (const event of readableEvents(context, entries)) if (matches(event)) pager.add(event)
+    for (const event of readableEvents(context, found)) if (matches(event)) pager.add(event)
     if (pager.isFull) break
   }
   return pager.page()
 }
 
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
-async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly OpenedEntry[]> {
+async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield await eventsAt(audit, [row])
+    if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
     return
   }
   const ends = [filter.to, after === undefined ? undefined : toNanoseconds(after.timestamp)].filter((end) => end !== undefined)
   const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest)) + 1n
-  yield* eachWindow(audit, { since: filter.from, until })
+  yield* eachNewest(audit, { since: filter.from, until })
 }
 
-/**
- * Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. An
- * event under another time would end a page early or be on the wrong one, and hide the events between.
- */
-function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry[]): ChainedEvent[] {
-  return entries.flatMap(({ id, at, bytes }) => {
-    const event = bytes === undefined ? undefined : decodeEvent(bytes)
-    if (event !== undefined && toNanoseconds(event.timestamp) === at) return [event]
+/** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
+function readableEvents({ log }: OperationContext, found: readonly DatedEvent[]): ChainedEvent[] {
+  return found.flatMap(({ id, at, event }) => {
+    if (event !== undefined && hasTimestamp(event, at)) return [event]
     log?.error(
       { row: id },
       event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
