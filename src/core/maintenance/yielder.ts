@@ -4,8 +4,8 @@ import type { Scheduler } from '../ports/scheduler.ts'
 
 /** Long work, which says what it has done. */
 export interface Yielder {
-  /** Call after each part of the work, with its bytes. Yields to the event loop if that is due. */
-  worked(bytes: number): Promise<void>
+  /** Call after each part of the work, with its bytes where they decide how long it takes. Yields to the event loop if that is due. */
+  worked(bytes?: number): Promise<void>
 }
 
 /** Work between two yields: whichever of both is reached first. A part of the work can exceed it by its own length. */
@@ -17,7 +17,7 @@ export function createYielder({ clock, scheduler }: { readonly clock: Clock; rea
   let began = clock.now()
   let done = 0
   return {
-    async worked(bytes) {
+    async worked(bytes = 0) {
       done += bytes
       if (done < MAX_BLOCK_BYTES && clock.now() - began < MAX_BLOCK_NS) return
       await scheduler.yield()
