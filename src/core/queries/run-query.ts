@@ -92,7 +92,7 @@ function show(
   const values = query.outputs.kind === 'rows' ? query.outputs.values : []
   const ids = query.sources.map(({ table }, index) => {
     const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
-    const minted = encodeRecordIds(barrier.ring, table, rows)
+    const minted = rows.length === 0 ? [] : encodeRecordIds(barrier.ring, table, rows)
     return new Map(rows.map((row, position) => [row, required(minted[position])]))
   })
   const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')

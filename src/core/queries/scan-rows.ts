@@ -20,6 +20,8 @@ const FIRST_SLICE_SIZE = 64
 const MAX_SLICE_SIZE = 500
 const MAX_SLICE_BYTES = 512 * 1024
 
+const NO_ROWS: readonly Row[] = []
+
 /** What reading needs. */
 export interface ScanContext {
   readonly storage: StorageReads
@@ -53,7 +55,7 @@ export class TableScan<Batch extends { readonly length: number }> {
   readonly #filter: Filter
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
-  #rows: readonly Row[] = []
+  #rows: readonly Row[] = NO_ROWS
   /** Rows already read of these, and rows to read in the next slice. */
   #start = 0
   #size = FIRST_SLICE_SIZE
@@ -93,6 +95,9 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   async #readPage(page: Page): Promise<void> {
     const { plan, meter } = this.#scanned
+    // The rows before are not kept alive while the next are read.
+    this.#rows = NO_ROWS
+    this.#start = 0
     const rows = await this.#storage.find(plan.source.table.physical.name, this.#filter, page)
     // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isConditional) meter.addRowsRead(rows.length)
@@ -102,7 +107,6 @@ export class TableScan<Batch extends { readonly length: number }> {
     // Many queries end with their first page. Those need not yield.
     this.#yieldsBetween = page.after !== undefined
     this.#rows = rows
-    this.#start = 0
   }
 
   async #readSlice(): Promise<Batch> {
