@@ -26,6 +26,7 @@ import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
 import { publishedVectors } from './published-vectors.ts'
+import { queryForms } from './query-forms.ts'
 import { recordTampering } from './record-tampering.ts'
 import { sqlDifferential } from './sql-differential.ts'
 import { sqlParser } from './sql-parser.ts'
@@ -58,6 +59,7 @@ export const ALL_LAWS: readonly Law[] = [
   batches,
   concurrentUpserts,
   concurrentUpdates,
+  queryForms,
   sqlParser,
   sqlPartition,
   httpStatuses,

@@ -25,7 +25,6 @@ import { withVerb } from '../execution/operation-errors.ts'
 import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
-import { parseQueryText } from '../operations/query-records.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Caller, RequestContext } from '../policy/caller.ts'
@@ -35,6 +34,7 @@ import { accessOf } from '../policy/create-access.ts'
 import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
+import { readQuery } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
 import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
@@ -43,6 +43,7 @@ import type { SchemaDescription } from '../schema/describe-schema.ts'
 import { describeSchema } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
+import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
 import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
@@ -255,7 +256,10 @@ function createVault<S extends SchemaDefinition>(
     explainQuery: (sql, caller) =>
       withVerb('Query', () => {
         lifetime.assertOpen()
-        return explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql))
+        return explainQuery(
+          { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
+          readQuery(sql, { layout, idName: RECORD_ID_NAME }),
+        )
       }),
     verifyRecords: (given = {}) =>
       outsideAround('Verify failed.', (run) => {
