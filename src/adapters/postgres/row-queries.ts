@@ -110,7 +110,8 @@ function insertStatement(once: Once, dialect: SqlDialect, shape: TableShape, sin
     const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
     const into = sql`insert into ${dialect.tableName(shape.name)} (${columns})`
     if (single) return sql`${into} values (${sql.join(shape.columns.map(slot))})`
-    return sql`${into} select * from unnest(${sql.join(shape.columns.map(({ type }) => arraySlot(slot, type)))})`
+    // As a list of calls the server unnests row by row; as a table it would first copy each array.
+    return sql`${into} select ${sql.join(shape.columns.map(({ type }) => sql`unnest(${arraySlot(slot, type)})`))}`
   })
 }
 
