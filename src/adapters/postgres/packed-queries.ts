@@ -9,7 +9,7 @@ import type { RowQueries } from './row-queries.ts'
 import { LONG_CELL, NULL_CELL } from './unpack-rows.ts'
 import { toWireArray } from './wire-cells.ts'
 
-/** Fewer rows are read faster one by one: aggregating has a cost of its own. */
+/** Fewer rows are read faster one by one, because aggregating has a cost of its own: it gains from about 50 rows on. */
 const MIN_ROWS = 64
 /** Cells of one result at most, and bytes of each: 8 MB in all, far below the engine's limit and short to decode. */
 const MAX_CELLS = 4096
@@ -74,7 +74,7 @@ export function mayMatchMany(filter: Filter): boolean {
 }
 
 function packed(shape: TableShape, rows: RawBuilder<unknown>): RawBuilder<unknown> {
-  // A null anywhere would drop its row from the aggregate. A version is null only if someone removed its NOT NULL.
+  // A null anywhere would drop its row from the aggregate. A version is null only where the NOT NULL of its column was removed.
   const numbers = [sql`int8send(${sql.id('r', 'id')})`, sql`int8send(coalesce(${sql.id('r', 'version')}, 0))`]
   const cells = shape.table.columns.map(({ name, type }) => packedCell(sql.id('r', name), type))
   const row = sql.join([...numbers, ...cells], sql` || `)

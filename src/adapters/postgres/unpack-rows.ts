@@ -4,7 +4,7 @@ import type { TableShape } from '../sql/table-shapes.ts'
 import type { RawRow } from './driver-connection.ts'
 import { fromStoredText } from './wire-cells.ts'
 
-/** What stands in place of a length where there is no cell, or one too long to be packed. */
+/** The lengths of a cell that is null, and of one too long to be packed. */
 export const NULL_CELL = -1
 export const LONG_CELL = -2
 
