@@ -1,6 +1,7 @@
 /** Every law, in the order in which the soak begins them: those with the smallest share of the time first, so that time they leave is used. */
 import { auditTampering } from './audit-tampering.ts'
 import { auditWriters } from './audit-writers.ts'
+import { batchedDigests } from './batched-digests.ts'
 import { batchedSealing } from './batched-sealing.ts'
 import { batches } from './batches.ts'
 import { columnTypesLaw } from './column-types.ts'
@@ -8,6 +9,7 @@ import { concurrentUpdates } from './concurrent-updates.ts'
 import { concurrentUpserts } from './concurrent-upserts.ts'
 import { connectionCuts } from './connection-cuts.ts'
 import { contention } from './contention.ts'
+import { encryptedRanks } from './encrypted-ranks.ts'
 import { exportTampering } from './export-tampering.ts'
 import { failingCalls } from './failing-calls.ts'
 import { fileAborts } from './file-aborts.ts'
@@ -54,7 +56,9 @@ export const ALL_LAWS: readonly Law[] = [
   fileLeaks,
   exportTampering,
   auditTampering,
+  batchedDigests,
   batchedSealing,
+  encryptedRanks,
   tamper,
   batches,
   concurrentUpserts,
