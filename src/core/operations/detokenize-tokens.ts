@@ -17,6 +17,7 @@ import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at } from '../util/at.ts'
+import { cutList } from '../util/cut-list.ts'
 import type { ColumnType } from '../values/column-type.ts'
 
 /** One token to resolve. */
@@ -100,7 +101,27 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
       throw tokensNotFound(missing, continueOnError)
     return { records }
   },
+  joined: {
+    groupOf: ({ parameters, refusesLowered }) =>
+      refusesLowered || parameters.length > MAX_TOKENS_TO_JOIN ? undefined : 'detokenize',
+    async execute(context, requests, events) {
+      if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => undefined)
+      const texts = requests.flatMap(({ parameters }) => parameters.map(({ token }) => token))
+      const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
+      const lengths = requests.map(({ parameters }) => parameters.length)
+      return cutList(found, lengths).map((own, index) => {
+        const { parameters } = at(requests, index)
+        // The errors of tokens have positions, so a request with one of them runs by itself.
+        if (own.some((one) => one === undefined || one instanceof VaultError)) return undefined
+        for (const [table, rows] of rowsByTable(own)) at(events, index).addRows(table, rows)
+        return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
+      })
+    },
+  },
 }
+
+/** Maximum number of tokens of a request that is joined with others. */
+const MAX_TOKENS_TO_JOIN = 16
 
 /** Detokenizing shows the value, so READ is required too. */
 const GRANTS: readonly TokenGrant[] = [

@@ -13,6 +13,7 @@ import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { cutList } from '../util/cut-list.ts'
 
 /** A value as text, and the column or column group to search. A blank name counts as absent. */
 export type TokenizeParameter =
@@ -57,11 +58,39 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
       const details = missing.map((index) => ({ index }))
       throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
-    const { ring } = context.barrier
-    return {
-      records: lookups.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })),
-    }
+    return tokensOf(context, lookups)
   },
+  joined: {
+    groupOf: (parameters) => (parameters.length > MAX_VALUES_TO_JOIN ? undefined : 'tokenize'),
+    async execute(context, requests) {
+      const lookups = requests.map((parameters) => lookupsOrNone(context, parameters))
+      const isLive = await areLive(context, lookups.flat())
+      const lengths = lookups.map((own) => own.length)
+      return cutList(isLive, lengths).map((live, index) => {
+        const own = at(lookups, index)
+        const isComplete = own.length === at(requests, index).length && !live.includes(false)
+        return isComplete ? tokensOf(context, own) : undefined
+      })
+    },
+  },
+}
+
+/** Maximum number of values of a request that is joined with others. */
+const MAX_VALUES_TO_JOIN = 16
+
+/** Returns what each parameter looks up; nothing for a request that is refused when it runs by itself. */
+function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
+  try {
+    return parameters.map((one, index) => lookupOf(context, one, index))
+  } catch {
+    return []
+  }
+}
+
+function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Lookup[]): { records: { token: string }[] } {
+  return {
+    records: lookups.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })),
+  }
 }
 
 function parseParameter(parameter: unknown, index: number): TokenizeRequest {
