@@ -129,6 +129,14 @@ export function statusOf(error: unknown): Status {
   return isVaultError(error) ? { http: error.httpStatus, grpc: error.grpcCode } : STATUSES.internal
 }
 
+/**
+ * True for an error that is the request's own. After any other a transaction cannot go on: storage is lost, another writer won, or the
+ * catalog must be read again. One damaged record is the request's own too.
+ */
+export function isRefusal(error: unknown): error is VaultError {
+  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
+}
+
 /** True for an error after which it is unknown whether a change is stored: `outcome_unknown` or `unavailable`. */
 export function mayBeStored(error: unknown): boolean {
   return isVaultError(error) && mayBeStoredCode(error.code)

@@ -13,6 +13,7 @@ import { resolveInDoubtCommit } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { TransactionEvents } from './transaction-events.ts'
+import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
 import type { CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
@@ -62,12 +63,27 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
       () => ({ drafts, generation: undefined }),
     ),
   )
+  const turns = createTurns<RecordedChange>((changes) => {
+    let ends: readonly TurnEnd[] = []
+    const work = async (inner: Storage) => {
+      ends = await runEach(inner, changes)
+      return ends
+    }
+    return within(work, () => eventsOf(changes.filter((_, index) => ends[index] === undefined)))
+  })
   return {
     storage,
     insert: (batches, { build, generation }) => insert({ batches, generation, event: build(SUCCESS) }),
     change: (work, { build, generation }) => within(work, () => ({ drafts: [build(SUCCESS)], generation })),
+    changeInTurn: turns.run,
     record,
   }
+}
+
+/** Returns the events of changes that share a transaction. */
+function eventsOf(changes: readonly SharedChange<RecordedChange>[]): EventsToAppend {
+  const drafts = changes.map(({ own: { build } }) => build(SUCCESS))
+  return { drafts, generation: oldestGeneration(changes.map(({ own }) => own)) }
 }
 
 /**
