@@ -209,6 +209,21 @@ export function fault(code: ErrorCode, details?: Details): (texts: TemplateStrin
   return (texts, ...pieces) => new Fault(code, { texts, pieces }, details)
 }
 
+/**
+ * Makes an error without the stack of its calls, which costs several times what the error itself costs. Only for the faults of operations:
+ * their callers get another error, made by `perform`, whose stack begins at their own call.
+ */
+export function withoutStack<E extends VaultError>(make: () => E): E {
+  const limit: unknown = Reflect.get(Error, 'stackTraceLimit')
+  // Only some engines have the limit, and an application can have frozen it.
+  if (typeof limit !== 'number' || !Reflect.set(Error, 'stackTraceLimit', 0)) return make()
+  try {
+    return make()
+  } finally {
+    Reflect.set(Error, 'stackTraceLimit', limit)
+  }
+}
+
 /** Returns a name from a request for an error: unchanged if it has the form of a name. Otherwise returns a description, because it may be a value. */
 export function printableName(name: unknown): string {
   return isNameShaped(name) ? name : '(not a valid name)'

@@ -1,6 +1,6 @@
 /** Detokenize: returns the values of tokens as text, at the lower of the requested and the granted redaction. */
 import { showText } from '../barrier/reveal.ts'
-import { type ErrorCode, type Fault, fault, VaultError } from '../errors.ts'
+import { type ErrorCode, type Fault, fault, VaultError, withoutStack } from '../errors.ts'
 import {
   assertOptions,
   parseFlag,
@@ -155,8 +155,10 @@ function parseParameter(parameter: unknown, index: number): Required<DetokenizeP
 function tokensNotFound(indexes: readonly number[], continueOnError: boolean): Fault {
   const details = indexes.map((index) => ({ index }))
   const where = paths('tokens', indexes)
-  if (continueOnError) return fault('not_found', details)`No token was found: ${where}. Specify valid tokens.`
-  return indexes.length === 1
-    ? fault('not_found', details)`A token was not found: ${where}. Remove it, or set continueOnError.`
-    : fault('not_found', details)`${indexes.length} tokens were not found: ${where}. Remove them, or set continueOnError.`
+  return withoutStack(() => {
+    if (continueOnError) return fault('not_found', details)`No token was found: ${where}. Specify valid tokens.`
+    return indexes.length === 1
+      ? fault('not_found', details)`A token was not found: ${where}. Remove it, or set continueOnError.`
+      : fault('not_found', details)`${indexes.length} tokens were not found: ${where}. Remove them, or set continueOnError.`
+  })
 }
