@@ -12,7 +12,7 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
 
 /** A value as text, and the column or column group to search. A blank name counts as absent. */
@@ -58,19 +58,19 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
       const details = missing.map((index) => ({ index }))
       throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
-    return tokensOf(context, lookups)
+    return { records: tokensOf(context, lookups) }
   },
   joined: {
     groupOf: (parameters) => (parameters.length > MAX_VALUES_TO_JOIN ? undefined : 'tokenize'),
     async execute(context, requests) {
       const lookups = requests.map((parameters) => lookupsOrNone(context, parameters))
       const isLive = await areLive(context, lookups.flat())
-      const lengths = lookups.map((own) => own.length)
-      return cutList(isLive, lengths).map((live, index) => {
-        const own = at(lookups, index)
-        const isComplete = own.length === at(requests, index).length && !live.includes(false)
-        return isComplete ? tokensOf(context, own) : undefined
-      })
+      const live = cutList(isLive, lengthsOf(lookups))
+      const complete = lookups.map((own, index) =>
+        own.length === at(requests, index).length && !at(live, index).includes(false) ? own : [],
+      )
+      const tokens = cutList(tokensOf(context, complete.flat()), lengthsOf(complete))
+      return tokens.map((records) => (records.length === 0 ? undefined : { records }))
     },
   },
 }
@@ -87,10 +87,24 @@ function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeR
   }
 }
 
-function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Lookup[]): { records: { token: string }[] } {
-  return {
-    records: lookups.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })),
+function lengthsOf(lists: readonly (readonly unknown[])[]): number[] {
+  return lists.map(({ length }) => length)
+}
+
+/** Returns the token of each value, in order. Those of one column are derived together. */
+function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Lookup[]): { token: string }[] {
+  const byColumn = new Map<Column, unknown[]>()
+  for (const { columns, value } of lookups) {
+    const { column } = at(columns, 0)
+    const values = byColumn.get(column)
+    if (values === undefined) byColumn.set(column, [value])
+    else values.push(value)
   }
+  const derived = new Map([...byColumn].map(([column, values]) => [column, deriveTokens(ring, column, values).values()]))
+  return lookups.map(({ columns }) => {
+    const tokens = required(derived.get(at(columns, 0).column), 'The tokens of a column')
+    return { token: required(tokens.next().value, 'A token') }
+  })
 }
 
 function parseParameter(parameter: unknown, index: number): TokenizeRequest {
