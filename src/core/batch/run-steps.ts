@@ -1,6 +1,6 @@
 /** Runs the steps of a batch in an open transaction: in groups where that changes no result, and otherwise one by one. */
 import { type Outcome, SUCCESS } from '../audit/outcome.ts'
-import { Fault, fault, say, VaultError, words } from '../errors.ts'
+import { Fault, fault, isRefusal, say, type VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { createYielder, type Yielder } from '../maintenance/yielder.ts'
@@ -112,12 +112,4 @@ async function runAlone<Value>(
 /** Returns the details of an error with the position of the item. */
 function atItem({ details }: VaultError, index: number): VaultError['details'] {
   return details.length === 0 ? [{ index }] : details.map((detail) => ({ ...detail, index }))
-}
-
-/**
- * True for an error that is the item's own. After any other the transaction cannot go on: storage is lost, another writer won, or the
- * catalog must be read again. One damaged record is the item's own too.
- */
-function isRefusal(error: unknown): error is VaultError {
-  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
 }

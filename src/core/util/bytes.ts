@@ -183,6 +183,9 @@ export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode(...units)
 }
 
+/** Maximum number of units for one `fromCharCode` call: below the argument limit of every JavaScript engine. */
+const CHUNK = 4096
+
 /** Returns lower-case hex digits, two for each byte. Made of units, because text that grows by pieces is copied again where it is used. */
 export function toHex(bytes: Uint8Array): string {
   if (2 * bytes.length > CHUNK) return toHex(bytes.subarray(0, CHUNK / 2)) + toHex(bytes.subarray(CHUNK / 2))

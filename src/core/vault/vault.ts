@@ -20,6 +20,7 @@ import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
+import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/operation-errors.ts'
 import { removalPass } from '../file-store/remove-files.ts'
@@ -204,11 +205,13 @@ function createVault<S extends SchemaDefinition>(
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const lifetime = createLifetime()
+  const joined = createJoinedCalls(scheduler)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
-  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files'>, caller: Caller): SessionContext => {
+  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {
     return { ...shared, ...within, caller, access: accessOf(policy, caller) }
   }
-  const outerContext = (caller: Caller): SessionContext => contextIn({ units: outer, lifetime, files: files.outer }, caller)
+  const outerContext = (caller: Caller): SessionContext =>
+    contextIn({ units: outer, lifetime, files: files.outer, joined }, caller)
   const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
     guardAround(failed, async (run) => {
       assertOutsideTransaction(storage)
@@ -217,7 +220,8 @@ function createVault<S extends SchemaDefinition>(
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
   const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
-    as: (caller) => createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction }, parseCaller(caller))),
+    as: (caller) =>
+      createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction, joined: undefined }, parseCaller(caller))),
   })
   return {
     id,
