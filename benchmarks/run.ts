@@ -1,9 +1,10 @@
-/** Runs the benchmarks: prints a table, and writes the figures as JSON and as an SVG chart. */
+/** Runs the benchmarks: prints a table, and writes the figures as JSON and as SVG charts. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createPeople } from './fixtures/people.ts'
 import { drawChart } from './report/draw-chart.ts'
+import { drawGrowth } from './report/draw-growth.ts'
 import { formatTable } from './report/format-table.ts'
 import { type Entry, type Result, resultShape, storageNames } from './report/result-shape.ts'
 import { type Arguments, isFullRun, parseArguments, USAGE } from './runner/arguments.ts'
@@ -99,6 +100,8 @@ async function main(words: readonly string[]): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(resultShape.parse(result), undefined, 2)}\n`)
   writeFileSync(path.replace(/(\.json)?$/, '.svg'), drawChart(result))
+  const growth = drawGrowth(result)
+  if (growth !== undefined) writeFileSync(path.replace(/(\.json)?$/, '-growth.svg'), growth)
 }
 
 try {

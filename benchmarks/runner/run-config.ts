@@ -12,7 +12,7 @@ export interface Scale {
   readonly rows: number
   /** Events of the trails that are listed and verified, smallest first. */
   readonly events: readonly number[]
-  /** Events that name a thousand records each. */
+  /** Events of the trail of fat events. */
   readonly fatEvents: number
   /** Rows and events of the growth chart, smallest first. */
   readonly growth: readonly number[]
@@ -72,6 +72,7 @@ const QUICK: Scale = {
   sizes: { sqlite: [100_000], postgres: [50_000] },
   rows: 20_000,
   events: [100_000],
+  fatEvents: 300,
   timing: { warmups: 1, rounds: 5 },
   slowTiming: { warmups: 1, rounds: 3 },
   batches: 4,
@@ -84,6 +85,7 @@ const SMOKE: Scale = {
   timing: { warmups: 1, rounds: 3 },
   slowTiming: { warmups: 1, rounds: 3 },
   fatEvents: 20,
+  growth: [200, 2000],
   batches: 2,
   insertsPerCaller: 2,
   blobMebibytes: 16,
