@@ -32,9 +32,6 @@ export interface ReadPlan {
   readonly readings: readonly Reading[]
 }
 
-/** Commits in one timed run, approximately. Each waits for the disk. */
-const MAX_COMMITS = 100
-
 /** Returns one entry per reading. Closes the readers. */
 export async function measureReads(config: RunConfig, readers: FilledReaders, { verb, readings }: ReadPlan): Promise<Entry[]> {
   const entries: Entry[] = []
@@ -68,7 +65,7 @@ function pairFor(config: RunConfig, readers: FilledReaders, { verb, reading }: V
   const { vaults, plaintext } = readers
   const { length } = reading
   if (reading.kind === 'durable') {
-    const some = (): number[][] => draw(length).slice(0, MAX_COMMITS)
+    const some = (): number[][] => draw(length).slice(0, config.scale.commits)
     const lists = { length, draw: some }
     return { ours: vaultReads(verb, vaults.audited, lists), baseline: commits(config, plaintext, lists) }
   }
@@ -86,7 +83,7 @@ function singlesPair(
   { stored, vaults, plaintext }: FilledReaders,
   { verb, reading: { callers, against } }: VerbReading<Singles>,
 ): VariantPair {
-  const calls = Math.max(config.scale.insertsPerCaller, Math.ceil(MAX_COMMITS / callers))
+  const calls = Math.max(config.scale.insertsPerCaller, Math.ceil(config.scale.commits / callers))
   const reads = (name: string, vault: PeopleVault): Variant =>
     runConcurrently({
       name,

@@ -33,9 +33,9 @@ export function drawChart(result: Result): string {
       ],
     },
     [
-      ...lines.flatMap((line, index) => ('heading' in line ? drawHeading(line.heading, TOP + index * ROW) : [])),
+      ...lines.flatMap((line, index) => ('heading' in line ? [drawBand(TOP + index * ROW)] : [])),
       ...drawScale(height - 40),
-      ...lines.flatMap((line, index) => ('entry' in line ? drawEntry(line.entry, TOP + index * ROW) : [])),
+      ...lines.flatMap((line, index) => drawLine(line, TOP + index * ROW)),
     ],
   )
 }
@@ -61,11 +61,14 @@ function drawScale(bottom: number): string[] {
   })
 }
 
-function drawHeading(heading: string, y: number): string[] {
-  return [
-    `<rect class="band" x="0" y="${y + 1}" width="${WIDTH}" height="${ROW - 2}"/>`,
-    `<text class="group" x="12" y="${y + 14}">${escapeXml(heading)}</text>`,
-  ]
+/** Draws what is below a heading, and below the scale. */
+function drawBand(y: number): string {
+  return `<rect class="band" x="0" y="${y + 1}" width="${WIDTH}" height="${ROW - 2}"/>`
+}
+
+function drawLine(line: Line, y: number): string[] {
+  if ('entry' in line) return drawEntry(line.entry, y)
+  return [`<text class="group" x="12" y="${y + 14}">${escapeXml(line.heading)}</text>`]
 }
 
 function drawEntry(entry: TargetedEntry, y: number): string[] {

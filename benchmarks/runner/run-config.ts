@@ -23,6 +23,8 @@ export interface Scale {
   readonly batches: number
   /** Records that each concurrent caller inserts in one timed run. */
   readonly insertsPerCaller: number
+  /** Commits in one timed run, approximately. Each waits for the disk. */
+  readonly commits: number
   /** Length of a blob that is written and read, in MiB. */
   readonly blobMebibytes: number
   /** Records read in one timed run, approximately. */
@@ -62,6 +64,7 @@ const FULL: Scale = {
   slowTiming: { warmups: 1, rounds: 3 },
   batches: 8,
   insertsPerCaller: 8,
+  commits: 100,
   blobMebibytes: 256,
   reads: 10_000,
 }
@@ -82,8 +85,9 @@ const QUICK: Scale = {
 /** A smoke run: the least of everything. */
 const SMOKE: Scale = {
   ...FULL,
-  timing: { warmups: 1, rounds: 3 },
-  slowTiming: { warmups: 1, rounds: 3 },
+  timing: { warmups: 1, rounds: 2 },
+  slowTiming: { warmups: 0, rounds: 1 },
+  commits: 20,
   fatEvents: 20,
   growth: [200, 2000],
   batches: 2,
