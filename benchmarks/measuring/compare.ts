@@ -2,8 +2,18 @@
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
 import { type Hold, medianHold } from './event-loop-watch.ts'
-import type { Measured } from './harness.ts'
 import { median } from './median.ts'
+
+/** What was measured of one variant. */
+export interface Measured {
+  readonly name: string
+  /** Operations per second, one per round. */
+  readonly rates: readonly number[]
+  /** Microseconds of CPU per operation, one per round. */
+  readonly cpu: readonly number[]
+  /** The longest holds of the event loop, one per round. Empty if the variant makes many calls and was not probed. */
+  readonly holds: readonly Hold[]
+}
 
 /** Returns the median of the ratios within each round. Load from other processes slows both sides of a round alike. */
 export function medianRatio(ours: Measured, baseline: Measured): number {

@@ -1,7 +1,7 @@
 /** Interleaved measuring: every variant runs in every round, and only rates of the same round are compared. */
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
-import { compare } from './compare.ts'
+import { compare, type Measured } from './compare.ts'
 import { type Hold, longestHold, watchEventLoop } from './event-loop-watch.ts'
 
 /** One thing to measure. */
@@ -34,17 +34,6 @@ export interface Timing {
   readonly rounds: number
   /** Default: the clocks of the process. */
   readonly clocks?: Clocks
-}
-
-/** What was measured of one variant. */
-export interface Measured {
-  readonly name: string
-  /** Operations per second, one per round. */
-  readonly rates: readonly number[]
-  /** Microseconds of CPU per operation, one per round. */
-  readonly cpu: readonly number[]
-  /** The longest holds of the event loop, one per round. Empty if the variant makes many calls and was not probed. */
-  readonly holds: readonly Hold[]
 }
 
 const PROCESS_CLOCKS: Clocks = {

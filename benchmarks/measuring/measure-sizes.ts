@@ -1,8 +1,8 @@
 /** Measures a vault and its baseline at several table sizes, all in the same rounds. */
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
-import { compare } from './compare.ts'
-import { type Measured, measure, probed, type Timing, type VariantPair } from './harness.ts'
+import { compare, type Measured } from './compare.ts'
+import { measure, probed, type Timing, type VariantPair } from './harness.ts'
 
 /** A vault and its baseline at one size. */
 export interface SizedPair extends VariantPair {

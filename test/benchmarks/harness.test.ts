@@ -7,10 +7,11 @@ import {
   compareTimes,
   compareWithLimit,
   compareWithRate,
+  type Measured,
   medianRatio,
 } from '../../benchmarks/measuring/compare.ts'
 import { longestHold, medianHold, nextTurn } from '../../benchmarks/measuring/event-loop-watch.ts'
-import { type Measured, measure, orderOf, probed } from '../../benchmarks/measuring/harness.ts'
+import { measure, orderOf, probed } from '../../benchmarks/measuring/harness.ts'
 import { measureGrowth } from '../../benchmarks/measuring/measure-growth.ts'
 import { median } from '../../benchmarks/measuring/median.ts'
 import { CALLERS, runConcurrently } from '../../benchmarks/measuring/run-concurrently.ts'
