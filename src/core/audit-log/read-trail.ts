@@ -18,7 +18,7 @@ import { unreadableHead } from './event-store.ts'
 /** The dependencies of reading the audit trail. */
 export interface AuditReader {
   readonly storage: Storage
-  readonly events: EventStore
+  readonly events: Pick<EventStore, 'open'>
   readonly clock: Clock
   readonly scheduler: Scheduler
 }
