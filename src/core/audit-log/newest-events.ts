@@ -21,11 +21,11 @@ const MAX_TIME = 2n ** 63n - 1n
 const MAX_TOGETHER = 64
 /** Rows of the first read, in all chains, and the least in one. Mostly a page of a listing is in it. */
 const FIRST_ROWS = 32
-const LEAST_FIRST_ROWS = 4
+const MIN_FIRST_ROWS = 4
 /** Rows that wait to be merged, in all chains, about. */
 const MAX_WAITING_ROWS = 4096
-const LEAST_ROWS = 16
-const MOST_ROWS = 128
+const MIN_ROWS = 16
+const MAX_ROWS = 128
 
 /** An event that was read. Its place is a timestamp: events that are not read yet can be later if their chain is not read so far. */
 interface PlacedEvent extends DatedEvent {
@@ -77,8 +77,8 @@ function textOf(time: bigint): string {
 /** Returns the walks that begin before `until`. */
 async function sizedWalks(reader: PacedReader, until: string): Promise<SizedWalk[]> {
   const walks = await narrowWalks(reader, await beginWalks(reader), until)
-  const first = Math.max(LEAST_FIRST_ROWS, Math.ceil(FIRST_ROWS / walks.length))
-  const max = Math.min(MOST_ROWS, Math.max(LEAST_ROWS, Math.floor(MAX_WAITING_ROWS / walks.length)))
+  const first = Math.max(MIN_FIRST_ROWS, Math.ceil(FIRST_ROWS / walks.length))
+  const max = Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.floor(MAX_WAITING_ROWS / walks.length)))
   return walks.map((walk) => ({ ...walk, size: createPageSize({ first, max }) }))
 }
 
