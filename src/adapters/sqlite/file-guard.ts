@@ -12,7 +12,7 @@ export interface FileGuard {
 
 /** The database, the log of its last commits, and the index of that log. */
 const SUFFIXES = ['', '-wal', '-shm'] as const
-/** The time of change of a folder tells two changes apart only if they are this far from each other: clocks of file systems tick in milliseconds. */
+/** Two changes of a folder have different times only if they are this far from each other: clocks of file systems tick in milliseconds. */
 const QUIET_MS = 1000
 
 /**
