@@ -1,5 +1,6 @@
 /** Notices that the files of an open database were deleted or replaced: SQLite goes on with files that have no name any more. */
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { outcomeUnknownError, unavailableError } from '../errors/storage-errors.ts'
 
 export interface FileGuard {
@@ -11,15 +12,28 @@ export interface FileGuard {
 
 /** The database, the log of its last commits, and the index of that log. */
 const SUFFIXES = ['', '-wal', '-shm'] as const
+/** Two changes of a folder have different times only if they are this far from each other: clocks of file systems tick in milliseconds. */
+const QUIET_MS = 1000
 
-/** Guards the files as they are now: all three exist once a database is open in WAL mode. */
-export function createFileGuard(filename: string): FileGuard {
+/**
+ * Guards the files as they are now: all three exist once a database is open in WAL mode. Deleting, renaming or replacing a file changes
+ * the time of change of its folder, which nothing can set back. So while the folder is unchanged, one look at it replaces three.
+ */
+export function createFileGuard(filename: string, now: () => number = Date.now): FileGuard {
   const names = SUFFIXES.map((suffix) => `${filename}${suffix}`)
   const identities = names.map(identityOf)
+  const folder = dirname(filename)
   let isLost = false
+  /** The folder as it was before the files were last looked at; undefined if it had changed shortly before. */
+  let known: Stats | undefined
   return {
     assertSame() {
-      if (!isLost && names.every((name, index) => identityOf(name) === identities[index])) return
+      const found = statSync(folder, { throwIfNoEntry: false })
+      if (!isLost && found !== undefined && known !== undefined && isUnchanged(known, found)) return
+      if (!isLost && names.every((name, index) => identityOf(name) === identities[index])) {
+        known = found !== undefined && now() - found.ctimeMs > QUIET_MS ? found : undefined
+        return
+      }
       isLost = true
       throw outcomeUnknownError('The SQLite file was deleted or replaced', new Error('The file has another identity'))
     },
@@ -28,6 +42,10 @@ export function createFileGuard(filename: string): FileGuard {
         throw unavailableError('The SQLite file was deleted or replaced while it was open. Restore it, then open it again.')
     },
   }
+}
+
+function isUnchanged(before: Stats, after: Stats): boolean {
+  return before.ctimeMs === after.ctimeMs && before.ino === after.ino && before.dev === after.dev
 }
 
 /** Device and inode; undefined if there is no such file. */

@@ -75,7 +75,7 @@ const MACHINE = ['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core': ['re2js', 'uuid', 'zod'],
   'src/adapters/sql': ['kysely', 'node:async_hooks'],
-  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:timers/promises'],
+  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:path', 'node:timers/promises'],
   'src/adapters/postgres': ['kysely', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
