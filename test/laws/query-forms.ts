@@ -19,7 +19,7 @@ const QUERIES = 25
 /** Texts of each query that differ in literals. */
 const TEXTS = 8
 /** Share of the texts that must be of a known form, if the caller sees everything. Comments and double quotes prevent it, and so do errors. */
-const MIN_KNOWN = 0.1
+const MIN_KNOWN = 0.01
 
 export const queryForms: Law = {
   name: 'query-forms',

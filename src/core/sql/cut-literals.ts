@@ -49,7 +49,7 @@ export function cutLiterals(text: string): CutText | undefined {
   return { form: form + text.slice(kept), literals }
 }
 
-/** Returns the literal of a match; undefined if it is none. */
+/** Returns the literal of a match; undefined for any other match. */
 function toLiteral(written: string, at: number): CutLiteral | undefined {
   if (written.startsWith("'")) {
     return written.length === 1 ? undefined : { kind: 'text', text: written.slice(1, -1).replaceAll("''", "'"), at }
@@ -66,7 +66,7 @@ function isPartOfForm(text: string, literal: CutLiteral): boolean {
   return AFTER_WINDOW_WORD.test(text.slice(Math.max(0, literal.at - WORD_BEFORE), literal.at))
 }
 
-/** True for the name of a redaction level, which is no value of a record that anyone protects. */
+/** True for the name of a redaction level. It decides what REDACTION means, so it stays in the form wherever it is. */
 export function isLevel({ text }: CutLiteral): boolean {
   return isRedaction(text.toUpperCase())
 }
