@@ -36,7 +36,7 @@ export interface SessionContext extends ReadingContext {
   readonly audit: AuditContext
   readonly files: SessionFiles
   /** Undefined in a session inside a transaction, whose calls are not joined. */
-  readonly joined: JoinedCalls | undefined
+  readonly joined: JoinedCalls<OperationContext> | undefined
 }
 
 /** The files of a vault, as a session has them. */

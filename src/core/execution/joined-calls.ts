@@ -1,13 +1,35 @@
 /** Joins calls that come together: requests of one turn of the event loop, by callers with the same access, run as one. */
-import { retryingBarrier } from '../barrier/barrier.ts'
+import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { isVaultError } from '../errors.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import { at } from '../util/at.ts'
-import type { OperationContext } from './context.ts'
-import type { Joined, Operation } from './operation.ts'
+import type { EventBuilder } from './event-builder.ts'
 
-/** The calls of a vault outside transactions. Source: docs/decisions/0039. */
-export interface JoinedCalls {
+/** What joining needs of the context of a call. */
+interface CallContext {
+  readonly barrier: Barrier
+  readonly access: object
+  readonly caller: unknown
+  readonly event: EventBuilder
+}
+
+/** Runs calls of one turn as one, by callers with the same access. Source: docs/decisions/0039. */
+export interface Joined<Context, Request, Result> {
+  /** Returns the same text for requests that can run as one, for example with the table; undefined for one that runs by itself, such as a long one. */
+  groupOf(request: Request): string | undefined
+  /**
+   * Returns the result of each request, as `execute` would return it; undefined for one that must run by itself, because it would fail. The
+   * context has neither caller nor event: if one is needed, all run by themselves. `events` has the event of each.
+   */
+  execute(
+    context: Context,
+    requests: readonly Request[],
+    events: readonly EventBuilder[],
+  ): Promise<readonly (Result | undefined)[]>
+}
+
+/** The calls of a vault outside transactions. */
+export interface JoinedCalls<Context> {
   /** Counts a call that can be joined, until `end`. */
   begin(): void
   end(): void
@@ -16,8 +38,8 @@ export interface JoinedCalls {
    * itself, and while few others are in progress. Throws `unavailable` if the storage cannot be reached.
    */
   join<Request, Result>(
-    operation: Pick<Operation<never, Request, Result>, 'joined'>,
-    context: OperationContext,
+    joined: Joined<Context, Request, Result> | undefined,
+    context: Context,
     request: Request,
   ): Promise<Result | undefined> | undefined
 }
@@ -30,24 +52,24 @@ const MAX_CALLS_TOGETHER = 256
 /** Thrown if a group needs what only one call has: its caller, its event, or a place for what is wrong in the database. */
 const NEEDS_ONE_CALL = new Error('the calls run one by one')
 
-/** A call of a group, and the functions that settle the promise of its caller. */
-interface Waiting<Request, Result> {
-  readonly context: OperationContext
+/** A call of a group, and the functions that resolve or reject the promise of its caller. */
+interface Waiting<Context, Request, Result> {
+  readonly context: Context
   readonly request: Request
   answer(result: Result | undefined): void
   fail(error: unknown): void
 }
 
 /** Calls that run as one at the end of the turn, or as soon as there are 256. */
-interface Group<Request, Result> {
-  add(call: Pick<Waiting<Request, Result>, 'context' | 'request'>): Promise<Result | undefined>
+interface Group<Context, Request, Result> {
+  add(call: Pick<Waiting<Context, Request, Result>, 'context' | 'request'>): Promise<Result | undefined>
   run(): Promise<void>
 }
 
 /** Returns the joined calls of a vault. */
-export function createJoinedCalls(scheduler: Scheduler): JoinedCalls {
+export function createJoinedCalls<Context extends CallContext>(scheduler: Scheduler): JoinedCalls<Context> {
   const numberOf = numbering()
-  const gathering = new Map<string, Group<never, unknown>>()
+  const gathering = new Map<string, Group<Context, never, unknown>>()
   let inProgress = 0
 
   function runAll(): void {
@@ -56,7 +78,7 @@ export function createJoinedCalls(scheduler: Scheduler): JoinedCalls {
     for (const group of groups) void group.run()
   }
 
-  function begin<Request, Result>(key: string, joined: Joined<Request, Result>): Group<Request, Result> {
+  function begin<Request, Result>(key: string, joined: Joined<Context, Request, Result>): Group<Context, Request, Result> {
     // The groups run even if the scheduler fails, because their callers wait for them.
     if (gathering.size === 0) void scheduler.yield().then(runAll, runAll)
     const group = createGroup(joined, () => gathering.delete(key))
@@ -71,24 +93,23 @@ export function createJoinedCalls(scheduler: Scheduler): JoinedCalls {
     end() {
       inProgress--
     },
-    join<Request, Result>(
-      { joined }: Pick<Operation<never, Request, Result>, 'joined'>,
-      context: OperationContext,
-      request: Request,
-    ) {
+    join<Request, Result>(joined: Joined<Context, Request, Result> | undefined, context: Context, request: Request) {
       const kind = inProgress >= MIN_CALLS_TO_JOIN ? joined?.groupOf(request) : undefined
       if (joined === undefined || kind === undefined) return undefined
       const key = `${numberOf(joined)} ${numberOf(context.access)} ${kind}`
       // The key names the operation, so all calls of a group have its types.
-      const known = gathering.get(key) as Group<Request, Result> | undefined
+      const known = gathering.get(key) as Group<Context, Request, Result> | undefined
       return (known ?? begin(key, joined)).add({ context, request })
     },
   }
 }
 
 /** Returns an empty group. `onFull` is called when it takes no more calls and runs before the end of the turn. */
-function createGroup<Request, Result>(joined: Joined<Request, Result>, onFull: () => void): Group<Request, Result> {
-  const calls: Waiting<Request, Result>[] = []
+function createGroup<Context extends CallContext, Request, Result>(
+  joined: Joined<Context, Request, Result>,
+  onFull: () => void,
+): Group<Context, Request, Result> {
+  const calls: Waiting<Context, Request, Result>[] = []
 
   async function run(): Promise<void> {
     try {
@@ -115,12 +136,12 @@ function createGroup<Request, Result>(joined: Joined<Request, Result>, onFull: (
 }
 
 /** Runs calls as one. The group has no caller and no event of its own, so that nothing of one call gets into another. */
-function runTogether<Request, Result>(
-  joined: Joined<Request, Result>,
-  calls: readonly Waiting<Request, Result>[],
+function runTogether<Context extends CallContext, Request, Result>(
+  joined: Joined<Context, Request, Result>,
+  calls: readonly Waiting<Context, Request, Result>[],
 ): Promise<readonly (Result | undefined)[]> {
   const { context } = at(calls, 0)
-  const shared: OperationContext = {
+  const shared: Context = {
     ...context,
     barrier: retryingBarrier(context.barrier, needsOneCall),
     get caller() {

@@ -68,7 +68,7 @@ async function run<Given extends object, Request, Result>(
       const barrier = retryingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
       const context = { ...session, barrier, unit, event }
       const request = readInput(() => operation.parse(given, context))
-      const shared = joined?.join(operation, context, request)
+      const shared = joined?.join(operation.joined, context, request)
       const answer = shared === undefined ? undefined : await shared
       result =
         answer ??
