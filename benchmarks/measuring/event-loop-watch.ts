@@ -57,6 +57,12 @@ export function nextTurn(): Promise<void> {
 }
 
 function readThread(): Hold {
-  const { user, system } = process.threadCpuUsage()
-  return { wall: performance.now(), cpu: (user + system) / 1000 }
+  return { wall: performance.now(), cpu: threadCpu() / 1000 }
+}
+
+/** Returns the microseconds of CPU of this thread. Node 22 cannot separate threads; there it is that of the process. */
+export function threadCpu(): number {
+  const read = process.threadCpuUsage ?? process.cpuUsage
+  const { user, system } = read()
+  return user + system
 }

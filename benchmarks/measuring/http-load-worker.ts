@@ -1,6 +1,7 @@
 /** Sends prepared requests over keep-alive connections, in a thread of its own, and reports how long they took. */
 import { connect, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
+import { threadCpu } from './event-loop-watch.ts'
 
 /** One run: requests as they go over the wire, shared out among the connections in order. */
 export interface LoadRequest {
@@ -54,11 +55,6 @@ async function run({ port, connections, requests }: LoadRequest): Promise<LoadRe
   const [milliseconds, cpu] = [performance.now() - begun, threadCpu() - cpuBegun]
   times.sort((left, right) => left - right)
   return { milliseconds, cpu, p99: times[Math.floor(times.length * 0.99)] ?? 0, failed }
-}
-
-function threadCpu(): number {
-  const { user, system } = process.threadCpuUsage()
-  return user + system
 }
 
 function connected(port: number): Promise<Socket> {
