@@ -1,23 +1,28 @@
-/** Runs the benchmarks: prints a table, and writes the figures as JSON and as an SVG chart. */
+/** Runs the benchmarks: prints a table, and writes the figures as JSON and as SVG charts. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createPeople } from './fixtures/people.ts'
 import { drawChart } from './report/draw-chart.ts'
+import { drawGrowth } from './report/draw-growth.ts'
 import { formatTable } from './report/format-table.ts'
 import { type Entry, type Result, resultShape, storageNames } from './report/result-shape.ts'
 import { type Arguments, isFullRun, parseArguments, USAGE } from './runner/arguments.ts'
 import { createEnvironments } from './runner/environments.ts'
+import { longestHoldOf } from './runner/longest-hold.ts'
 import { describeCommit, describeMachine } from './runner/machine.ts'
 import { type Benchmark, type RunConfig, scaleOf } from './runner/run-config.ts'
 import { alternativesBenchmark } from './suites/alternatives-benchmark.ts'
 import { auditBenchmark } from './suites/audit-benchmark.ts'
+import { auditedReadBenchmark } from './suites/audited-read-benchmark.ts'
 import { batchBenchmark } from './suites/batch-benchmark.ts'
 import { blobsBenchmark } from './suites/blobs-benchmark.ts'
+import { contentionBenchmark } from './suites/contention-benchmark.ts'
 import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
 import { diskBenchmark } from './suites/disk-benchmark.ts'
 import { filesBenchmark } from './suites/files-benchmark.ts'
 import { getBenchmark } from './suites/get-benchmark.ts'
+import { growthBenchmark } from './suites/growth-benchmark.ts'
 import { httpBenchmark } from './suites/http-benchmark.ts'
 import { insertBenchmark } from './suites/insert-benchmark.ts'
 import { insertConcurrentBenchmark } from './suites/insert-concurrent-benchmark.ts'
@@ -31,10 +36,12 @@ const BENCHMARKS: readonly Benchmark[] = [
   insertBenchmark,
   insertUniqueBenchmark,
   insertConcurrentBenchmark,
+  contentionBenchmark,
   batchBenchmark,
   getBenchmark,
   detokenizeBenchmark,
   auditBenchmark,
+  auditedReadBenchmark,
   queryBenchmark,
   tokensBenchmark,
   diskBenchmark,
@@ -42,6 +49,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   alternativesBenchmark,
   blobsBenchmark,
   filesBenchmark,
+  growthBenchmark,
   openingBenchmark,
   httpBenchmark,
 ]
@@ -62,14 +70,15 @@ async function runAll(args: Arguments): Promise<Entry[]> {
   } finally {
     await environments.close()
   }
-  return entries
+  return [...entries, ...longestHoldOf(entries)]
 }
 
 /** Runs a benchmark on each storage of the run and returns its entries. */
-async function runOne({ storages }: Benchmark, { storage: only }: Arguments, config: RunConfig): Promise<Entry[]> {
+async function runOne(benchmark: Benchmark, { storage: only, quick }: Arguments, config: RunConfig): Promise<Entry[]> {
+  const measurements = quick ? (benchmark.quick ?? {}) : benchmark.storages
   const entries: Entry[] = []
   for (const storage of storageNames) {
-    const measurement = storages[storage]
+    const measurement = measurements[storage]
     if (measurement !== undefined && (only === undefined || only === storage)) entries.push(...(await measurement(config)))
   }
   return entries
@@ -91,6 +100,8 @@ async function main(words: readonly string[]): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(resultShape.parse(result), undefined, 2)}\n`)
   writeFileSync(path.replace(/(\.json)?$/, '.svg'), drawChart(result))
+  const growth = drawGrowth(result)
+  if (growth !== undefined) writeFileSync(path.replace(/(\.json)?$/, '-growth.svg'), growth)
 }
 
 try {

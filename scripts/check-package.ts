@@ -4,8 +4,9 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
+import * as z from 'zod'
 import { required } from '../src/core/util/at.ts'
+import { BUNDLED_PACKAGES, NOTICES } from './bundled-packages.ts'
 import { builtName, ENTRY_POINTS } from './entry-points.ts'
 
 const TOP = fileURLToPath(new URL('..', import.meta.url))
@@ -45,8 +46,9 @@ try {
   linkPackages(Object.keys(manifest().dependencies ?? {}))
   checkEntryPoints(Object.keys(ENTRY_POINTS).filter((entryPoint) => OPTIONAL_PEERS[entryPoint] === undefined))
   checkVaults()
-  linkPackages([...Object.values(OPTIONAL_PEERS).flat(), '@types/better-sqlite3', '@types/pg', '@types/node'])
+  linkPackages([...Object.values(OPTIONAL_PEERS).flat(), '@types/better-sqlite3', '@types/pg', '@types/node', 'kysely'])
   checkEntryPoints(Object.keys(ENTRY_POINTS))
+  checkHostTransaction()
   checkConsumers()
 } finally {
   rmSync(home, { recursive: true })
@@ -74,11 +76,11 @@ function manifest(): { readonly dependencies?: Readonly<Record<string, string>> 
   return JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8'))
 }
 
-/** Checks that the documents are packed, that each module system has one error class, and that no declaration imports a source file. */
+/** Checks that the documents are packed, that each module system has one error class, and what the built files import. */
 function checkContents(folder: string): void {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
   const paths = files.map((one) => join(one.parentPath, one.name))
-  for (const document of ['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']) {
+  for (const document of ['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json', `dist/${NOTICES}`]) {
     if (!paths.includes(join(folder, document))) faults.push(`${document} is not in the package`)
   }
   for (const extension of ['.js', '.cjs']) {
@@ -90,10 +92,19 @@ function checkContents(folder: string): void {
         `VaultError is declared ${classes.length} times in the ${extension} files; all entry points must share one class`,
       )
   }
+  for (const path of paths.filter((one) => /\.c?js$/.test(one))) checkBuiltFile(path)
   for (const path of paths.filter((one) => /\.d\.c?ts$/.test(one))) {
     if (/(from|import\()\s*['"][^'"]*(?<!\.d)\.[cm]?ts['"]/.test(readFileSync(path, 'utf8')))
       faults.push(`${path} imports a .ts file, which is not shipped`)
   }
+}
+
+/** Checks that a built file loads no package that is built into ours, and that all its bytes are ASCII, which Node compiles faster. */
+function checkBuiltFile(path: string): void {
+  const text = readFileSync(path, 'latin1')
+  const imported = BUNDLED_PACKAGES.filter((name) => new RegExp(`(from ?|require\\()["']${name}["']`).test(text))
+  if (imported.length > 0) faults.push(`${path} imports ${imported.join(', ')}, which should be built into it`)
+  if (/[\u0080-\u00ff]/.test(text)) faults.push(`${path} has characters beyond ASCII`)
 }
 
 /** Links the named packages of this repository into the consumer's node_modules. */
@@ -142,6 +153,33 @@ function checkVaults(): void {
     }`
   writeFileSync(join(home, 'vaults.mjs'), script)
   run('a vault is used by import and by require', 'node', ['vaults.mjs'])
+}
+
+/** Inserts and rolls back inside a transaction of the application's own Kysely, which is not the one that is built in. */
+function checkHostTransaction(): void {
+  const script = `
+    import Database from 'better-sqlite3'
+    import { Kysely, SqliteDialect } from 'kysely'
+    import { column, createVault, defineSchema } from '${NAME}'
+    import { localKeys } from '${NAME}/keys'
+    import { sqliteStorage } from '${NAME}/sqlite'
+    const schema = defineSchema({ notes: { text: column.string({ redaction: 'PLAIN_TEXT' }) } })
+    const keys = localKeys({ key: Buffer.alloc(32, 'key').toString('base64') })
+    const vault = await createVault({ id: 'v1', schema, storage: sqliteStorage({ filename: 'host.db' }), keys })
+    const owner = { actor: 'check', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] }
+    const kysely = new Kysely({ dialect: new SqliteDialect({ database: new Database('host.db') }) })
+    for (const fails of [true, false]) {
+      await kysely.transaction().execute(async (transaction) => {
+        await vault.withTransaction(transaction).as(owner).insert('notes', [{ fields: { text: 'joined' } }])
+        if (fails) throw new Error('rolled back')
+      }).catch((error) => { if (!fails) throw error })
+    }
+    const { records } = await vault.as(owner).get('notes')
+    if (records.length !== 1) throw new Error('found ' + records.length + ' records')
+    await kysely.destroy()
+    await vault.close()`
+  writeFileSync(join(home, 'host-transaction.mjs'), script)
+  run("a vault joins a transaction of the application's Kysely", 'node', ['host-transaction.mjs'])
 }
 
 /** Compiles the consumers against the built declarations with every compiler and every module setting. */

@@ -27,7 +27,7 @@ const SAMPLE: Readonly<Record<string, string>> = {
   'src/create-vault.ts': `/** Composes. */\nimport { vault } from './core/vault.ts'\nimport { ring } from './adapters/keys/ring.ts'\n/** Makes a vault. */\nexport const createVault = () => vault(ring)`,
   'src/core/errors.ts': `/** Errors. */\nexport class VaultError extends Error {}`,
   'src/core/ports/keys.ts': `/** Keys. */\n/** A key. */\nexport interface Key { open(): Promise<void> }`,
-  'src/core/values/text.ts': `/** Text. */\nimport { z } from 'zod'\nexport const text = z.string()`,
+  'src/core/values/text.ts': `/** Text. */\nimport * as z from 'zod'\nexport const text = z.string()`,
   'src/core/tokens/coin.ts': `/** Coins. */\nexport const coin = 1`,
   'src/core/sealing/open.ts': `/** Opens. */\nexport const open = 1`,
   'src/core/schema/table.ts': `/** Tables. */\nimport { text } from '../values/text.ts'\nexport const table = text`,

@@ -28,3 +28,13 @@ export function bytesOnDisk(filename: string): number {
     connection.close()
   }
 }
+
+/** Returns the bytes of one page of the file. */
+export function readPageSize(filename: string): number {
+  const connection = new Database(filename, { readonly: true })
+  try {
+    return Number(connection.pragma('page_size', { simple: true }))
+  } finally {
+    connection.close()
+  }
+}

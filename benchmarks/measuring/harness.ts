@@ -1,6 +1,8 @@
 /** Interleaved measuring: every variant runs in every round, and only rates of the same round are compared. */
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
+import { compare, type Measured } from './compare.ts'
+import { type Hold, longestHold, watchEventLoop } from './event-loop-watch.ts'
 
 /** One thing to measure. */
 export interface Variant {
@@ -9,37 +11,60 @@ export interface Variant {
   prepare?(): void | Promise<void>
   /** Timed. Returns the number of operations done. */
   run(): number | Promise<number>
+  /** Microseconds of CPU of the last run that another thread spent on sending the requests. Default 0. */
+  senderCpu?(): number
+  /**
+   * Untimed: makes some of the calls of `run`, with a turn of the event loop after each, so that a hold is that of one call. If absent, a
+   * run is one operation, and its holds are measured while it is timed.
+   */
+  probe?(): Promise<void>
+}
+
+/** The clocks of a measurement. */
+export interface Clocks {
+  /** Milliseconds since a fixed moment. */
+  now(): number
+  /** Microseconds of CPU that the process used, in all threads. */
+  cpu(): number
 }
 
 export interface Timing {
   /** Rounds whose rates are discarded. */
   readonly warmups: number
   readonly rounds: number
-  /** Milliseconds since a fixed moment. Default: the monotonic clock of the process. */
-  readonly now?: () => number
+  /** Default: the clocks of the process. */
+  readonly clocks?: Clocks
 }
 
-/** Rates of one variant. */
-export interface Measured {
-  readonly name: string
-  /** Operations per second, one per round. */
-  readonly rates: readonly number[]
+const PROCESS_CLOCKS: Clocks = {
+  now: () => performance.now(),
+  cpu() {
+    const { user, system } = process.cpuUsage()
+    return user + system
+  },
 }
 
 /** Measures the variants and returns their rates in the same order. Each round starts with the next variant, so none has a fixed predecessor. */
 export async function measure(
   variants: readonly Variant[],
-  { warmups, rounds, now = () => performance.now() }: Timing,
+  { warmups, rounds, clocks = PROCESS_CLOCKS }: Timing,
 ): Promise<Measured[]> {
-  const measured = variants.map((variant) => ({ name: variant.name, variant, rates: [] as number[] }))
+  const measured = variants.map((variant) => ({ variant, runs: [] as Run[] }))
   for (let round = 0; round < warmups + rounds; round++) {
     for (const index of orderOf(measured.length, round)) {
-      const { variant, rates } = at(measured, index)
-      const rate = await rateOf(variant, now)
-      if (round >= warmups) rates.push(rate)
+      const { variant, runs } = at(measured, index)
+      const run = await timed(variant, clocks)
+      if (round >= warmups) runs.push(run)
     }
   }
-  return measured.map(({ name, rates }): Measured => ({ name, rates }))
+  return measured.map(
+    ({ variant: { name }, runs }): Measured => ({
+      name,
+      rates: runs.map(({ rate }) => rate),
+      cpu: runs.map(({ cpu }) => cpu),
+      holds: runs.flatMap(({ hold }) => hold ?? []),
+    }),
+  )
 }
 
 /** The vault and what it is compared with. */
@@ -51,7 +76,20 @@ export interface VariantPair {
 /** Measures two variants and returns the entry that compares them. */
 export async function measurePair(subject: Subject, { ours, baseline }: VariantPair, timing: Timing): Promise<Entry> {
   const measured = await measure([ours, baseline], timing)
-  return compare(subject, at(measured, 0), at(measured, 1))
+  return compare(subject, await probed(ours, at(measured, 0)), at(measured, 1))
+}
+
+/** Rounds of a probe. */
+const PROBES = 3
+
+/** Adds the longest holds of a variant of many calls. */
+export async function probed(variant: Variant, measured: Measured): Promise<Measured> {
+  const holds: Hold[] = [...measured.holds]
+  for (let round = 0; variant.probe !== undefined && round < PROBES; round++) {
+    await variant.prepare?.()
+    holds.push(await longestHold(variant.probe))
+  }
+  return { ...measured, holds }
 }
 
 /** Indexes of the variants in the order of one round: all of them, each round starting one further. */
@@ -59,71 +97,24 @@ export function orderOf(count: number, round: number): number[] {
   return Array.from({ length: count }, (_, index) => (index + round) % count)
 }
 
-async function rateOf(variant: Variant, now: () => number): Promise<number> {
+/** One timed run. */
+interface Run {
+  readonly rate: number
+  readonly cpu: number
+  readonly hold: Hold | undefined
+}
+
+async function timed(variant: Variant, clocks: Clocks): Promise<Run> {
   await variant.prepare?.()
-  const begun = now()
+  const watch = variant.probe === undefined ? watchEventLoop() : undefined
+  const [begun, cpuBegun] = [clocks.now(), clocks.cpu()]
   const running = variant.run()
   // A synchronous variant is not charged a turn of the event loop.
   const operations = typeof running === 'number' ? running : await running
-  const milliseconds = now() - begun
+  const [milliseconds, microseconds] = [clocks.now() - begun, clocks.cpu() - cpuBegun]
+  const hold = watch?.stop()
   if (!(milliseconds > 0) || operations <= 0) throw new Error(`${variant.name} took no time or did nothing.`)
-  return (operations * 1000) / milliseconds
-}
-
-/** Returns the middle value, or the mean of the two middle values. Throws if the list is empty. */
-export function median(values: readonly number[]): number {
-  if (values.length === 0) throw new Error('An empty list has no median.')
-  const sorted = values.toSorted((left, right) => left - right)
-  const half = sorted.length / 2
-  return (at(sorted, Math.floor(half)) + at(sorted, Math.ceil(half) - 1)) / 2
-}
-
-/** Returns the median of the ratios within each round. Load from other processes slows both sides of a round alike. */
-export function medianRatio(ours: Measured, baseline: Measured): number {
-  if (ours.rates.length !== baseline.rates.length)
-    throw new Error(`${ours.name} and ${baseline.name} were not measured together.`)
-  return median(ours.rates.map((rate, round) => rate / at(baseline.rates, round)))
-}
-
-/** Returns the entry for rates of the same run. */
-export function compare(subject: Subject, ours: Measured, baseline: Measured): Entry {
-  return {
-    ...subject,
-    figure: median(ours.rates),
-    baseline: baseline.name,
-    baselineFigure: median(baseline.rates),
-    ratio: medianRatio(ours, baseline),
-  }
-}
-
-/** A size or a time, and what it is compared with. */
-export interface Sizes {
-  readonly figure: number
-  readonly baseline: string
-  readonly baselineFigure: number
-  readonly unit: 'ms' | 'bytes/record' | 'MiB'
-}
-
-/** Returns the entry for a figure that must stay at or below `target` times the baseline. */
-export function compareSizes(subject: Subject, { figure, baseline, baselineFigure, unit }: Sizes): Entry {
-  return { ...subject, figure, baseline, baselineFigure, ratio: figure / baselineFigure, unit, lowerIsBetter: true }
-}
-
-/** Returns the longest time in milliseconds between two turns of a timer that is due every millisecond while `work` runs. */
-export async function maxEventLoopDelay(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0
-  let last = performance.now()
-  const look = (): void => {
-    const now = performance.now()
-    longest = Math.max(longest, now - last)
-    last = now
-  }
-  const timer = setInterval(look, 1)
-  try {
-    await work()
-    look()
-  } finally {
-    clearInterval(timer)
-  }
-  return longest
+  // The clock of the CPU counts whole microseconds.
+  const own = Math.max(1, microseconds - (variant.senderCpu?.() ?? 0))
+  return { rate: (operations * 1000) / milliseconds, cpu: own / operations, hold }
 }

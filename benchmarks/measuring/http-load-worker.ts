@@ -12,6 +12,8 @@ export interface LoadRequest {
 /** How a run went. */
 export interface LoadResult {
   readonly milliseconds: number
+  /** Microseconds of CPU that this thread used. */
+  readonly cpu: number
   /** Milliseconds that 99 of 100 requests took at most. */
   readonly p99: number
   /** Statuses other than 200, and how often each came. */
@@ -38,7 +40,7 @@ async function run({ port, connections, requests }: LoadRequest): Promise<LoadRe
   const times: number[] = []
   const failed: Record<number, number> = {}
   let next = 0
-  const begun = performance.now()
+  const [begun, cpuBegun] = [performance.now(), threadCpu()]
   await Promise.all(
     open.map(async (socket) => {
       for (let index = next++; index < encoded.length; index = next++) {
@@ -49,9 +51,14 @@ async function run({ port, connections, requests }: LoadRequest): Promise<LoadRe
       }
     }),
   )
-  const milliseconds = performance.now() - begun
+  const [milliseconds, cpu] = [performance.now() - begun, threadCpu() - cpuBegun]
   times.sort((left, right) => left - right)
-  return { milliseconds, p99: times[Math.floor(times.length * 0.99)] ?? 0, failed }
+  return { milliseconds, cpu, p99: times[Math.floor(times.length * 0.99)] ?? 0, failed }
+}
+
+function threadCpu(): number {
+  const { user, system } = process.threadCpuUsage()
+  return user + system
 }
 
 function connected(port: number): Promise<Socket> {

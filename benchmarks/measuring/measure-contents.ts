@@ -4,7 +4,8 @@ import { MIB, sealedContent } from '../fixtures/sealed-content.ts'
 import type { Entry, StorageName } from '../report/result-shape.ts'
 import type { RunConfig } from '../runner/run-config.ts'
 import { assertSame } from './check-reads.ts'
-import { compareSizes, measurePair } from './harness.ts'
+import { compareSizes } from './compare.ts'
+import { measurePair } from './harness.ts'
 
 /** A place that holds one content at a time. */
 export interface Contents {

@@ -6,17 +6,18 @@ import type { Entry } from '../report/result-shape.ts'
 import { BATCH, type RunConfig } from '../runner/run-config.ts'
 import { randomPositions } from './check-reads.ts'
 import { measurePair, type Variant, type VariantPair } from './harness.ts'
-import { CALLERS, runConcurrently } from './run-concurrently.ts'
+import { runConcurrently } from './run-concurrently.ts'
 import { sequentialCalls } from './sequential-calls.ts'
 
 /**
  * One way of reading. `list`: `length` records per call, against plaintext reads, which record no event. `durable`: a call that
- * waits for its own commit, against the driver committing one row per call. `concurrent`: one record per call by many callers.
+ * waits for its own commit, against the driver committing one row per call. `singles`: one audited record per call by `callers` at
+ * once, against as many callers of the driver, each call a commit, or of the same vault with audit off.
  */
 export type Reading =
   | { readonly kind: 'list'; readonly length: number; readonly audit: 'on' | 'off'; readonly target?: number }
-  | { readonly kind: 'durable'; readonly length: number }
-  | { readonly kind: 'concurrent' }
+  | { readonly kind: 'durable'; readonly length: number; readonly target?: number }
+  | { readonly kind: 'singles'; readonly callers: number; readonly against: 'commits' | 'audit off'; readonly target?: number }
 
 /** What is read, from a vault and from plaintext, at positions of the stored records. */
 export interface ReadVerb {
@@ -31,16 +32,13 @@ export interface ReadPlan {
   readonly readings: readonly Reading[]
 }
 
-/** Commits in one timed run. Each waits for the disk. */
-const MAX_COMMITS = 100
-
 /** Returns one entry per reading. Closes the readers. */
 export async function measureReads(config: RunConfig, readers: FilledReaders, { verb, readings }: ReadPlan): Promise<Entry[]> {
   const entries: Entry[] = []
   for (const reading of readings) {
-    const target = reading.kind === 'list' ? reading.target : undefined
     const subject = { benchmark: `${verb.name} ${describeReading(reading)}`, storage: readers.storage, rows: config.scale.rows }
     const pair = pairFor(config, readers, { verb, reading })
+    const { target } = reading
     entries.push(await measurePair(target === undefined ? subject : { ...subject, target }, pair, config.scale.timing))
   }
   await readers.close()
@@ -49,25 +47,25 @@ export async function measureReads(config: RunConfig, readers: FilledReaders, { 
 
 /** Returns the end of the benchmark's name. Lists of 1,000 are audited unless the name says otherwise; others always name the setting. */
 function describeReading(reading: Reading): string {
-  if (reading.kind === 'concurrent') return `1, audited, ${CALLERS} callers`
+  if (reading.kind === 'singles') return `1, audited, ${reading.callers === 1 ? 'one caller' : `${reading.callers} callers`}`
   const length = reading.length.toLocaleString('en')
   if (reading.kind === 'durable') return `${length}, audited`
   if (reading.audit === 'off') return `${length}, audit off`
   return reading.length === BATCH ? length : `${length}, audited`
 }
 
-interface VerbReading {
+interface VerbReading<R extends Reading = Reading> {
   readonly verb: ReadVerb
-  readonly reading: Reading
+  readonly reading: R
 }
 
 function pairFor(config: RunConfig, readers: FilledReaders, { verb, reading }: VerbReading): VariantPair {
+  if (reading.kind === 'singles') return singlesPair(config, readers, { verb, reading })
   const draw = (length: number): number[][] => randomPositions(config, readers.stored.length, length)
   const { vaults, plaintext } = readers
-  if (reading.kind === 'concurrent') return concurrentPair(config, readers, verb)
   const { length } = reading
   if (reading.kind === 'durable') {
-    const some = (): number[][] => draw(length).slice(0, MAX_COMMITS)
+    const some = (): number[][] => draw(length).slice(0, config.scale.commits)
     const lists = { length, draw: some }
     return { ours: vaultReads(verb, vaults.audited, lists), baseline: commits(config, plaintext, lists) }
   }
@@ -78,21 +76,28 @@ function pairFor(config: RunConfig, readers: FilledReaders, { verb, reading }: V
 
 const COMMITS = 'the driver, one commit per call'
 
-function concurrentPair(config: RunConfig, { stored, vaults, plaintext }: FilledReaders, verb: ReadVerb): VariantPair {
-  const { insertsPerCaller } = config.scale
-  const draw = (): number[][] => randomPositions(config, stored.length, 1).slice(0, insertsPerCaller)
-  return {
-    ours: runConcurrently({
-      name: 'strongroom',
-      prepareItems: () => draw().map((positions) => verb.prepareCall(vaults.audited, positions)),
+type Singles = Extract<Reading, { kind: 'singles' }>
+
+function singlesPair(
+  config: RunConfig,
+  { stored, vaults, plaintext }: FilledReaders,
+  { verb, reading: { callers, against } }: VerbReading<Singles>,
+): VariantPair {
+  const calls = Math.max(config.scale.insertsPerCaller, Math.ceil(config.scale.commits / callers))
+  const reads = (name: string, vault: PeopleVault): Variant =>
+    runConcurrently({
+      name,
+      callers,
+      prepareItems: () =>
+        randomPositions(config, stored.length, 1)
+          .slice(0, calls)
+          .map((positions) => verb.prepareCall(vault, positions)),
       call: (read) => read(),
-    }),
-    baseline: runConcurrently({
-      name: COMMITS,
-      prepareItems: () => nextPersons(config, insertsPerCaller),
-      call: plaintext.insertOne,
-    }),
-  }
+    })
+  const ours = reads('strongroom', vaults.audited)
+  if (against === 'audit off') return { ours, baseline: reads('the same, audit off', vaults.unaudited) }
+  const prepareItems = (): Person[] => nextPersons(config, calls)
+  return { ours, baseline: runConcurrently({ name: COMMITS, callers, prepareItems, call: plaintext.insertOne }) }
 }
 
 /** Lists of positions, each of `length` items. */

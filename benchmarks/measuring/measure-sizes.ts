@@ -1,7 +1,8 @@
 /** Measures a vault and its baseline at several table sizes, all in the same rounds. */
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
-import { compare, type Measured, measure, type Timing, type VariantPair } from './harness.ts'
+import { compare, type Measured } from './compare.ts'
+import { measure, probed, type Timing, type VariantPair } from './harness.ts'
 
 /** A vault and its baseline at one size. */
 export interface SizedPair extends VariantPair {
@@ -21,7 +22,10 @@ export async function measureSizes({ subject, growth, timing }: SizesPlan, pairs
     pairs.flatMap(({ ours, baseline }) => [ours, baseline]),
     timing,
   )
-  const timed = pairs.map(({ rows }, index) => ({ rows, ours: at(measured, 2 * index), baseline: at(measured, 2 * index + 1) }))
+  const timed: (TimedStore & { readonly baseline: Measured })[] = []
+  for (const [index, { rows, ours }] of pairs.entries()) {
+    timed.push({ rows, ours: await probed(ours, at(measured, 2 * index)), baseline: at(measured, 2 * index + 1) })
+  }
   const entries = timed.map(({ rows, ours, baseline }) => compare({ ...subject, rows }, ours, baseline))
   if (growth === undefined || timed.length < 2) return entries
   return [...entries, compareGrowth({ ...subject, ...growth }, at(timed, 0), at(timed, timed.length - 1))]
@@ -33,6 +37,6 @@ interface TimedStore {
 }
 
 function compareGrowth(subject: Omit<Subject, 'rows'>, small: TimedStore, large: TimedStore): Entry {
-  const itself = { name: `itself at ${small.rows.toLocaleString('en')} rows`, rates: small.ours.rates }
+  const itself = { ...small.ours, name: `itself at ${small.rows.toLocaleString('en')} rows` }
   return compare({ ...subject, rows: large.rows }, large.ours, itself)
 }

@@ -1,4 +1,5 @@
 /** A variant that makes one call after another. */
+import { nextTurn } from './event-loop-watch.ts'
 import type { Variant } from './harness.ts'
 
 export interface Calls<T> {
@@ -9,6 +10,9 @@ export interface Calls<T> {
   /** Operations done by one call. Default 1. */
   readonly operationsPerCall?: number
 }
+
+/** Calls of one round of a probe: enough to see the slowest kind of call, few enough for calls of seconds. */
+const PROBED_CALLS = 20
 
 /** Returns a variant whose timed run calls `call` once per item. */
 export function sequentialCalls<T>({ name, prepareItems, call, operationsPerCall = 1 }: Calls<T>): Variant {
@@ -25,6 +29,12 @@ export function sequentialCalls<T>({ name, prepareItems, call, operationsPerCall
         if (result instanceof Promise) await result
       }
       return items.length * operationsPerCall
+    },
+    async probe() {
+      for (const item of items.slice(0, PROBED_CALLS)) {
+        await call(item)
+        await nextTurn()
+      }
     },
   }
 }

@@ -1,84 +1,69 @@
 /** Draws a result as an SVG bar chart: one bar per entry with a target, grouped by storage. */
-
+import { escapeXml, originOf, STORAGE_HEADINGS, svgDocument } from './chart-parts.ts'
 import { formatTarget } from './format-table.ts'
-import { hasTarget, headroomOf, isMet, type Result, type StorageName, storageNames, type TargetedEntry } from './result-shape.ts'
+import { hasTarget, headroomOf, isMet, type Result, storageNames, type TargetedEntry } from './result-shape.ts'
 
-const ROW = 22
-const TOP = 84
-const LABELS = 330
-const BARS = 420
-const RIGHT = 130
+const ROW = 20
+const TOP = 104
+const LABELS = 370
+const BARS = 360
+const RIGHT = 150
 const WIDTH = LABELS + BARS + RIGHT
-/** Range of the axis as powers of two: from a quarter of the target to eight times the target. */
-const MIN_POWER = -2
+/** Range of the axis as powers of two: from an eighth of the target to eight times the target. */
+const MIN_POWER = -3
 const MAX_POWER = 3
-
-const HEADINGS: Readonly<Record<StorageName, string>> = {
-  sqlite: 'SQLite',
-  postgres: 'PostgreSQL',
-  memory: 'In memory',
-  none: 'Without storage',
-}
 
 /** One line of the chart. */
 type Line = { readonly heading: string } | { readonly entry: TargetedEntry }
 
 /** Returns the SVG text. Entries without a target are left out; the table has them. */
-export function drawChart({ machine, commit, entries: all }: Result): string {
-  const entries = all.filter(hasTarget)
+export function drawChart(result: Result): string {
+  const entries = result.entries.filter(hasTarget)
   const lines = linesOf(entries)
   const height = TOP + lines.length * ROW + 44
-  const origin = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, commit ${commit}`
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title about">`,
-    '<title id="title">strongroom benchmarks: ratios against their targets</title>',
-    `<desc id="about">${escapeXml(describe(entries))}</desc>`,
-    STYLE,
-    `<rect class="paper" width="${WIDTH}" height="${height}"/>`,
-    `<text class="head" x="12" y="24">Ratio to the baseline of the same run, relative to its target</text>`,
-    `<text class="faint" x="12" y="44">${escapeXml(origin)}</text>`,
-    ...drawScale(height - 40),
-    ...lines.flatMap((line, index) => drawLine(line, TOP + index * ROW)),
-    '</svg>',
-    '',
-  ].join('\n')
+  return svgDocument(
+    {
+      ...{ width: WIDTH, height },
+      title: 'strongroom benchmarks: ratios against their targets',
+      description: describe(entries),
+      heading: 'How far each figure is past its target',
+      notes: [
+        'Bars: by the clock. Dots: by CPU, except on PostgreSQL. Past the target line is better. Every step of the scale is twice the ratio.',
+        originOf(result),
+      ],
+    },
+    [
+      ...lines.flatMap((line, index) => ('heading' in line ? [drawBand(TOP + index * ROW)] : [])),
+      ...drawScale(height - 40),
+      ...lines.flatMap((line, index) => drawLine(line, TOP + index * ROW)),
+    ],
+  )
 }
 
 /** Returns the entries of each storage below its heading, in the order of measurement. */
 function linesOf(entries: readonly TargetedEntry[]): Line[] {
   return storageNames.flatMap((storage) => {
     const own = entries.filter((entry) => entry.storage === storage)
-    return own.length === 0 ? [] : [{ heading: HEADINGS[storage] }, ...own.map((entry) => ({ entry }))]
+    return own.length === 0 ? [] : [{ heading: STORAGE_HEADINGS[storage] }, ...own.map((entry) => ({ entry }))]
   })
 }
-
-const STYLE = `<style>
-text { font: 12px system-ui, sans-serif; fill: #1f2328 }
-.head { font-size: 15px; font-weight: 600 }
-.group { font-weight: 600 }
-.faint { fill: #59636e }
-.paper { fill: #ffffff }
-.met { fill: #1a7f37 }
-.missed { fill: #cf222e }
-.line { stroke: #d1d9e0; stroke-width: 1 }
-.goal { stroke: #1f2328; stroke-width: 1.5 }
-@media (prefers-color-scheme: dark) {
-  text { fill: #f0f6fc } .faint { fill: #9198a1 } .paper { fill: #0d1117 }
-  .met { fill: #3fb950 } .missed { fill: #f85149 } .line { stroke: #3d444d } .goal { stroke: #f0f6fc }
-}
-</style>`
 
 /** Draws a labeled line at each power of two. The line at the target is stronger. */
 function drawScale(bottom: number): string[] {
   const powers = Array.from({ length: MAX_POWER - MIN_POWER + 1 }, (_, index) => MIN_POWER + index)
   return powers.flatMap((power) => {
     const x = xOf(2 ** power)
-    const name = power === 0 ? 'target' : `${2 ** power}×`
+    const name = power === 0 ? 'target' : power < 0 ? `1/${2 ** -power}` : `${2 ** power}×`
     return [
       `<line class="${power === 0 ? 'goal' : 'line'}" x1="${x}" y1="${TOP - 6}" x2="${x}" y2="${bottom}"/>`,
       ...[TOP - 12, bottom + 18].map((y) => `<text class="faint" x="${x}" y="${y}" text-anchor="middle">${name}</text>`),
     ]
   })
+}
+
+/** Draws what is below a heading, and below the scale. */
+function drawBand(y: number): string {
+  return `<rect class="band" x="0" y="${y + 1}" width="${WIDTH}" height="${ROW - 2}"/>`
 }
 
 function drawLine(line: Line, y: number): string[] {
@@ -88,12 +73,22 @@ function drawLine(line: Line, y: number): string[] {
 
 function drawEntry(entry: TargetedEntry, y: number): string[] {
   const [from, to] = [LABELS, xOf(headroomOf(entry))]
-  const rows = entry.rows === 0 ? '' : `, ${entry.rows.toLocaleString('en')} rows`
+  const rows = entry.rows <= 1 ? '' : `, ${entry.rows.toLocaleString('en')} rows`
+  const mark = isMet(entry) ? '✓' : '✗'
+  const text = `${mark} ${entry.ratio.toFixed(2)} (${formatTarget(entry)})`
   return [
     `<text x="${LABELS - 8}" y="${y + 14}" text-anchor="end">${escapeXml(`${entry.benchmark}${rows}`)}</text>`,
-    `<rect class="${isMet(entry) ? 'met' : 'missed'}" x="${from}" y="${y + 3}" width="${Math.max(1, to - from)}" height="${ROW - 8}"/>`,
-    `<text class="faint" x="${LABELS + BARS + 8}" y="${y + 14}">${escapeXml(`${entry.ratio.toFixed(2)} (${formatTarget(entry)})`)}</text>`,
+    `<rect class="${isMet(entry) ? 'met' : 'missed'}" x="${from}" y="${y + 3}" width="${Math.max(1, to - from)}" height="${ROW - 7}"/>`,
+    ...drawCpu(entry, y),
+    `<text class="faint" x="${LABELS + BARS + 12}" y="${y + 14}">${escapeXml(text)}</text>`,
   ]
+}
+
+/** Draws no dot on PostgreSQL, which spends most of the CPU of both sides in another process. */
+function drawCpu(entry: TargetedEntry, y: number): string[] {
+  if (entry.cpu === undefined || entry.storage === 'postgres') return []
+  const x = xOf(headroomOf({ ...entry, ratio: entry.cpu.ratio }))
+  return [`<circle class="cpu" cx="${x}" cy="${y + ROW / 2 - 0.5}" r="4"/>`]
 }
 
 /** Returns the x of a headroom on the logarithmic axis. Values outside the range are drawn at its edge. */
@@ -106,8 +101,4 @@ function describe(entries: readonly TargetedEntry[]): string {
   return entries
     .map((entry) => `${entry.benchmark} on ${entry.storage}: ${entry.ratio.toFixed(2)}, target ${formatTarget(entry)}`)
     .join('; ')
-}
-
-function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

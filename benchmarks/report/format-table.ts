@@ -2,7 +2,11 @@
 import { at } from '../../src/core/util/at.ts'
 import { type Entry, hasTarget, isMet, type Result, type TargetedEntry } from './result-shape.ts'
 
-const HEADINGS = ['benchmark', 'storage', 'rows', 'figure', 'baseline', 'its figure', 'ratio', 'target', 'met'] as const
+/** `CPU` is per operation, in microseconds. `CPU ratio` has the sense of `ratio`. `hold` is the longest hold of the event loop, in milliseconds. */
+const HEADINGS = [
+  ...(['benchmark', 'storage', 'rows', 'figure', 'baseline', 'its figure', 'ratio', 'target', 'met'] as const),
+  ...(['CPU', 'its CPU', 'CPU ratio', 'hold'] as const),
+] as const
 /** Columns with words. They are aligned left. */
 const WORDS: ReadonlySet<string> = new Set(['benchmark', 'storage', 'baseline', 'met'])
 
@@ -23,6 +27,7 @@ export function formatTable({ machine, commit, entries }: Result): string {
 /** Returns a figure with its unit and at most three significant digits, where the unit allows. */
 export function formatFigure(figure: number, unit: Entry['unit']): string {
   if (unit === 'ms') return `${figure.toFixed(1)} ms`
+  if (unit === 'us' || unit === 'pages') return `${figure.toFixed(1)} ${unit}`
   if (unit === 'bytes/record') return `${figure.toFixed(0)} B`
   if (unit === 'MiB/s' || unit === 'MiB') return `${figure.toFixed(0)} ${unit}`
   if (figure >= 1e6) return `${(figure / 1e6).toFixed(2)}M/s`
@@ -36,6 +41,7 @@ export function formatTarget({ target, lowerIsBetter }: TargetedEntry): string {
 }
 
 function cellsOf(entry: Entry): readonly string[] {
+  const { cpu, hold } = entry
   return [
     entry.benchmark,
     entry.storage,
@@ -46,7 +52,14 @@ function cellsOf(entry: Entry): readonly string[] {
     entry.ratio.toFixed(2),
     hasTarget(entry) ? formatTarget(entry) : '-',
     hasTarget(entry) ? (isMet(entry) ? 'yes' : 'NO') : '-',
+    ...(cpu === undefined ? ['-', '-', '-'] : [formatCpu(cpu.figure), formatCpu(cpu.baselineFigure), cpu.ratio.toFixed(2)]),
+    hold === undefined ? '-' : hold.wall.toFixed(1),
   ]
+}
+
+/** Returns microseconds with at most three significant digits below a thousand. */
+function formatCpu(microseconds: number): string {
+  return microseconds >= 1000 ? microseconds.toFixed(0) : microseconds.toPrecision(3)
 }
 
 function pad(cell: string, width: number, heading: string): string {

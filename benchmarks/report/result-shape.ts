@@ -27,10 +27,18 @@ const entryShape = z.strictObject({
   baselineFigure: z.number().positive(),
   /** The median of the ratios within each round: the vault divided by the baseline. */
   ratio: z.number().positive(),
+  /** Microseconds of CPU of this process per operation, and the ratio in the sense of `ratio`. Absent if no work was timed. */
+  cpu: z
+    .strictObject({ figure: z.number().positive(), baselineFigure: z.number().positive(), ratio: z.number().positive() })
+    .optional(),
+  /** Milliseconds that the vault's operation held the event loop at most, by the clock and by the CPU time of the thread. */
+  hold: z.strictObject({ wall: z.number().nonnegative(), cpu: z.number().nonnegative() }).optional(),
+  /** The line of the growth chart that the entry is a point of. Absent if it is not in that chart. */
+  series: z.string().min(1).optional(),
   /** Minimum ratio, or maximum if `lowerIsBetter`. Absent if the figure is reported without a target. */
   target: z.number().positive().optional(),
   /** Unit of both figures. Default: records per second. */
-  unit: z.enum(['ms', 'bytes/record', 'MiB/s', 'MiB']).optional(),
+  unit: z.enum(['ms', 'us', 'bytes/record', 'MiB/s', 'MiB', 'pages', 'calls/s']).optional(),
   /** True if the ratio must stay at or below the target. */
   lowerIsBetter: z.literal(true).optional(),
 })

@@ -15,10 +15,12 @@ export interface Arguments {
   readonly json: string | undefined
   /** Runs everything at a small size, to check that it works. */
   readonly smoke: boolean
+  /** Runs only the targets of the work on speed, at sizes that take less than two minutes. */
+  readonly quick: boolean
 }
 
 export const USAGE =
-  'npm run bench -- [--only NAME] [--storage sqlite|postgres|memory|none] [--rows N] [--mebibytes N] [--json FILE] [--smoke]'
+  'npm run bench -- [--only NAME] [--storage sqlite|postgres|memory|none] [--rows N] [--mebibytes N] [--json FILE] [--quick] [--smoke]'
 
 /** Parses the words after the script name. `names` are the values `--only` accepts. Throws an `Error` that names the invalid option. */
 export function parseArguments(words: readonly string[], names: readonly string[]): Arguments {
@@ -29,6 +31,7 @@ export function parseArguments(words: readonly string[], names: readonly string[
     mebibytes: z.coerce.number().int().min(1).optional(),
     json: z.string().min(1).optional(),
     smoke: z.boolean().default(false),
+    quick: z.boolean().default(false),
   })
   const { values } = parseArgs({
     args: [...words],
@@ -39,16 +42,17 @@ export function parseArguments(words: readonly string[], names: readonly string[
       mebibytes: { type: 'string' },
       json: { type: 'string' },
       smoke: { type: 'boolean' },
+      quick: { type: 'boolean' },
     },
   })
   const parsed = shape.safeParse(values)
   if (!parsed.success)
     throw new Error(parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('\n'))
-  const { only, storage, rows, mebibytes, json, smoke } = parsed.data
-  return { only, storage, rows, mebibytes, json, smoke }
+  const { only, storage, rows, mebibytes, json, smoke, quick } = parsed.data
+  return { only, storage, rows, mebibytes, json, smoke, quick }
 }
 
 /** True if nothing is left out or made smaller. Only the figures of a full run are worth committing. */
-export function isFullRun({ only, storage, rows, mebibytes, smoke }: Arguments): boolean {
-  return [only, storage, rows, mebibytes].every((option) => option === undefined) && !smoke
+export function isFullRun({ only, storage, rows, mebibytes, smoke, quick }: Arguments): boolean {
+  return [only, storage, rows, mebibytes].every((option) => option === undefined) && !smoke && !quick
 }

@@ -1,5 +1,5 @@
 /** Where benchmarks store data: a temporary folder, and one PostgreSQL server with durable settings. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -10,6 +10,8 @@ export interface Environments {
   path(): string
   /** Path of a new SQLite file. */
   sqliteFile(): string
+  /** Path of a new SQLite file in memory, where a commit does not wait for the disk. On disk if the system has no folder in memory. */
+  memoryFile(): string
   /** A new pool. The first call starts the server. */
   postgresPool(): Promise<pg.Pool>
   /** Name for a new Postgres schema. */
@@ -21,15 +23,22 @@ export interface Environments {
 /** Connections per pool: the default of the driver. */
 const POOL_SIZE = 10
 
+/** A folder of Linux in memory. */
+const MEMORY = '/dev/shm'
+
 export function createEnvironments(): Environments {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
-  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
+  const memoryFolder = existsSync(MEMORY) ? mkdtempSync(join(MEMORY, 'strongroom-bench-')) : folder
+  const removeFolder = (): void => {
+    for (const one of [folder, memoryFolder]) rmSync(one, { recursive: true, force: true })
+  }
   process.once('exit', removeFolder)
   let server: Promise<PostgresServer> | undefined
   let pools: pg.Pool[] = []
   let names = 0
   return {
     path: () => join(folder, `place-${++names}`),
+    memoryFile: () => join(memoryFolder, `${++names}.db`),
     sqliteFile: () => join(folder, `${++names}.db`),
     postgresName: () => `bench_${++names}`,
     async postgresPool() {

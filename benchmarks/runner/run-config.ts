@@ -10,6 +10,12 @@ export interface Scale {
   readonly sizes: Readonly<Record<'sqlite' | 'postgres', readonly number[]>>
   /** Rows present for everything else. */
   readonly rows: number
+  /** Events of the trails that are listed and verified, smallest first. */
+  readonly events: readonly number[]
+  /** Events of the trail of fat events. */
+  readonly fatEvents: number
+  /** Rows and events of the growth chart, smallest first. */
+  readonly growth: readonly number[]
   readonly timing: Timing
   /** Fewer rounds, for runs that take seconds each. */
   readonly slowTiming: Timing
@@ -17,6 +23,8 @@ export interface Scale {
   readonly batches: number
   /** Records that each concurrent caller inserts in one timed run. */
   readonly insertsPerCaller: number
+  /** Commits in one timed run, approximately. Each waits for the disk. */
+  readonly commits: number
   /** Length of a blob that is written and read, in MiB. */
   readonly blobMebibytes: number
   /** Records read in one timed run, approximately. */
@@ -32,43 +40,88 @@ export interface RunConfig {
 /** Measures on one storage. Returns one entry per comparison. */
 export type Measurement = (config: RunConfig) => Promise<readonly Entry[]>
 
+type Measurements = Readonly<Partial<Record<StorageName, Measurement>>>
+
 /** One benchmark: the names that `--only` accepts for it, and what it measures on each storage. */
 export interface Benchmark {
   readonly names: readonly string[]
-  readonly storages: Readonly<Partial<Record<StorageName, Measurement>>>
+  readonly storages: Measurements
+  /** What a quick run measures instead. If absent, nothing. */
+  readonly quick?: Measurements
 }
 
 /** Records in one batch, in every benchmark. */
 export const BATCH = 1000
 
-/** Rows present in a full run. Postgres has fewer: filling its plaintext unique table to a million rows takes minutes. */
-const FULL_SIZES = { sqlite: [100_000, 1_000_000], postgres: [100_000, 300_000] } as const
-const FULL_ROWS = 100_000
-const SMOKE_ROWS = 2000
-const FULL_MEBIBYTES = 256
-const SMOKE_MEBIBYTES = 16
+/** A full run. Postgres has fewer rows: filling its plaintext unique table to a million rows takes minutes. */
+const FULL: Scale = {
+  sizes: { sqlite: [100_000, 1_000_000], postgres: [100_000, 300_000] },
+  rows: 100_000,
+  events: [100_000, 1_000_000],
+  fatEvents: 1000,
+  growth: [10_000, 100_000, 1_000_000],
+  timing: { warmups: 2, rounds: 9 },
+  slowTiming: { warmups: 1, rounds: 3 },
+  batches: 8,
+  insertsPerCaller: 8,
+  commits: 100,
+  blobMebibytes: 256,
+  reads: 10_000,
+}
 
-/** Returns the scale of a run. `rows` is the maximum number of rows in any table. */
+/** A quick run: full sizes where a target names the size. */
+const QUICK: Scale = {
+  ...FULL,
+  sizes: { sqlite: [100_000], postgres: [50_000] },
+  rows: 20_000,
+  events: [100_000],
+  fatEvents: 300,
+  timing: { warmups: 1, rounds: 5 },
+  slowTiming: { warmups: 1, rounds: 3 },
+  batches: 4,
+  reads: 5000,
+}
+
+/** A smoke run: the least of everything. */
+const SMOKE: Scale = {
+  ...FULL,
+  timing: { warmups: 1, rounds: 2 },
+  slowTiming: { warmups: 0, rounds: 1 },
+  commits: 20,
+  fatEvents: 20,
+  growth: [200, 2000],
+  batches: 2,
+  insertsPerCaller: 2,
+  blobMebibytes: 16,
+  reads: 200,
+}
+
+const SMOKE_ROWS = 2000
+/** Each size of the growth chart is so many times the one before. */
+const GROWTH_STEP = 10
+
+/** Returns the scale of a run. `rows` is the maximum number of rows in any table, and of events in any trail. */
 export function scaleOf({
   smoke,
+  quick,
   rows,
   mebibytes,
 }: {
   readonly smoke: boolean
+  readonly quick: boolean
   readonly rows: number | undefined
   readonly mebibytes: number | undefined
 }): Scale {
+  const scale = smoke ? SMOKE : quick ? QUICK : FULL
   const max = rows ?? (smoke ? SMOKE_ROWS : Number.POSITIVE_INFINITY)
   const capped = (sizes: readonly number[]) => [...new Set(sizes.map((size) => Math.min(size, max)))]
-  const sizes = { sqlite: capped(FULL_SIZES.sqlite), postgres: capped(FULL_SIZES.postgres) }
-  const present = Math.min(FULL_ROWS, max)
-  if (smoke) {
-    const timing = { warmups: 1, rounds: 3 }
-    const blobMebibytes = mebibytes ?? SMOKE_MEBIBYTES
-    return { sizes, rows: present, timing, slowTiming: timing, batches: 2, insertsPerCaller: 2, blobMebibytes, reads: 200 }
+  const largest = Math.min(max, ...scale.growth.slice(-1))
+  return {
+    ...scale,
+    sizes: { sqlite: capped(scale.sizes.sqlite), postgres: capped(scale.sizes.postgres) },
+    rows: Math.min(scale.rows, max),
+    events: capped(scale.events),
+    growth: scale.growth.map((_, index) => Math.ceil(largest / GROWTH_STEP ** (scale.growth.length - 1 - index))),
+    blobMebibytes: mebibytes ?? scale.blobMebibytes,
   }
-  const timing = { warmups: 2, rounds: 9 }
-  const slowTiming = { warmups: 1, rounds: 3 }
-  const blobMebibytes = mebibytes ?? FULL_MEBIBYTES
-  return { sizes, rows: present, timing, slowTiming, batches: 8, insertsPerCaller: 8, blobMebibytes, reads: 10_000 }
 }

@@ -7,17 +7,25 @@ import { measureReads, type Reading, type ReadVerb } from '../measuring/measure-
 import type { Entry } from '../report/result-shape.ts'
 import type { Benchmark, RunConfig } from '../runner/run-config.ts'
 
-const SQLITE: readonly Reading[] = [
+const QUICK_SQLITE: readonly Reading[] = [
   { kind: 'list', length: 1, audit: 'off', target: 0.25 },
+  { kind: 'list', length: 1000, audit: 'on', target: 0.75 },
+]
+
+const QUICK_POSTGRES: readonly Reading[] = [{ kind: 'list', length: 1000, audit: 'on', target: 0.5 }]
+
+const SQLITE: readonly Reading[] = [
+  ...QUICK_SQLITE,
   { kind: 'list', length: 25, audit: 'off' },
-  { kind: 'list', length: 1000, audit: 'on', target: 0.8 },
   { kind: 'durable', length: 1 },
   { kind: 'durable', length: 25 },
+  { kind: 'singles', callers: 64, against: 'commits' },
 ]
 
 const POSTGRES: readonly Reading[] = [
-  { kind: 'list', length: 1000, audit: 'on', target: 0.5 },
+  ...QUICK_POSTGRES,
   { kind: 'durable', length: 1 },
+  { kind: 'singles', callers: 64, against: 'commits' },
 ]
 
 export const detokenizeBenchmark: Benchmark = {
@@ -25,6 +33,10 @@ export const detokenizeBenchmark: Benchmark = {
   storages: {
     sqlite: async (config) => measureDetokenize(config, await fillSqliteReaders(config), SQLITE),
     postgres: async (config) => measureDetokenize(config, await fillPostgresReaders(config), POSTGRES),
+  },
+  quick: {
+    sqlite: async (config) => measureDetokenize(config, await fillSqliteReaders(config), QUICK_SQLITE),
+    postgres: async (config) => measureDetokenize(config, await fillPostgresReaders(config), QUICK_POSTGRES),
   },
 }
 

@@ -5,7 +5,7 @@ import { bytesOnDisk } from '../baselines/open-sqlite.ts'
 import { openPostgresPlaintext } from '../baselines/postgres-plaintext.ts'
 import { openSqlitePlaintext } from '../baselines/sqlite-plaintext.ts'
 import { fill, openPostgresVault, openSqliteVault } from '../fixtures/people-vaults.ts'
-import { compareSizes } from '../measuring/harness.ts'
+import { compareSizes } from '../measuring/compare.ts'
 import type { Entry, StorageName } from '../report/result-shape.ts'
 import type { Benchmark, RunConfig } from '../runner/run-config.ts'
 

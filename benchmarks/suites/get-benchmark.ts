@@ -1,33 +1,61 @@
-/** Benchmark: reads records by id in plain text, 1, 25 and 1,000 per call, audited and not. */
+/** Benchmark: reads records by id in plain text, 1, 25 and 1,000 per call, audited and not, and by many callers. */
 import { at } from '../../src/core/util/at.ts'
-import { type FilledReaders, fillPostgresReaders, fillSqliteReaders } from '../fixtures/filled-readers.ts'
+import { type FilledReaders, fillMemoryReaders, fillPostgresReaders, fillSqliteReaders } from '../fixtures/filled-readers.ts'
 import { COLUMNS } from '../fixtures/people.ts'
 import { assertSame } from '../measuring/check-reads.ts'
 import { measureReads, type Reading, type ReadVerb } from '../measuring/measure-reads.ts'
 import type { Entry } from '../report/result-shape.ts'
-import type { Benchmark, RunConfig } from '../runner/run-config.ts'
+import type { Benchmark, Measurement, RunConfig } from '../runner/run-config.ts'
 
-const DURABLE: readonly Reading[] = [{ kind: 'durable', length: 1 }, { kind: 'durable', length: 25 }, { kind: 'concurrent' }]
+/** One audited record per call, by so many callers at once. */
+const singles = (callers: number, against: 'commits' | 'audit off', target?: number): Reading => ({
+  ...{ kind: 'singles', callers, against },
+  ...(target === undefined ? {} : { target }),
+})
+
+const QUICK_SQLITE: readonly Reading[] = [
+  { kind: 'list', length: 1, audit: 'off', target: 0.28 },
+  { kind: 'list', length: 1000, audit: 'on', target: 0.9 },
+  singles(1, 'commits'),
+  singles(8, 'commits'),
+  singles(64, 'commits', 8),
+]
+
+const QUICK_POSTGRES: readonly Reading[] = [
+  { kind: 'list', length: 1000, audit: 'on', target: 0.55 },
+  singles(1, 'commits', 0.6),
+  singles(8, 'commits'),
+  singles(64, 'commits'),
+]
+
+const MEMORY: readonly Reading[] = [singles(1, 'audit off', 0.4), singles(8, 'audit off'), singles(64, 'audit off')]
 
 const SQLITE: readonly Reading[] = [
-  { kind: 'list', length: 1, audit: 'off', target: 0.25 },
+  ...QUICK_SQLITE,
   { kind: 'list', length: 25, audit: 'off', target: 0.6 },
-  { kind: 'list', length: 1000, audit: 'on', target: 1 },
-  ...DURABLE,
+  { kind: 'durable', length: 25 },
 ]
 
 const POSTGRES: readonly Reading[] = [
+  ...QUICK_POSTGRES,
   { kind: 'list', length: 1, audit: 'off', target: 0.5 },
   { kind: 'list', length: 25, audit: 'off', target: 0.5 },
-  { kind: 'list', length: 1000, audit: 'on', target: 0.5 },
-  ...DURABLE,
+  { kind: 'durable', length: 25 },
 ]
+
+const inMemory: Measurement = async (config) => measureGet(config, await fillMemoryReaders(config), MEMORY)
 
 export const getBenchmark: Benchmark = {
   names: ['get'],
   storages: {
     sqlite: async (config) => measureGet(config, await fillSqliteReaders(config), SQLITE),
     postgres: async (config) => measureGet(config, await fillPostgresReaders(config), POSTGRES),
+    memory: inMemory,
+  },
+  quick: {
+    sqlite: async (config) => measureGet(config, await fillSqliteReaders(config), QUICK_SQLITE),
+    postgres: async (config) => measureGet(config, await fillPostgresReaders(config), QUICK_POSTGRES),
+    memory: inMemory,
   },
 }
 

@@ -12,8 +12,9 @@ import type { Route } from '../../src/http/router/route.ts'
 import { createRouter } from '../../src/http/router/router.ts'
 import { column, createVault, defineSchema, type StorageHandle } from '../../src/index.ts'
 import { OWNER, SECRET, VAULT } from '../fixtures/people-vaults.ts'
-import { measurePair, median, type Variant } from '../measuring/harness.ts'
+import { measurePair, type Variant } from '../measuring/harness.ts'
 import { type LoadSender, listen, startLoadSender, wireRequest } from '../measuring/http-load.ts'
+import { median } from '../measuring/median.ts'
 import type { Entry, StorageName } from '../report/result-shape.ts'
 import type { Benchmark, RunConfig } from '../runner/run-config.ts'
 
@@ -142,13 +143,17 @@ function loadOf(
 ): Variant {
   const count = Math.max(200, Math.floor(config.scale.reads / 2))
   let requests: string[] = []
+  let senderCpu = 0
   return {
     name,
+    senderCpu: () => senderCpu,
     prepare() {
       requests = Array.from({ length: count }, () => kind.request())
     },
     async run() {
-      late.push((await sender.send(port, requests)).p99)
+      const { p99, cpu } = await sender.send(port, requests)
+      late.push(p99)
+      senderCpu = cpu
       return count
     },
   }
@@ -210,13 +215,17 @@ async function measureRouter(config: RunConfig): Promise<Entry[]> {
   })
   const count = Math.max(200, config.scale.reads)
   const requests: string[] = new Array(count).fill(request)
-  const load = (name: string, port: number): Variant => ({
-    name,
-    async run() {
-      await sender.send(port, requests)
-      return count
-    },
-  })
+  const load = (name: string, port: number): Variant => {
+    let senderCpu = 0
+    return {
+      name,
+      senderCpu: () => senderCpu,
+      async run() {
+        senderCpu = (await sender.send(port, requests)).cpu
+        return count
+      },
+    }
+  }
   const pair = { ours: load('strongroom/http', server.port), baseline: load('node:http, a constant', baseline.port) }
   const subject = { benchmark: 'http router, 32 connections', storage: 'none', rows: 0, target: 0.9 } as const
   const entry = await measurePair(subject, pair, config.scale.timing)

@@ -7,7 +7,7 @@ import type { Entry } from '../report/result-shape.ts'
 import type { Benchmark, RunConfig } from '../runner/run-config.ts'
 
 export const insertBenchmark: Benchmark = {
-  names: ['insert', 'growth'],
+  names: ['insert'],
   storages: {
     sqlite: (config) => measureOn(config, 'sqlite', { target: 0.35, fillPair: fillSqlite }),
     postgres: (config) => measureOn(config, 'postgres', { target: 0.5, fillPair: fillPostgres }),

@@ -4,16 +4,19 @@ import { openSqliteUuidUnique } from '../baselines/sqlite-uuid-unique.ts'
 import { fill, openPostgresVault, openSqliteVault } from '../fixtures/people-vaults.ts'
 import { type FilledPair, measureInserts } from '../measuring/measure-inserts.ts'
 import type { Entry } from '../report/result-shape.ts'
-import type { Benchmark, RunConfig } from '../runner/run-config.ts'
+import type { Benchmark, Measurement, RunConfig } from '../runner/run-config.ts'
 
 const BASELINE = 'plaintext, uuid key, unique'
+
+const onPostgres: Measurement = (config) => measureOn(config, { storage: 'postgres', target: 1.1, fillPair: fillPostgres })
 
 export const insertUniqueBenchmark: Benchmark = {
   names: ['insert-unique'],
   storages: {
     sqlite: (config) => measureOn(config, { storage: 'sqlite', target: 1.5, fillPair: fillSqlite }),
-    postgres: (config) => measureOn(config, { storage: 'postgres', target: 1.1, fillPair: fillPostgres }),
+    postgres: onPostgres,
   },
+  quick: { postgres: onPostgres },
 }
 
 interface StoragePlan {

@@ -5,17 +5,16 @@ import type { FilledCustomers } from '../fixtures/filled-customers.ts'
 import { assertSame, randomPositions } from '../measuring/check-reads.ts'
 import { measureSizes } from '../measuring/measure-sizes.ts'
 import { sequentialCalls } from '../measuring/sequential-calls.ts'
-import type { Entry, StorageName } from '../report/result-shape.ts'
+import type { Entry } from '../report/result-shape.ts'
 import type { RunConfig } from '../runner/run-config.ts'
 
-const TARGET = 0.25
 /** Minimum rate at the largest size divided by the rate at the smallest. */
 const GROWTH_TARGET = 0.8
 
 /** Returns one entry per store, smallest first, and one for growth if there are several. Audit is off: the baseline records nothing. */
 export async function measureEqual(
   config: RunConfig,
-  storage: StorageName,
+  target: number,
   stores: readonly FilledCustomers<CustomerIndex>[],
 ): Promise<Entry[]> {
   for (const store of stores) await assertSameRead(store)
@@ -31,12 +30,14 @@ export async function measureEqual(
       baseline: sequentialCalls({ name: baseline.name, prepareItems: draw, call: baseline.find }),
     }
   })
-  const subject = { benchmark: 'query by =, audit off', storage, target: TARGET }
+  const { storage } = at(stores, 0)
+  const subject = { benchmark: 'query by =, audit off', storage, target }
   const growth = { benchmark: 'growth of query by =', target: GROWTH_TARGET }
   return measureSizes({ subject, growth, timing: config.scale.timing }, pairs)
 }
 
-function selectByEmail(email: string): string {
+/** Returns the query of one customer. */
+export function selectByEmail(email: string): string {
   return `SELECT name, city FROM customers WHERE email = '${email}'`
 }
 

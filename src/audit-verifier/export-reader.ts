@@ -1,5 +1,5 @@
 /** Parses single lines of an export. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TreeHead } from '../core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { parseCheckpoint } from '../core/audit/checkpoint.ts'

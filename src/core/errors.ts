@@ -129,6 +129,14 @@ export function statusOf(error: unknown): Status {
   return isVaultError(error) ? { http: error.httpStatus, grpc: error.grpcCode } : STATUSES.internal
 }
 
+/**
+ * True for an error that is the request's own. After any other a transaction cannot go on: storage is lost, another writer won, or the
+ * catalog must be read again. One damaged record is the request's own too.
+ */
+export function isRefusal(error: unknown): error is VaultError {
+  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
+}
+
 /** True for an error after which it is unknown whether a change is stored: `outcome_unknown` or `unavailable`. */
 export function mayBeStored(error: unknown): boolean {
   return isVaultError(error) && mayBeStoredCode(error.code)
@@ -199,6 +207,21 @@ export class Fault extends VaultError {
 /** Returns a template tag that makes a fault: fault('not_found', { table })`Table ${table} does not exist.` */
 export function fault(code: ErrorCode, details?: Details): (texts: TemplateStringsArray, ...pieces: readonly Piece[]) => Fault {
   return (texts, ...pieces) => new Fault(code, { texts, pieces }, details)
+}
+
+/**
+ * Makes an error without the stack of its calls, which costs several times what the error itself costs. Only for the faults of operations:
+ * their callers get another error, made by `perform`, whose stack begins at their own call.
+ */
+export function withoutStack<E extends VaultError>(make: () => E): E {
+  const limit: unknown = Reflect.get(Error, 'stackTraceLimit')
+  // Only some engines have the limit, and an application can have frozen it.
+  if (typeof limit !== 'number' || !Reflect.set(Error, 'stackTraceLimit', 0)) return make()
+  try {
+    return make()
+  } finally {
+    Reflect.set(Error, 'stackTraceLimit', limit)
+  }
 }
 
 /** Returns a name from a request for an error: unchanged if it has the form of a name. Otherwise returns a description, because it may be a value. */

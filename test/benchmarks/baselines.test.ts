@@ -124,7 +124,7 @@ describe('baselines on Postgres', () => {
 
   it('pgcrypto encrypts each cell under its own IV and decrypts it', async () => {
     const batch = createPeople(SEED).next(1)
-    const alternative = await openPgcryptoTable(opened(), 'sealed')
+    const alternative = await openPgcryptoTable(opened(), 'sealed', 'raw')
     await alternative?.insert([...batch, ...batch])
     const { rows } = await opened().query(
       `select ssn, convert_from(decrypt_iv(substring(ssn from 17), $1, substring(ssn from 1 for 16), 'aes-cbc/pad:pkcs'), 'UTF8') as opened from sealed.people`,
@@ -132,6 +132,18 @@ describe('baselines on Postgres', () => {
     )
     expect(rows.map((row) => row.opened)).toEqual([batch[0]?.fields.ssn, batch[0]?.fields.ssn])
     expect(new Set(rows.map((row) => row.ssn.toString('hex'))).size).toBe(2)
+    await alternative?.close()
+  })
+
+  it('pgcrypto by password encrypts each cell for itself and detects another password', async () => {
+    const batch = createPeople(SEED).next(1)
+    const alternative = await openPgcryptoTable(opened(), 'by_password', 'password')
+    await alternative?.insert([...batch, ...batch])
+    const decrypted = 'select ssn, pgp_sym_decrypt(ssn, $1) as opened from by_password.people'
+    const { rows } = await opened().query(decrypted, ['TEST_SECRET of the alternative'])
+    expect(rows.map((row) => row.opened)).toEqual([batch[0]?.fields.ssn, batch[0]?.fields.ssn])
+    expect(new Set(rows.map((row) => row.ssn.toString('hex'))).size).toBe(2)
+    await expect(opened().query(decrypted, ['TEST_SECRET of another'])).rejects.toThrow()
     await alternative?.close()
   })
 })

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { drawChart } from '../../benchmarks/report/draw-chart.ts'
+import { drawGrowth } from '../../benchmarks/report/draw-growth.ts'
 import { formatTable } from '../../benchmarks/report/format-table.ts'
 import {
   type Entry,
@@ -14,6 +15,7 @@ import {
 } from '../../benchmarks/report/result-shape.ts'
 import { isFullRun, parseArguments } from '../../benchmarks/runner/arguments.ts'
 import { describeCommit, describeMachine } from '../../benchmarks/runner/machine.ts'
+import { scaleOf } from '../../benchmarks/runner/run-config.ts'
 import { at } from '../../src/core/util/at.ts'
 
 const FAST: TargetedEntry = {
@@ -25,6 +27,8 @@ const FAST: TargetedEntry = {
   baselineFigure: 246_912,
   ratio: 0.5,
   target: 0.35,
+  cpu: { figure: 5, baselineFigure: 3, ratio: 0.6 },
+  hold: { wall: 7.25, cpu: 6 },
 }
 const HEAVY: TargetedEntry = {
   benchmark: 'bytes on disk',
@@ -77,10 +81,12 @@ describe('the table', () => {
   it('shows for each entry the figures, the ratio, and whether the target is met', () => {
     const lines = formatTable(RESULT).split('\n')
     expect(lines.find((line) => line.startsWith('insert 1,000'))).toMatch(
-      /sqlite +100,000 +123k\/s .* 247k\/s +0\.50 +≥ 0\.35 +yes$/,
+      /sqlite +100,000 +123k\/s .* 247k\/s +0\.50 +≥ 0\.35 +yes +5\.00 +3\.00 +0\.60 +7\.3$/,
     )
-    expect(lines.find((line) => line.startsWith('bytes on disk'))).toMatch(/postgres +1,000 +320 B .* 160 B +2\.00 +≤ 1\.60 +NO$/)
-    expect(lines.find((line) => line.startsWith('mint: transient'))).toMatch(/0\.50 +- +-$/)
+    expect(lines.find((line) => line.startsWith('bytes on disk'))).toMatch(
+      /postgres +1,000 +320 B .* 160 B +2\.00 +≤ 1\.60 +NO +- +- +- +-$/,
+    )
+    expect(lines.find((line) => line.startsWith('mint: transient'))).toMatch(/0\.50 +- +- +- +- +- +-$/)
     expect(lines.at(-1)).toBe('1 of 2 targets met')
   })
 })
@@ -90,6 +96,19 @@ describe('the chart', () => {
     const texts = textsOf(drawChart({ ...RESULT, commit: '<&">' }))
     expect(texts.join('\n')).toContain('insert 1,000, 100,000 rows')
     expect(texts.join('\n')).toContain('commit &lt;&amp;&quot;&gt;')
+  })
+
+  it('has colors for light and dark, and a dot for the CPU, except where the work is done by another process', () => {
+    const svg = drawChart(RESULT)
+    expect(svg).toContain('@media (prefers-color-scheme: dark)')
+    expect([...svg.matchAll(/<circle class="cpu"/g)].length).toBe(1)
+    const elsewhere: Entry = { ...FAST, storage: 'postgres' }
+    expect([...drawChart({ ...RESULT, entries: [elsewhere] }).matchAll(/<circle class="cpu"/g)].length).toBe(0)
+  })
+
+  it.runIf(existsSync(latestResult()))('that is committed is that of the committed result', () => {
+    const result = resultShape.parse(JSON.parse(readFileSync(latestResult(), 'utf8')))
+    expect(readFileSync(new URL('latest.svg', latestResult()), 'utf8')).toBe(drawChart(result))
   })
 
   it('groups entries by storage and leaves out a storage without entries', () => {
@@ -112,15 +131,58 @@ describe('the chart', () => {
   })
 })
 
+describe('the chart of growth', () => {
+  const POINTS = [10, 100, 1000].map(
+    (rows, index): Entry => ({
+      ...{ ...UNTARGETED, benchmark: 'growth: get & read', series: 'get & read' },
+      ...{ rows, ratio: [1, 0.5, 0.001][index] ?? 1 },
+    }),
+  )
+
+  it('has a panel per operation and a line per storage, whose points fall with the rate', () => {
+    const points = [...POINTS, ...POINTS.map((point): Entry => ({ ...point, storage: 'memory', series: 'verify' }))]
+    const svg = drawGrowth({ ...RESULT, entries: [...RESULT.entries, ...points] }) ?? ''
+    expect(textsOf(svg).filter((text) => ['get &amp; read', 'verify', '10', '1k'].includes(text)).length).toBe(6)
+    expect(linesIn(svg).map(({ storage }) => storage)).toEqual(['sqlite', 'memory'])
+    for (const { places } of linesIn(svg)) {
+      expect(places.map(([x]) => x)).toEqual(places.map(([x]) => x).toSorted((left, right) => left - right))
+      expect(places.map(([, y]) => y)).toEqual(places.map(([, y]) => y).toSorted((left, right) => left - right))
+      expect(new Set(places.map(([, y]) => y)).size).toBe(3)
+    }
+  })
+
+  it('does not exist without entries of growth', () => {
+    expect(drawGrowth(RESULT)).toBeUndefined()
+  })
+})
+
+describe('the sizes of a run', () => {
+  const NONE = { smoke: false, quick: false, rows: undefined, mebibytes: undefined }
+
+  it('grow by ten to a million in a full run, and are never above the limit', () => {
+    expect(scaleOf(NONE).growth).toEqual([10_000, 100_000, 1_000_000])
+    const capped = scaleOf({ ...NONE, rows: 2000 })
+    expect(capped.growth).toEqual([20, 200, 2000])
+    expect([capped.rows, capped.sizes.sqlite, capped.events]).toEqual([2000, [2000], [2000]])
+    expect(scaleOf({ ...NONE, smoke: true }).growth).toEqual([200, 2000])
+  })
+
+  it('of a quick run are those that its targets name', () => {
+    const { sizes, events } = scaleOf({ ...NONE, quick: true })
+    expect([sizes.sqlite, events]).toEqual([[100_000], [100_000]])
+  })
+})
+
 describe('the command line', () => {
   it('accepts every option', () => {
     const args = parseArguments(
-      ['--only', 'insert', '--storage', 'sqlite', '--rows', '2000', '--json', 'x.json', '--smoke'],
+      ['--only', 'insert', '--storage', 'sqlite', '--rows', '2000', '--json', 'x.json', '--smoke', '--quick'],
       ['insert'],
     )
-    expect(args).toEqual({ only: 'insert', storage: 'sqlite', rows: 2000, json: 'x.json', smoke: true })
+    expect(args).toEqual({ only: 'insert', storage: 'sqlite', rows: 2000, json: 'x.json', smoke: true, quick: true })
     expect(isFullRun(args)).toBe(false)
     expect(isFullRun(parseArguments([], ['insert']))).toBe(true)
+    for (const option of ['--smoke', '--quick']) expect(isFullRun(parseArguments([option], ['insert']))).toBe(false)
   })
 
   it('throws an error that names the invalid option', () => {
@@ -139,6 +201,16 @@ function barsOf(svg: string): { readonly met: boolean; readonly width: number }[
   return [...svg.matchAll(/<rect class="(met|missed)"[^>]* width="(\d+)"/g)].map(([, kind, width]) => ({
     met: kind === 'met',
     width: Number(width),
+  }))
+}
+
+function linesIn(svg: string): { readonly storage: string; readonly places: (readonly [x: number, y: number])[] }[] {
+  return [...svg.matchAll(/<polyline class="(\w+)" points="([^"]*)"/g)].map(([, storage = '', points = '']) => ({
+    storage,
+    places: points.split(' ').map((place) => {
+      const [x, y] = place.split(',').map(Number)
+      return [x ?? Number.NaN, y ?? Number.NaN] as const
+    }),
   }))
 }
 

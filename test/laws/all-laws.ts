@@ -1,6 +1,7 @@
 /** Every law, in the order in which the soak begins them: those with the smallest share of the time first, so that time they leave is used. */
 import { auditTampering } from './audit-tampering.ts'
 import { auditWriters } from './audit-writers.ts'
+import { batchedDigests } from './batched-digests.ts'
 import { batchedSealing } from './batched-sealing.ts'
 import { batches } from './batches.ts'
 import { columnTypesLaw } from './column-types.ts'
@@ -8,6 +9,7 @@ import { concurrentUpdates } from './concurrent-updates.ts'
 import { concurrentUpserts } from './concurrent-upserts.ts'
 import { connectionCuts } from './connection-cuts.ts'
 import { contention } from './contention.ts'
+import { encryptedRanks } from './encrypted-ranks.ts'
 import { exportTampering } from './export-tampering.ts'
 import { failingCalls } from './failing-calls.ts'
 import { fileAborts } from './file-aborts.ts'
@@ -26,6 +28,7 @@ import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
 import { publishedVectors } from './published-vectors.ts'
+import { queryForms } from './query-forms.ts'
 import { recordTampering } from './record-tampering.ts'
 import { sqlDifferential } from './sql-differential.ts'
 import { sqlParser } from './sql-parser.ts'
@@ -53,11 +56,14 @@ export const ALL_LAWS: readonly Law[] = [
   fileLeaks,
   exportTampering,
   auditTampering,
+  batchedDigests,
   batchedSealing,
+  encryptedRanks,
   tamper,
   batches,
   concurrentUpserts,
   concurrentUpdates,
+  queryForms,
   sqlParser,
   sqlPartition,
   httpStatuses,

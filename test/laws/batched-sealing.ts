@@ -1,15 +1,20 @@
 /** Law: the batched AES-256-GCM seals and opens as the platform's own cipher does. */
 import { createCipheriv } from 'node:crypto'
+import { openSingle } from '../../src/adapters/keys/gcm-batch.ts'
+import { createGcmKey } from '../../src/adapters/keys/xaes-key.ts'
 import type { GcmCase } from '../adapters/keys/gcm-cases.ts'
 import { openCases, sealCases } from '../adapters/keys/gcm-cases.ts'
 import type { Law } from './law.ts'
 
 /** Lengths of messages in a case: 0 to this number. */
 const MAX_LENGTH = 1000
+/** Messages of a case that are also sealed and opened alone. */
+const ALONE = 20
 
 export const batchedSealing: Law = {
   name: 'batched-sealing',
-  statement: 'Batched sealing equals the cipher of node:crypto, for every length to 1,000 bytes and random associated data',
+  statement:
+    'Sealing, in batches and alone, equals the cipher of node:crypto, for every length to 1,000 bytes and random associated data',
   unit: 'messages',
   figures: { test: 20_000, soak: 10_000_000 },
   weight: 1,
@@ -29,9 +34,25 @@ export const batchedSealing: Law = {
       const opened = openCases(secret, cases, sealed)
       const lost = cases.findIndex((one, i) => !Buffer.from(one.message).equals(opened[i] ?? new Uint8Array(MAX_LENGTH * 2)))
       if (lost >= 0) throw new Error(`message ${lost} of ${lengths[lost]} bytes does not open`)
+      for (const one of random.sample(cases, ALONE)) checkAlone(secret, one)
       return cases.length
     },
   }),
+}
+
+/** Seals and opens one message by itself, which takes another way through the module. Throws if the result differs. */
+function checkAlone(secret: Uint8Array, { iv, context, message }: GcmCase): void {
+  const expected = platformSeal(secret, { iv, context, message })
+  const [sealed = new Uint8Array()] = sealCases(secret, [{ iv, context, message }])
+  if (!expected.equals(sealed)) throw new Error(`a message of ${message.length} bytes is sealed otherwise alone`)
+  const associatedData = new Uint8Array(Math.ceil(context.length / 16) * 16)
+  associatedData.set(context)
+  const single = { body: Buffer.concat([iv, sealed]), prefixBytes: 0, associatedData, aadBytes: context.length }
+  const opened = openSingle(createGcmKey(secret), single)
+  if (opened === undefined || !Buffer.from(message).equals(opened))
+    throw new Error(`a message of ${message.length} bytes does not open alone`)
+  single.body.writeUInt8(single.body.readUInt8(single.body.length - 1) ^ 1, single.body.length - 1)
+  if (openSingle(createGcmKey(secret), single) !== undefined) throw new Error('a changed tag is accepted')
 }
 
 /** Returns `ciphertext | tag` of a case, computed by the platform. */

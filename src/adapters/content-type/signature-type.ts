@@ -1,5 +1,4 @@
 /** Detects binary formats by their signatures, with the package file-type. */
-import { fileTypeFromBuffer } from 'file-type'
 
 const GZIP = [0x1f, 0x8b, 0x08]
 /** TIFF, in both byte orders. */
@@ -21,6 +20,8 @@ export async function signatureType(beginning: Uint8Array): Promise<string | und
 }
 
 async function packageType(beginning: Uint8Array): Promise<string | undefined> {
+  // Loaded for the first file, because it would double the time of importing this library.
+  const { fileTypeFromBuffer } = await import('file-type')
   try {
     return (await fileTypeFromBuffer(beginning))?.mime
   } catch {

@@ -21,16 +21,23 @@ export const SMALL_HALVES: HalfArithmetic<number> = {
   fromRank: Number,
   toRank: BigInt,
   write: (view, end, _bytes, half) => view.setUint32(end - 4, half),
-  add: (half, view, offset, _bytes, limit) => (half + smallRest(view, offset, limit)) % limit,
-  subtract: (half, view, offset, _bytes, limit) => (half + limit - smallRest(view, offset, limit)) % limit,
+  add: (half, view, offset, _bytes, limit) => remainder(half + smallRest(view, offset, limit), limit),
+  subtract: (half, view, offset, _bytes, limit) => remainder(half + limit - smallRest(view, offset, limit), limit),
 }
 
 /** Returns the 64-bit number at `offset`, modulo a limit of at most 2^32. Works on 16 bits at a time, so that every step stays below 2^53. */
 function smallRest(view: DataView, offset: number, limit: number): number {
   const low = view.getUint32(offset + 4)
-  const high = view.getUint32(offset) % limit
-  const middle = (high * 0x1_0000 + (low >>> 16)) % limit
-  return (middle * 0x1_0000 + (low & 0xffff)) % limit
+  const high = remainder(view.getUint32(offset), limit)
+  const middle = remainder(high * 0x1_0000 + (low >>> 16), limit)
+  return remainder(middle * 0x1_0000 + (low & 0xffff), limit)
+}
+
+/** Returns the remainder of a number below 2^53. Several times faster than `%`, which divides large numbers bit by bit. */
+function remainder(number: number, limit: number): number {
+  // The quotient is rounded, so it can be too large by one, but never too small.
+  const rest = number - Math.floor(number / limit) * limit
+  return rest < 0 ? rest + limit : rest
 }
 
 /** Halves of any length. */

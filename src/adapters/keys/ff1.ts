@@ -141,8 +141,9 @@ function runner<Half extends number | bigint>(
   const advance = rounds(setup, halves)
   return (values, tweaks, direction) => {
     const items = itemsOf(setup, values.length, tweaks)
-    const left = values.map((value) => halves.fromRank(value / setup.rightLimit))
-    const right = values.map((value) => halves.fromRank(value % setup.rightLimit))
+    const quotients = values.map((value) => value / setup.rightLimit)
+    const left = quotients.map(halves.fromRank)
+    const right = values.map((value, item) => halves.fromRank(value - required(quotients[item], HALF) * setup.rightLimit))
     // Each round keeps one half and changes the other. The halves swap roles ten times, so both end where they began.
     for (let step = 0; step < ROUNDS; step++) {
       const round = direction === 'forwards' ? step : ROUNDS - 1 - step

@@ -9,7 +9,7 @@ import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 const MESSAGE_ROOM = 64
 
 /** Maximum number of counter blocks that the module encrypts itself: more of them are faster with the platform's cipher. */
-const MAX_FEW_BLOCKS = 8
+const MAX_FEW_BLOCKS = 16
 /** Number of blocks that the module encrypts in the time that creating a cipher of the platform takes. A key that was used less has none. */
 const BLOCKS_PER_CIPHER = 32
 

@@ -26,11 +26,12 @@ export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
   const lengths = new Map<number, Ff1>()
   const permute = (ranks: readonly Rank[], direction: 'encrypt' | 'decrypt'): bigint[] => {
     const out: bigint[] = new Array(ranks.length)
+    const tweakOf = rememberingTweaks(vaultId)
     for (const [length, indexes] of byLength(ranks)) {
       const ff1 = ff1OfLength(lengths, cipher, length)
       const items = indexes.map((index) => {
         const rank = at(ranks, index)
-        return { index, domain: rank.domain, value: rank.value, tweak: rankTweak(rank, vaultId) }
+        return { index, domain: rank.domain, value: rank.value, tweak: tweakOf(rank) }
       })
       walk(items, (values, tweaks) => ff1[direction](values, tweaks), out)
     }
@@ -51,6 +52,16 @@ export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
 export function rankTweak({ domain, tweakText = '' }: Rank, vaultId: string): Uint8Array {
   const text = `strongroom/v1/rank-tweak/${domain}/${vaultId.length}/${vaultId}/${tweakText}`
   return Uint8Array.from(Buffer.from(hash('sha256', text, 'hex').slice(0, TWEAK_BYTES * 2), 'hex'))
+}
+
+/** Returns `rankTweak` for the ranks of one call. It remembers the last tweak: neighbors mostly share their domain and tweak text. */
+function rememberingTweaks(vaultId: string): (rank: Rank) => Uint8Array {
+  let last: { readonly rank: Rank; readonly tweak: Uint8Array } | undefined
+  return (rank) => {
+    const isSame = last !== undefined && last.rank.domain === rank.domain && last.rank.tweakText === rank.tweakText
+    if (last === undefined || !isSame) last = { rank, tweak: rankTweak(rank, vaultId) }
+    return last.tweak
+  }
 }
 
 interface Item {
@@ -85,11 +96,14 @@ function walk(items: readonly Item[], step: (values: readonly bigint[], tweaks: 
 /** Returns the indexes of the ranks by the number of digits of the largest number in the domain. */
 function byLength(ranks: readonly Rank[]): Map<number, number[]> {
   const groups = new Map<number, number[]>()
+  let last = 0n
+  let length = 0
   for (const [index, { value, domain }] of ranks.entries()) {
     if (domain < MIN_DOMAIN) throw new VaultError('internal', `A domain for format-preserving encryption is below ${MIN_DOMAIN}.`)
     if (value < 0n || value >= domain)
       throw new VaultError('internal', 'A rank for format-preserving encryption is outside its domain.')
-    const length = (domain - 1n).toString().length
+    if (domain !== last) length = (domain - 1n).toString().length
+    last = domain
     const group = groups.get(length)
     if (group === undefined) groups.set(length, [index])
     else group.push(index)

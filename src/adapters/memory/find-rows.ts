@@ -31,8 +31,8 @@ export function findRows(view: TableView, filter: Filter, page: Page): StoredRow
 function candidates(view: TableView, filter: Filter): readonly number[] {
   const indexed = indexedIds(view.table, filter)
   if (indexed === undefined) return idsInOrder(view.table)
-  for (const id of view.changedIds) indexed.add(id)
-  return [...indexed].sort((left, right) => left - right)
+  const ids = view.changedIds.length === 0 ? indexed : [...indexed, ...view.changedIds]
+  return ids.length < 2 ? ids : [...new Set(ids)].sort((left, right) => left - right)
 }
 
 /** The index of the first id beyond `after` in the page's direction, by binary search. */
@@ -49,21 +49,18 @@ function firstPosition(ids: readonly number[], { order, after }: Page): number {
   return order === 'asc' ? low : low - 1
 }
 
-/** The ids that `=` or `in` on the id or on indexed columns allow; `undefined` if no index helps. */
-function indexedIds(table: MemoryTable, filter: Filter): Set<number> | undefined {
+/** The ids that `=` or `in` on the id or on indexed columns allow, in any order; `undefined` if no index helps. */
+function indexedIds(table: MemoryTable, filter: Filter): readonly number[] | undefined {
   const wanted = wantedValues(filter)
   const ids = wanted.get('id')
-  if (ids !== undefined) return new Set(ids.map(Number))
+  if (ids !== undefined) return ids.map(Number)
   for (const index of table.indexes) {
     const keys = keysWanted(table, index.columns, wanted)
     if (keys === undefined) continue
-    const found = new Set<number>()
-    for (const key of keys) {
+    return keys.flatMap((key) => {
       const held = index.ids.get(key)
-      if (typeof held === 'number') found.add(held)
-      else for (const id of held ?? []) found.add(id)
-    }
-    return found
+      return typeof held === 'object' ? [...held] : (held ?? [])
+    })
   }
   return undefined
 }

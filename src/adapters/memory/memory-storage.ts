@@ -11,7 +11,7 @@ import { findRows } from './find-rows.ts'
 import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
 import { createMutex, type Mutex } from './mutex.ts'
 import { prepareTables } from './prepare-tables.ts'
-import { copyOut, createBytesCopier, type StoredRow } from './stored-cell.ts'
+import { copyColumns, copyOut, createBytesCopier } from './stored-cell.ts'
 import { createUndoLog, type UndoLog } from './undo-log.ts'
 
 interface Database {
@@ -126,10 +126,10 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       const seen = view(name)
       for (const column of page.columns ?? []) columnNamed(seen.table, column)
       const copyBytes = createBytesCopier()
-      return findRows(seen, filter, page).map((row) => {
-        const shown = page.columns === undefined ? row : onlyColumns(row, page.columns)
-        return copyOut(shown, seen.table.bytesColumns, copyBytes)
-      })
+      const { columns } = page
+      return findRows(seen, filter, page).map((row) =>
+        columns === undefined ? copyOut(row, seen.table.bytesColumns, copyBytes) : copyColumns(row, columns, copyBytes),
+      )
     },
 
     async aggregate(name, filter, aggregates) {
@@ -140,15 +140,6 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 }
 
 const ALL_ROWS = { order: 'asc', limit: Number.POSITIVE_INFINITY } as const
-
-/** A row with `id`, `version` and these columns only. */
-function onlyColumns({ id, version, ...row }: StoredRow, columns: readonly string[]): StoredRow {
-  const shown: StoredRow = { id, version }
-  for (const column of columns) {
-    if (column !== 'id' && column !== 'version') shown[column] = row[column] ?? null
-  }
-  return shown
-}
 
 function targetIds(table: MemoryTable, target: DeleteTarget): readonly number[] {
   if ('ids' in target) return target.ids

@@ -65,6 +65,16 @@ export function copyOut(
   return copy
 }
 
+/** A copy of `id`, `version` and these columns of the row, their bytes too. */
+export function copyColumns(row: StoredRow, columns: readonly string[], copyBytes: (bytes: Uint8Array) => Uint8Array): StoredRow {
+  const copy: StoredRow = { id: row.id, version: row.version }
+  for (const column of columns) {
+    const cell = row[column] ?? null
+    copy[column] = cell instanceof Uint8Array ? copyBytes(cell) : cell
+  }
+  return copy
+}
+
 /** Longest byte string that shares a piece of memory with others. */
 const MAX_SHARED_LENGTH = 1024
 const MAX_PIECE_LENGTH = 65_536

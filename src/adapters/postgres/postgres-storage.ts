@@ -12,12 +12,14 @@ import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
+import { createPackedQueries } from './packed-queries.ts'
 import { BEGIN, createPoolExecutor } from './pool-executor.ts'
 import { mapPostgresError } from './postgres-errors.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
+import { findRows, getRows } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
-import { aggregateRows, deleteRows, findRows, getRows, insertRows, type QueryBuilders, updateRows } from './row-work.ts'
+import { aggregateRows, deleteRows, insertRows, type QueryBuilders, updateRows } from './row-work.ts'
 import { toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -101,7 +103,8 @@ function createHandleState(schema: string, named: boolean): HandleState {
   const statements = createSqlStatements(dialect)
   const context = { schema, dialect, statements, named }
   const queries = createRowQueries(context)
-  return { context, builders: { queries, statements }, shapes: createTableShapes(), ids: createIdBlocks(queries) }
+  const builders = { queries, statements, packedQueries: createPackedQueries(dialect, queries.bind) }
+  return { context, builders, shapes: createTableShapes(), ids: createIdBlocks(queries) }
 }
 
 function createStorage({ context, builders, shapes, ids }: HandleState, executor: Executor): Storage {

@@ -125,9 +125,9 @@ function insertInto(dialect: SqlDialect, shape: TableShape): RawBuilder<unknown>
   return sql`insert into ${dialect.tableName(shape.name)} (${sql.join(shape.columns.map(({ name }) => sql.id(name)))})`
 }
 
-/** The rows of a list, as one array for each column. */
+/** The rows of a list, as one array for each column. As a list of calls the server unnests row by row; as a table it would first copy each array. */
 function unnested(slot: () => RawBuilder<unknown>, shape: TableShape): RawBuilder<unknown> {
-  return sql`select * from unnest(${sql.join(shape.columns.map(({ type }) => arraySlot(slot, type)))})`
+  return sql`select ${sql.join(shape.columns.map(({ type }) => sql`unnest(${arraySlot(slot, type)})`))}`
 }
 
 function arraySlot(slot: () => RawBuilder<unknown>, type: keyof typeof TYPE_NAMES): RawBuilder<unknown> {

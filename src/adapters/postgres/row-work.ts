@@ -1,9 +1,10 @@
-/** The port's methods on rows: which queries run, and what their rows become. */
-import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Page, Patch, Row } from '../../core/ports/storage.ts'
+/** The port's methods that write and aggregate rows: which queries run, and what their rows become. */
+import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Patch } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/at.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
-import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
+import type { PackedQueries } from './packed-queries.ts'
 import { type ErrorContext, mapPostgresError } from './postgres-errors.ts'
 import { comparedColumns, patchedColumns, type RowQueries } from './row-queries.ts'
 import { indexName, primaryKeyName } from './stable-names.ts'
@@ -20,6 +21,7 @@ const PATCHES_AT_ONCE = 250
 /** What the methods need besides an executor. */
 export interface QueryBuilders {
   readonly queries: RowQueries
+  readonly packedQueries: PackedQueries
   readonly statements: SqlStatements
 }
 
@@ -68,64 +70,6 @@ export function toSlices(shape: TableShape, rows: readonly NewRow[]): readonly S
 
 function lengthOf(cell: Cell | undefined): number {
   return typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 0
-}
-
-export async function getRows(
-  builders: QueryBuilders,
-  executor: Executor,
-  shape: TableShape,
-  ids: readonly number[],
-): Promise<readonly (Row | undefined)[]> {
-  const possible = ids.every(Number.isSafeInteger) ? ids : ids.filter(Number.isSafeInteger)
-  if (possible.length === 0) return ids.map(() => undefined)
-  const rows = await guarded(executor, builders.queries.get(shape, possible), { shape })
-  const found = new Map<number, Row>()
-  for (const raw of rows) {
-    const row = toRow(shape, raw)
-    found.set(row.id, row)
-  }
-  const returned = new Set<number>()
-  return ids.map((id) => {
-    const row = found.get(id)
-    if (row === undefined || !returned.has(id)) {
-      returned.add(id)
-      return row
-    }
-    // Requested twice: each result is the caller's own copy.
-    return { ...row }
-  })
-}
-
-export async function findRows(
-  builders: QueryBuilders,
-  executor: Executor,
-  shape: TableShape,
-  asked: { readonly filter: Filter; readonly page: Page },
-): Promise<readonly Row[]> {
-  const { statement, parameters } = builders.statements.find(shape, asked.filter, asked.page)
-  const find = () => guarded(executor, builders.queries.bind(statement, parameters), { shape })
-  // Sent together, so that both take one round trip.
-  const [rows] = await Promise.all([
-    find(),
-    asked.page.newest === true ? assertNewest(builders, executor, shape, asked.filter) : undefined,
-  ])
-  const shown = projectedShape(shape, asked.page.columns)
-  return rows.map((raw) => toRow(shown, raw))
-}
-
-/** Transactions of the storage itself read the newest state in any case. */
-async function assertNewest(builders: QueryBuilders, executor: Executor, shape: TableShape, filter: Filter): Promise<void> {
-  if (executor.isShared) await guarded(executor, builders.queries.assertNewest(shape, filter), { shape })
-}
-
-function toRow(shape: TableShape, raw: RawRow): Row {
-  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
-  let index = 0
-  for (const { name, type } of shape.columns) {
-    if (index >= 2) row[name] = fromWireCell(type, raw[index])
-    index++
-  }
-  return row
 }
 
 export async function updateRows(
@@ -243,7 +187,7 @@ function toAggregate(shape: TableShape, { kind, column }: Aggregate, raw: unknow
 }
 
 /** Runs a query and maps its failure. `start` is the position in the request of the first written row. */
-async function guarded(
+export async function guarded(
   executor: Executor,
   query: PreparedQuery,
   context: ErrorContext & { readonly shape: TableShape },

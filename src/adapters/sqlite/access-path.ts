@@ -37,6 +37,8 @@ export interface IndexedPart {
   readonly column: string
   /** True if the index holds the rows of the bounds in the order of their ids: those of one value of its one column. */
   readonly isInOrder: boolean
+  /** The most rows that match the bounds; undefined if they must be counted. */
+  readonly maxRows?: number
 }
 
 /** The best index for a filter; undefined if none bounds it. One value is better than a range or a list. */
@@ -52,7 +54,19 @@ function partOf(index: PhysicalIndex, parts: readonly Filter[]): IndexedPart | u
   const bounding = parts.filter((part) => bounds(part, column))
   if (bounding.length === 0) return undefined
   const isInOrder = index.columns.length === 1 && bounding.some((part) => part.kind === 'compare' && part.operator === '=')
-  return { path: { kind: 'index', index }, bounds: { kind: 'and', filters: bounding }, column, isInOrder }
+  return {
+    path: { kind: 'index', index },
+    bounds: { kind: 'and', filters: bounding },
+    column,
+    isInOrder,
+    ...maxRowsOf(index, bounding),
+  }
+}
+
+/** A unique index finds at most one row for each value of a list. */
+function maxRowsOf({ columns, unique }: PhysicalIndex, bounding: readonly Filter[]): Pick<IndexedPart, 'maxRows'> {
+  const list = bounding.find((part) => part.kind === 'in')
+  return unique && columns.length === 1 && list !== undefined ? { maxRows: list.values.length } : {}
 }
 
 function bounds(part: Filter, column: string): boolean {

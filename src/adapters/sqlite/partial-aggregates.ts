@@ -11,17 +11,24 @@ export interface PartialAggregate {
   readonly type: PhysicalType
 }
 
-/** Every aggregate as it is, a mean as sum and count. */
+/** Every aggregate as it is, a mean as sum and count. What several aggregates need is computed once. */
 export function partialAggregates(aggregates: readonly Aggregate[], shape: TableShape): readonly PartialAggregate[] {
-  return aggregates.flatMap(({ kind, column }): PartialAggregate[] => {
-    if (column === undefined) return [{ kind: kind === 'avg' ? 'sum' : kind, type: 'integer' }]
-    const type = columnType(shape, column)
-    if (kind !== 'avg') return [{ kind, column, type }]
-    return [
-      { kind: 'sum', column, type },
-      { kind: 'count', column, type },
-    ]
-  })
+  const parts: PartialAggregate[] = []
+  for (const { kind, column } of aggregates) {
+    for (const part of partsOf(kind)) {
+      if (positionOf(parts, part, column) >= 0) continue
+      parts.push(column === undefined ? { kind: part, type: 'integer' } : { kind: part, column, type: columnType(shape, column) })
+    }
+  }
+  return parts
+}
+
+function partsOf(kind: Aggregate['kind']): readonly PartialAggregate['kind'][] {
+  return kind === 'avg' ? ['sum', 'count'] : [kind]
+}
+
+function positionOf(parts: readonly PartialAggregate[], kind: PartialAggregate['kind'], column: string | undefined): number {
+  return parts.findIndex((part) => part.kind === kind && part.column === column)
 }
 
 /** The cells of two pieces as the cells of both. */
@@ -62,12 +69,13 @@ function toBytes(cell: Exclude<Cell, null>): Uint8Array {
 }
 
 /** One cell per aggregate from the cells of its parts. */
-export function wholeAggregates(aggregates: readonly Aggregate[], cells: readonly Cell[]): readonly Cell[] {
-  let at = 0
+export function wholeAggregates(
+  aggregates: readonly Aggregate[],
+  parts: readonly PartialAggregate[],
+  cells: readonly Cell[],
+): readonly Cell[] {
   return aggregates.map(({ kind, column }) => {
-    const cell = cells[at++] ?? null
-    if (kind !== 'avg' || column === undefined) return cell
-    const count = Number(cells[at++])
-    return cell === null ? null : Number(cell) / count
+    const [cell = null, count] = partsOf(kind).map((part) => cells[positionOf(parts, part, column)])
+    return cell === null || count === undefined ? cell : Number(cell) / Number(count)
   })
 }

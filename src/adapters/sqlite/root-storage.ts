@@ -11,6 +11,7 @@ import type { Scanners } from './scanners.ts'
 import { createSlicedReads } from './sliced-reads.ts'
 import { isBusyError } from './sqlite-errors.ts'
 import { createPort, type HandleState, type WorkRunner } from './storage-port.ts'
+import type { TableWork } from './table-work.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import type { WriteQueue, Writer, WriterBlocks } from './write-queue.ts'
 
@@ -50,13 +51,19 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
     return queue.push(writer)
   }
 
+  /**
+   * On the writing connection while it is in no transaction: it keeps its pages across its own commits, where the other one reads
+   * them again (decision 37). Work runs without a pause, so no transaction begins inside it.
+   */
+  const readCommitted = <T>(work: TableWork<T>): T => (writing.isOpen() ? reading : writing).run(work)
+
   const read: WorkRunner['read'] = (work) => {
     assertOpen()
     try {
-      return reading.run(work)
+      return readCommitted(work)
     } catch (error) {
       if (!isBusyError(error)) throw error
-      return retryWhileBusy(() => reading.run(work))
+      return retryWhileBusy(() => readCommitted(work))
     }
   }
 

@@ -125,7 +125,7 @@ export async function aggregateInSlices(scan: SlicedScan, aggregates: readonly A
     cells = mergeParts(parts, cells, await run(rows.aggregate(shape.name, within, parts, path)))
     return {}
   })
-  return wholeAggregates(aggregates, cells)
+  return wholeAggregates(aggregates, parts, cells)
 }
 
 /** How a scan reads: in one statement by an index, or in slices of ids along a path. */
@@ -143,8 +143,9 @@ async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number): 
   const expanded = expandLists(shape, filter)
   const indexed = indexedPart(shape, expanded)
   if (indexed === undefined) return { filter, path: BY_ID, isWhole: false }
-  const { path, bounds, isInOrder } = indexed
+  const { path, bounds, isInOrder, maxRows } = indexed
   if (isInOrder) return { filter, path, isWhole: false }
+  if (maxRows !== undefined && maxRows <= atOnce) return { filter, path, isWhole: true }
   const matches = await run(rows.countUpTo(shape.name, bounds, atOnce + 1, path))
   return matches > atOnce ? { filter, path: BY_ID, isWhole: false } : { filter, path, isWhole: true }
 }

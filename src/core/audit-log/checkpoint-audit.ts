@@ -18,7 +18,7 @@ export interface CheckpointOptions {
 export function parseCheckpointOptions(given: CheckpointOptions): CheckpointOptions {
   const { signer, sink }: Partial<CheckpointOptions> = { ...given }
   if (typeof signer?.keyId !== 'string' || typeof signer.sign !== 'function')
-    throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as ed25519Signer({ … }).`
+    throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as that of ed25519Signer().`
   if (sink !== undefined && typeof sink !== 'function')
     throw fault('invalid_request')`Checkpoint failed. sink must be a function.`
   return sink === undefined ? { signer } : { signer, sink }

@@ -19,7 +19,23 @@ export function toRowId({ chain, sequence }: ChainPosition): number {
 
 /** Returns the position of a row id; undefined for a row that no event can have. */
 export function fromRowId(row: number): ChainPosition | undefined {
-  const chain = Math.floor(row / CHAIN_SIZE)
+  const chain = chainOfRow(row)
   const sequence = row % CHAIN_SIZE
   return chain >= 1 && chain <= MAX_CHAINS && sequence >= 1 ? { chain, sequence } : undefined
+}
+
+/** Returns the number of the chain in a row id, even if no event can have the row. */
+export function chainOfRow(row: number): number {
+  return Math.floor(row / CHAIN_SIZE)
+}
+
+/** The rows between two ids, both excluded. */
+export interface RowRange {
+  readonly after: number
+  readonly before: number
+}
+
+/** Returns the range of the rows that the events of these chains have. */
+export function rowsOfChains(first: number, last = first): RowRange {
+  return { after: first * CHAIN_SIZE, before: (last + 1) * CHAIN_SIZE }
 }

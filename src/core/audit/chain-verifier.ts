@@ -1,12 +1,12 @@
 /** Verifies all audit chains and finds the first position where they are not as they were written. */
 import type { Hash } from '../ports/hash.ts'
-import { sameBytes, toHex } from '../util/bytes.ts'
+import { toHex } from '../util/bytes.ts'
 import type { ChainHead } from './chain-head.ts'
 import type { ChainPosition } from './chain-position.ts'
 import { fromRowId } from './chain-position.ts'
-import { decodeEvent, encodeEvent, hasTimestamp } from './encode-event.ts'
-import type { ChainedEvent } from './event.ts'
-import { hashLeaf, MerkleBuilder } from './merkle.ts'
+import { hasTimestamp, readCanonical } from './encode-event.ts'
+import type { EventLinks } from './event-pattern.ts'
+import { createLeafHasher, MerkleBuilder } from './merkle.ts'
 
 /** A position of a chain: the digest of its event, and the Merkle root of all events up to it, 64 hex digits each. Source: RFC 9162, section 2.1. */
 export interface TreeHead {
@@ -51,7 +51,7 @@ interface Entry {
   /** Undefined if the entry failed authentication. */
   readonly bytes: Uint8Array | undefined
   /** Undefined if the bytes are not an event. */
-  readonly event: ChainedEvent | undefined
+  readonly event: EventLinks | undefined
   /** The time of the row, in nanoseconds since 1970. Undefined for an exported event. */
   readonly at?: bigint
 }
@@ -64,6 +64,7 @@ export function treeHeadOf(hash: Hash, { chain, sequence, digest, tree }: ChainH
 /** Verifies events in the order of rows, one at a time, and returns the result at the end. */
 export class ChainVerifier {
   readonly #input: VerifierInput
+  readonly #hashLeaf: (bytes: Uint8Array) => Uint8Array
   /** Heads of chains not reached yet, lowest chain last. */
   readonly #remaining: TreeHead[]
   readonly #treeHeads = new Map<string, TreeHead>()
@@ -80,6 +81,7 @@ export class ChainVerifier {
 
   constructor(input: VerifierInput) {
     this.#input = input
+    this.#hashLeaf = createLeafHasher(input.hash)
     this.#tree = new MerkleBuilder(input.hash)
     this.#remaining = [...input.heads].sort((left, right) => right.chain - left.chain)
   }
@@ -93,14 +95,14 @@ export class ChainVerifier {
     if (this.#failure !== undefined) return undefined
     const position = fromRowId(row)
     if (position === undefined) return this.#fail(this.#expected(), 'is followed or replaced by a row that is not an event')
-    return this.#follow(position, { bytes, event: bytes === undefined ? undefined : readEvent(bytes), at })
+    return this.#follow(position, { bytes, event: bytes === undefined ? undefined : readCanonical(bytes), at })
   }
 
   /** Verifies the next event of an export, which contains its position. Returns the same as `add`. */
   addExported(bytes: Uint8Array): string | undefined {
     this.#events++
     if (this.#failure !== undefined) return undefined
-    const event = readEvent(bytes)
+    const event = readCanonical(bytes)
     return this.#follow(event?.position ?? this.#expected(), { bytes, event })
   }
 
@@ -147,10 +149,10 @@ export class ChainVerifier {
     if (bytes === undefined || event === undefined) return this.#fail(expected, 'cannot be read')
     const problem = this.#problemOf(event, at)
     if (problem !== undefined) return this.#fail(expected, problem, event.changeID)
-    return this.#accept(event, hashLeaf(this.#input.hash, bytes))
+    return this.#accept(event, this.#hashLeaf(bytes))
   }
 
-  #problemOf(event: ChainedEvent, at: bigint | undefined): string | undefined {
+  #problemOf(event: EventLinks, at: bigint | undefined): string | undefined {
     const { position, vaultID, timestamp } = event
     if (position.chain !== this.#chain || position.sequence !== this.#sequence + 1) return 'was moved here from another position'
     if (vaultID !== this.#input.vaultID) return 'belongs to another vault'
@@ -159,7 +161,7 @@ export class ChainVerifier {
     return timestamp <= this.#timestamp ? 'is not later than the event before it' : undefined
   }
 
-  #accept({ timestamp, changeID }: ChainedEvent, leaf: Uint8Array): string | undefined {
+  #accept({ timestamp, changeID }: EventLinks, leaf: Uint8Array): string | undefined {
     this.#tree.append(leaf)
     this.#digest = toHex(leaf)
     this.#timestamp = timestamp
@@ -190,14 +192,4 @@ function failureAt({ chain, sequence }: ChainPosition, problem: string, changeID
 function isCovered(last: LastEvent, heads: readonly TreeHead[]): boolean {
   const head = heads.find(({ chain }) => chain === last.chain)
   return head !== undefined && (head.sequence > last.sequence || (head.sequence === last.sequence && head.digest === last.digest))
-}
-
-/** Returns the event of these bytes; undefined if they are not an event in canonical form. */
-function readEvent(bytes: Uint8Array): ChainedEvent | undefined {
-  try {
-    const event = decodeEvent(bytes)
-    return sameBytes(encodeEvent(event), bytes) ? event : undefined
-  } catch {
-    return undefined
-  }
 }

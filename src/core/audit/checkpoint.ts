@@ -1,5 +1,5 @@
 /** Checkpoints: the heads of all chains at one time, signed and stored elsewhere, so that a later truncation is detected. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { RootKeySet } from '../ports/keys.ts'

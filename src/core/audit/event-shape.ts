@@ -1,5 +1,5 @@
 /** The shape of stored events: every member is known, and every number is in its range. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { MAX_CHAINS } from '../limits.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
 import type { ChainedEvent } from './event.ts'
@@ -33,6 +33,11 @@ export const ACTION_TYPES = [
 /** All resource types. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
 
+/** The values of members of a context that have a few. */
+export const ACTOR_TYPES = ['USER', 'SERVICE_ACCOUNT'] as const
+export const ACCESS_TYPES = ['API', 'SQL'] as const
+export const AUTH_MODES = ['IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS'] as const
+
 const text = z.string()
 const count = z.int().min(1)
 const resourceType = z.enum(RESOURCE_TYPES)
@@ -43,11 +48,11 @@ const context = z.strictObject({
   traceID: text,
   sessionID: text.exactOptional(),
   actor: text,
-  actorType: z.enum(['USER', 'SERVICE_ACCOUNT']),
-  accessType: z.enum(['API', 'SQL']),
+  actorType: z.enum(ACTOR_TYPES),
+  accessType: z.enum(ACCESS_TYPES),
   ipAddress: text,
   origin: text.exactOptional(),
-  authMode: z.enum(['IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS']),
+  authMode: z.enum(AUTH_MODES),
   jwtID: text,
   bearerTokenContextID: text.exactOptional(),
   keyID: text.exactOptional(),

@@ -5,6 +5,8 @@ import { HASH_BYTES } from '../ports/hash.ts'
 /** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */
 export const LEAF_PREFIX = 0
 const NODE_PREFIX = 1
+/** Most events are shorter. */
+const USUAL_LEAF_BYTES = 2048
 const NODE_BYTES = 1 + 2 * HASH_BYTES
 /** Maximum number of full subtrees: the number of bits of a safe integer. */
 const MAX_PEAKS = 53
@@ -35,6 +37,19 @@ export function hashLeaf(hash: Hash, bytes: Uint8Array): Uint8Array {
   input[0] = LEAF_PREFIX
   input.set(bytes, 1)
   return hashPrefixed(hash, input)
+}
+
+/** Returns a function like `hashLeaf` that reuses its buffer, to hash many leaves one after the other. */
+export function createLeafHasher(hash: Hash): (bytes: Uint8Array) => Uint8Array {
+  const end = new Uint32Array(1)
+  let input = new Uint8Array(USUAL_LEAF_BYTES)
+  return (bytes) => {
+    if (bytes.length >= input.length) input = new Uint8Array(1 + 2 * bytes.length)
+    // The first byte is the prefix of a leaf, which is zero.
+    input.set(bytes, 1)
+    end[0] = 1 + bytes.length
+    return hash.sha256({ bytes: input, ends: end, count: 1 })
+  }
 }
 
 /** Returns the hash of bytes that already begin with the prefix of a leaf or node. */

@@ -1,5 +1,5 @@
 /** Parses the query of `listEvents`. Errors name the member and quote no value. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 import { toTimestamp } from '../util/timestamp.ts'

@@ -27,7 +27,14 @@ export function recordShape(given: unknown, shape: RecordedShape, isName: IsName
 
 function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (shape === 'omitted') return REPLACED
-  if (shape === 'value') return isList(part) ? foldList(part, always, () => REPLACED) : REPLACED
+  if (shape === 'value')
+    return isList(part)
+      ? foldList(
+          part,
+          () => always,
+          () => REPLACED,
+        )
+      : REPLACED
   if (shape === 'flag') return typeof part === 'boolean' ? part : REPLACED
   if (shape === 'number') return Number.isSafeInteger(part) ? part : REPLACED
   if (shape === 'name') return part === '' || isKnown(part, isName) ? part : REPLACED
@@ -36,7 +43,7 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (isList(part))
     return foldList(
       part,
-      (left, right) => areAlike(left, right, shape),
+      (first) => likenessTo(first, shape),
       (item) => foldOne(item, shape, isName),
     )
   return foldOne(part, shape, isName)
@@ -52,7 +59,12 @@ function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
 }
 
 function foldColumns(columns: unknown, isName: IsName): unknown {
-  if (isList(columns)) return foldList(columns, Object.is, (name) => (isKnown(name, isName) ? name : REPLACED))
+  if (isList(columns))
+    return foldList(
+      columns,
+      (first) => (name) => Object.is(first, name),
+      (name) => (isKnown(name, isName) ? name : REPLACED),
+    )
   return isPlain(columns) ? foldMembers(columns, (name) => [isName(name) ? name : UNKNOWN_NAME, REPLACED]) : REPLACED
 }
 
@@ -67,17 +79,21 @@ function foldMembers(part: object, foldMember: (name: string, value: unknown) =>
   return Object.fromEntries(folded.filter((entry) => entry !== undefined))
 }
 
+/** True for an item that is recorded as another one. */
+type Likeness = (item: unknown) => boolean
+
 /** Returns one entry for each run of equal neighbors, with their count if there is more than one. */
 function foldList(
   list: readonly unknown[],
-  alike: (left: unknown, right: unknown) => boolean,
+  likenessTo: (first: unknown) => Likeness,
   foldItem: (item: unknown) => unknown,
 ): unknown[] {
   const entries: unknown[] = []
   let start = 0
   while (start < list.length && entries.length < MAX_ENTRIES) {
     let end = start + 1
-    while (end < list.length && alike(list[start], list[end])) end++
+    const isLikeFirst = end < list.length ? likenessTo(list[start]) : always
+    while (end < list.length && isLikeFirst(list[end])) end++
     entries.push(counted(foldItem(list[start]), end - start))
     start = end
   }
@@ -90,20 +106,27 @@ function counted(entry: unknown, times: number): unknown {
   return typeof entry === 'object' && entry !== null ? { ...entry, times } : { each: entry, times }
 }
 
-/** True if two items are recorded in the same way: the same members in the same order, the same columns, and equal options. */
-function areAlike(left: unknown, right: unknown, shape: Members): boolean {
-  if (!isPlain(left) || !isPlain(right) || !areSameNames(left, right)) return false
-  for (const name of Object.keys(left)) {
-    const [one, other] = [left[name], right[name]]
-    if (one === other || shape[name] === 'value') continue
-    if (shape[name] !== 'columns' || !isPlain(one) || !isPlain(other) || !areSameNames(one, other)) return false
+/** Items are recorded in the same way if they have the same members in the same order, the same columns, and equal options. */
+function likenessTo(first: unknown, shape: Members): Likeness {
+  if (!isPlain(first)) return () => false
+  const members = Object.keys(first).map((name) => ({ name, value: first[name], shape: shape[name] }))
+  const names = members.map(({ name }) => name)
+  return (item) => {
+    if (!isPlain(item) || !hasNames(item, names)) return false
+    for (const { name, value, shape } of members) {
+      const other = item[name]
+      if (value === other || shape === 'value') continue
+      if (shape !== 'columns' || !isPlain(value) || !isPlain(other) || !hasNames(other, Object.keys(value))) return false
+    }
+    return true
   }
-  return true
 }
 
-function areSameNames(left: object, right: object): boolean {
-  const [names, others] = [Object.keys(left), Object.keys(right)]
-  return names.length === others.length && names.every((name, index) => name === others[index])
+function hasNames(item: object, names: readonly string[]): boolean {
+  const others = Object.keys(item)
+  if (others.length !== names.length) return false
+  for (let i = 0; i < others.length; i++) if (others[i] !== names[i]) return false
+  return true
 }
 
 function always(): boolean {

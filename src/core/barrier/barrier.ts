@@ -35,15 +35,27 @@ export const CATALOG_MOVED = new Error('another process changed the catalog sinc
  * Returns the same barrier for work that runs again after UNKNOWN_KEY. It reports digests that do not agree with their values, if it is
  * given a place to. Its key ring stays the newest one.
  */
-export function retryingBarrier(barrier: Barrier, reportMismatch?: (mismatch: DigestMismatch) => void): Barrier {
-  return {
-    entropy: barrier.entropy,
-    vault: barrier.vault,
-    signalsUnknownKeys: true,
-    reportMismatch,
-    get ring() {
-      return barrier.ring
-    },
+export function retryingBarrier(barrier: Barrier, reportMismatch?: Barrier['reportMismatch']): Barrier {
+  return new RetryingBarrier(barrier, reportMismatch)
+}
+
+/** A class, because each operation makes one, and an object literal with a getter costs ten times as much. */
+class RetryingBarrier implements Barrier {
+  readonly entropy: Entropy
+  readonly vault: Uint8Array
+  readonly reportMismatch: Barrier['reportMismatch']
+  readonly signalsUnknownKeys = true
+  readonly #newest: Barrier
+
+  constructor(newest: Barrier, reportMismatch: Barrier['reportMismatch']) {
+    this.#newest = newest
+    this.entropy = newest.entropy
+    this.vault = newest.vault
+    this.reportMismatch = reportMismatch
+  }
+
+  get ring(): KeyRing {
+    return this.#newest.ring
   }
 }
 

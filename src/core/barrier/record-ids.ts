@@ -35,9 +35,11 @@ export function decodeChangeIds(ring: KeyRing, texts: readonly string[]): (numbe
 /** Returns the row id of each public id, in order; undefined for text that is not an id of this table. The row may not exist. */
 export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, texts: readonly string[]): (number | undefined)[] {
   const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
-  return texts.map((_, index) => {
-    const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
-    const isOurs = wellFormed[index] === 1 && objectId === table.objectId && checkHigh === 0 && checkLow === 0
-    return isOurs ? row : undefined
-  })
+  const rows: (number | undefined)[] = []
+  for (let i = 0; i < texts.length; i++) {
+    const { objectId, row, checkHigh, checkLow } = readPointer(words, i)
+    const isOurs = wellFormed[i] === 1 && objectId === table.objectId && checkHigh === 0 && checkLow === 0
+    rows.push(isOurs ? row : undefined)
+  }
+  return rows
 }

@@ -1,8 +1,9 @@
 /** Runs the steps of a batch in an open transaction: in groups where that changes no result, and otherwise one by one. */
 import { type Outcome, SUCCESS } from '../audit/outcome.ts'
-import { Fault, fault, say, VaultError, words } from '../errors.ts'
+import { Fault, fault, isRefusal, say, type VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
+import { createYielder, type Yielder } from '../maintenance/yielder.ts'
 import type { Storage } from '../ports/storage.ts'
 import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
@@ -30,13 +31,19 @@ export interface Running<Value> {
   readonly ended: Ended<Value>[]
 }
 
+/** A running batch that gives the event loop its turns between its parts. */
+interface Paced<Value> extends Running<Value> {
+  readonly yielder: Yielder
+}
+
 /** Runs the steps, and adds how each ended. Throws the error of a step that ends the batch. */
 export async function runSteps<Value>(running: Running<Value>, storage: Storage, steps: readonly Step<Value>[]): Promise<void> {
   const bind = (step: Step<Value>) => {
     const earlier = required(step.reference, 'The item that a step refers to')
     return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended, earlier), earlier))
   }
-  for (const part of partsOf(steps, bind)) await runPart(running, storage, part)
+  const paced = { ...running, yielder: createYielder(running.context) }
+  for (const part of partsOf(steps, bind)) await runPart(paced, storage, part)
 }
 
 /** Returns the id of the record of an item that ended; an error if it has none, because it failed. */
@@ -46,7 +53,8 @@ function recordOf<Value>({ runner }: Step<Value>, { response }: Ended<Value>, po
 }
 
 /** Runs a part as a whole. If a step is refused, runs one half after the other: in the end, the step is alone. */
-async function runPart<Value>(running: Running<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
+async function runPart<Value>(running: Paced<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
+  await running.yielder.worked()
   if (part.length === 1) return runAlone(running, storage, at(part, 0))
   const values = await tryGroups(running, storage, part)
   if (values !== undefined) {
@@ -61,7 +69,7 @@ async function runPart<Value>(running: Running<Value>, storage: Storage, part: r
 
 /** Runs the groups of a part in a savepoint, and returns the value of each step; undefined if one is refused, and nothing is stored. */
 async function tryGroups<Value>(
-  { context }: Running<Value>,
+  { context, yielder }: Paced<Value>,
   storage: Storage,
   part: readonly Step<Value>[],
 ): Promise<Value[] | undefined> {
@@ -71,6 +79,7 @@ async function tryGroups<Value>(
       for (const group of groupsOf(part)) {
         const results = await at(group, 0).runner.runAll({ ...context, unit: savepointUnit(inner) }, group)
         for (let index = 0; index < group.length; index++) values.set(at(group, index), at(results, index))
+        await yielder.worked()
       }
       return part.map((step) => required(values.get(step), 'The value of a step'))
     })
@@ -103,12 +112,4 @@ async function runAlone<Value>(
 /** Returns the details of an error with the position of the item. */
 function atItem({ details }: VaultError, index: number): VaultError['details'] {
   return details.length === 0 ? [{ index }] : details.map((detail) => ({ ...detail, index }))
-}
-
-/**
- * True for an error that is the item's own. After any other the transaction cannot go on: storage is lost, another writer won, or the
- * catalog must be read again. One damaged record is the item's own too.
- */
-function isRefusal(error: unknown): error is VaultError {
-  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
 }

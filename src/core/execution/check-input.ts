@@ -1,7 +1,7 @@
 /** Checks of untrusted input that several operations share, and the errors they throw. */
 import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-tokens.ts'
 import type { Fault } from '../errors.ts'
-import { fault, MAX_DETAILS, printableName, type Sentence, say, words } from '../errors.ts'
+import { fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
@@ -98,7 +98,7 @@ export function recordsNotFound(table: Table, ids: readonly string[], missing: r
     return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
   })
   const which = ids.length === 1 ? words('this id') : say`the id at ${paths('ids', missing)}`
-  return fault('not_found', details)`No record of table ${table.name} has ${which}.`
+  return withoutStack(() => fault('not_found', details)`No record of table ${table.name} has ${which}.`)
 }
 
 /** Returns at most 25 positions for a message: `ids[0], ids[4]`. */

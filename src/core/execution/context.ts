@@ -10,6 +10,7 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
+import type { JoinedCalls } from './joined-calls.ts'
 import type { Lifetime } from './lifetime.ts'
 
 /** Limits that the application can set. */
@@ -34,6 +35,8 @@ export interface SessionContext extends ReadingContext {
   readonly log: Log | undefined
   readonly audit: AuditContext
   readonly files: SessionFiles
+  /** Undefined in a session inside a transaction, whose calls are not joined. */
+  readonly joined: JoinedCalls | undefined
 }
 
 /** The files of a vault, as a session has them. */

@@ -61,7 +61,8 @@ export function openTicket(
 ): Ticket | undefined {
   if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return undefined
   const sealed = fromBase64Url(text)
-  const plaintext = sealed === undefined ? undefined : openEntry({ ...barrier, kind: 'ticket', id: 0 }, sealed)
+  const plaintext =
+    sealed === undefined ? undefined : openEntry({ ring: barrier.ring, vault: barrier.vault, kind: 'ticket', id: 0 }, sealed)
   if (plaintext === undefined) return undefined
   // It was authenticated, so it is what `issueTicket` wrote.
   const ticket = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Ticket

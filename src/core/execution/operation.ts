@@ -26,6 +26,8 @@ export interface Operation<Given, Request, Result> {
   execute(context: OperationContext, request: Request): Promise<Result>
   /** How items of a batch run as one. Absent: each runs by itself. */
   readonly together?: Together<Request, Result>
+  /** How calls of one turn of the event loop run as one. Only for operations that change nothing. Absent: each runs by itself. */
+  readonly joined?: Joined<Request, Result>
 }
 
 /** Runs several requests as one. Source: docs/decisions/0027. */
@@ -37,6 +39,21 @@ export interface Together<Request, Result> {
    * could have another result by itself: then smaller groups run. `events` has the event of each.
    */
   execute(context: OperationContext, requests: readonly Request[], events: readonly EventBuilder[]): Promise<readonly Result[]>
+}
+
+/** Runs calls of one turn as one, by callers with the same access. Source: docs/decisions/0039. */
+export interface Joined<Request, Result> {
+  /** Returns the same text for requests that can run as one, for example with the table; undefined for one that runs by itself, such as a long one. */
+  groupOf(request: Request): string | undefined
+  /**
+   * Returns the result of each request, as `execute` would return it; undefined for one that must run by itself, because it would fail. The
+   * context has neither caller nor event: if one is needed, all run by themselves. `events` has the event of each.
+   */
+  execute(
+    context: OperationContext,
+    requests: readonly Request[],
+    events: readonly EventBuilder[],
+  ): Promise<readonly (Result | undefined)[]>
 }
 
 /** The input of an operation. */

@@ -41,6 +41,7 @@ async function run<Given extends object, Request, Result>(
   { given, span }: { readonly given: Given; readonly span: Span | undefined },
 ): Promise<Result> {
   const { lifetime, units } = session
+  const joined = operation.joined === undefined ? undefined : session.joined
   const { action, resourceType } = operation
   const event = new EventBuilder()
   let requested: EventContext | undefined
@@ -54,6 +55,7 @@ async function run<Given extends object, Request, Result>(
     }
   }
   lifetime.begin()
+  joined?.begin()
   try {
     const unit = units.begin(() => {
       const context = requestContext()
@@ -66,10 +68,14 @@ async function run<Given extends object, Request, Result>(
       const barrier = retryingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
       const context = { ...session, barrier, unit, event }
       const request = readInput(() => operation.parse(given, context))
-      result = await executeUpToDate(context, (current) => {
-        unit.beginAttempt()
-        return operation.execute(current, request)
-      })
+      const shared = joined?.join(operation, context, request)
+      const answer = shared === undefined ? undefined : await shared
+      result =
+        answer ??
+        (await executeUpToDate(context, (current) => {
+          unit.beginAttempt()
+          return operation.execute(current, request)
+        }))
     } catch (error) {
       throw await recordFailure(error, { unit, event, ending })
     }
@@ -78,6 +84,7 @@ async function run<Given extends object, Request, Result>(
     if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, ending)
     return result
   } finally {
+    joined?.end()
     lifetime.end()
   }
 }

@@ -1,6 +1,6 @@
 /** Create credential: stores an API key or a service account, with its roles and what verifies it. */
 import { v4 as uuid } from 'uuid'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CREDENTIAL_KINDS, type CredentialKind, type StoredCredential } from '../credentials/credential.ts'
 import { newCredentialRow } from '../credentials/credential-store.ts'

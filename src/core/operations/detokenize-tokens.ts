@@ -1,6 +1,6 @@
 /** Detokenize: returns the values of tokens as text, at the lower of the requested and the granted redaction. */
 import { showText } from '../barrier/reveal.ts'
-import { type ErrorCode, type Fault, fault, VaultError } from '../errors.ts'
+import { type ErrorCode, type Fault, fault, VaultError, withoutStack } from '../errors.ts'
 import {
   assertOptions,
   parseFlag,
@@ -17,6 +17,7 @@ import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at } from '../util/at.ts'
+import { cutList } from '../util/cut-list.ts'
 import type { ColumnType } from '../values/column-type.ts'
 
 /** One token to resolve. */
@@ -100,7 +101,27 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
       throw tokensNotFound(missing, continueOnError)
     return { records }
   },
+  joined: {
+    groupOf: ({ parameters, refusesLowered }) =>
+      refusesLowered || parameters.length > MAX_TOKENS_TO_JOIN ? undefined : 'detokenize',
+    async execute(context, requests, events) {
+      if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => undefined)
+      const texts = requests.flatMap(({ parameters }) => parameters.map(({ token }) => token))
+      const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
+      const lengths = requests.map(({ parameters }) => parameters.length)
+      return cutList(found, lengths).map((own, index) => {
+        const { parameters } = at(requests, index)
+        // The errors of tokens have positions, so a request with one of them runs by itself.
+        if (own.some((one) => one === undefined || one instanceof VaultError)) return undefined
+        for (const [table, rows] of rowsByTable(own)) at(events, index).addRows(table, rows)
+        return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
+      })
+    },
+  },
 }
+
+/** Maximum number of tokens of a request that is joined with others. */
+const MAX_TOKENS_TO_JOIN = 16
 
 /** Detokenizing shows the value, so READ is required too. */
 const GRANTS: readonly TokenGrant[] = [
@@ -111,12 +132,13 @@ const GRANTS: readonly TokenGrant[] = [
 function assertShownInPlainText({ redaction }: Required<DetokenizeParameter>, found: VisibleResolution): void {
   if (found === undefined || found instanceof VaultError) return
   const { table, column, access } = found
-  assertPlainText({ table, views: [access.views([column], redaction)], named: undefined })
+  const view = access.view(column, redaction)
+  assertPlainText({ table, views: view === undefined ? [] : [[view]], named: undefined })
 }
 
 function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: VisibleResolution): DetokenizedRecord {
   if (found instanceof VaultError) return { token, valueType: 'NONE', value: '', error: found.message, code: found.code }
-  const [view] = found === undefined ? [] : found.access.views([found.column], redaction)
+  const view = found?.access.view(found.column, redaction)
   if (found === undefined || view === undefined)
     return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND, code: 'not_found' }
   const { table, column, value } = found
@@ -134,8 +156,10 @@ function parseParameter(parameter: unknown, index: number): Required<DetokenizeP
 function tokensNotFound(indexes: readonly number[], continueOnError: boolean): Fault {
   const details = indexes.map((index) => ({ index }))
   const where = paths('tokens', indexes)
-  if (continueOnError) return fault('not_found', details)`No token was found: ${where}. Specify valid tokens.`
-  return indexes.length === 1
-    ? fault('not_found', details)`A token was not found: ${where}. Remove it, or set continueOnError.`
-    : fault('not_found', details)`${indexes.length} tokens were not found: ${where}. Remove them, or set continueOnError.`
+  return withoutStack(() => {
+    if (continueOnError) return fault('not_found', details)`No token was found: ${where}. Specify valid tokens.`
+    return indexes.length === 1
+      ? fault('not_found', details)`A token was not found: ${where}. Remove it, or set continueOnError.`
+      : fault('not_found', details)`${indexes.length} tokens were not found: ${where}. Remove them, or set continueOnError.`
+  })
 }

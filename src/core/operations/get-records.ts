@@ -13,6 +13,7 @@ import {
   toTexts,
 } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
+import type { EventBuilder } from '../execution/event-builder.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
@@ -114,6 +115,8 @@ interface ListedIds {
   readonly offset: number | undefined
   /** Undefined for all. */
   readonly limit: number | undefined
+  /** Leave out ids without a record, in place of `not_found`. Default false. */
+  readonly skipsMissing?: boolean
 }
 
 /** A column, and the values to look up in it. */
@@ -141,6 +144,13 @@ export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> 
     return { ...parseShow(table, options, context), which: parseWhich(options, context) }
   },
   execute: async (context, request) => ({ records: await readRecords(context, request) }),
+  joined: {
+    groupOf: groupOfFew,
+    async execute(context, requests, events) {
+      const found = await readTogether(context, requests, events)
+      return found.map((records) => (records === undefined ? undefined : { records }))
+    },
+  },
 }
 
 /** Returns one record by its id. Throws `not_found`. */
@@ -166,6 +176,50 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
       })
     },
   },
+  joined: {
+    groupOf: groupOfFew,
+    async execute(context, requests, events) {
+      const found = await readTogether(context, requests, events)
+      return found.map((records) => records?.[0])
+    },
+  },
+}
+
+/** Maximum number of records of a read that is joined with others. */
+const MAX_IDS_TO_JOIN = 16
+
+/** Returns the group of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
+function groupOfFew({ table, redaction, asTokens, refusesLowered, files, fields, which }: GetRequest): string | undefined {
+  const isSimple = fields === undefined && !refusesLowered && !files.downloadURL && 'ids' in which && isWhole(which)
+  return isSimple && which.ids.length <= MAX_IDS_TO_JOIN
+    ? [table.name, redaction, asTokens, files.returnFileMetadata].join(' ')
+    : undefined
+}
+
+/** True for a read of every record, in the order of the ids. */
+function isWhole({ order, offset = 0, limit }: ListedIds): boolean {
+  return order === undefined && offset === 0 && limit === undefined
+}
+
+/** Returns the records of each request, and adds their rows to its event; undefined for a request with an id without a record. */
+async function readTogether(
+  context: OperationContext,
+  requests: readonly GetRequest[],
+  events: readonly EventBuilder[],
+): Promise<(UntypedRecord[] | undefined)[]> {
+  const idsOf = requests.map(({ which }) => ('ids' in which ? which.ids : []))
+  const found: number[] = []
+  const which = { ...allOf(idsOf.flat()), skipsMissing: true }
+  const shown = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => void found.push(...rows))
+  let next = 0
+  return idsOf.map((ids, index) => {
+    const begin = next
+    // Records are in the order of the ids, so the next one belongs to this id or to a later one.
+    for (const id of ids) if (shown[next]?.id === id) next++
+    if (next - begin < ids.length) return undefined
+    at(events, index).addRows(at(requests, index).table, found.slice(begin, next))
+    return shown.slice(begin, next)
+  })
 }
 
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
@@ -250,26 +304,38 @@ const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 async function rowsById(
   { unit, barrier }: OperationContext,
   access: TableAccess,
-  { ids, order, offset = 0, limit = ids.length }: ListedIds,
+  { ids, order, offset = 0, limit = ids.length, skipsMissing = false }: ListedIds,
 ): Promise<FoundRows> {
   const { table } = access
   const decoded = decodeRecordIds(barrier.ring, table, ids)
   const known = decoded.filter((row) => row !== undefined)
-  const stored = (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
-  const byId = new Map(evaluateAccess(barrier, access, stored).map((one) => [one.row.id, one]))
+  const stored = await unit.storage.get(table.physical.name, known)
+  const evaluated = evaluateAccess(
+    barrier,
+    access,
+    stored.filter((row) => row !== undefined),
+  )
   const rows: RowWithAccess[] = []
   const missing: number[] = []
+  let wanted = 0
+  let next = 0
   for (const [index, id] of decoded.entries()) {
-    const one = id === undefined ? undefined : byId.get(id)
+    const one = id === undefined || stored[wanted++] === undefined ? undefined : evaluated[next++]
     if (one?.access.meets(VISIBLE) === true) rows.push(one)
     else missing.push(index)
   }
-  if (missing.length > 0) throw recordsNotFound(table, ids, missing)
-  const found = rows.map((row, index) => ({ row, id: at(ids, index) }))
+  if (missing.length > 0 && !skipsMissing) throw recordsNotFound(table, ids, missing)
+  const visible = missing.length === 0 ? ids : ids.filter((_, index) => !missing.includes(index))
+  if (order === undefined) return pageOf({ rows, ids: visible }, offset, limit)
+  const found = rows.map((row, index) => ({ row, id: at(visible, index) }))
   // Row ids increase with every insertion.
-  if (order !== undefined) found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
-  const page = found.slice(offset, offset + limit)
-  return { rows: page.map(({ row }) => row), ids: page.map(({ id }) => id) }
+  found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
+  return pageOf({ rows: found.map(({ row }) => row), ids: found.map(({ id }) => id) }, offset, limit)
+}
+
+function pageOf(found: FoundRows, offset: number, limit: number): FoundRows {
+  if (offset === 0 && limit >= found.rows.length) return found
+  return { rows: found.rows.slice(offset, offset + limit), ids: found.ids.slice(offset, offset + limit) }
 }
 
 async function rowsOnPage(

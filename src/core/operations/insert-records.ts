@@ -24,7 +24,7 @@ import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Cell, Row } from '../ports/storage.ts'
+import type { Cell, Row, Storage } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
@@ -32,6 +32,7 @@ import { findExisting, storeUpserts } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
@@ -214,13 +215,17 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
   const request = { table, key, tokenization, records: [...byCell.values()] }
-  const stored = await context.unit.change((unit) =>
+  const shared = (unit: UnitOfWork<Storage>) =>
     retry(retryRecords(table, context.scheduler), async () => {
       const found = await findExisting(unit.storage, context, request)
       const existing = checkUpserts(context, access, { ...request, found })
       return storeUpserts(unit, context, { ...request, existing })
-    }),
-  )
+    })
+  const alone = () => context.unit.change(shared)
+  const [cell, ...others] = byCell.keys()
+  const stored = await (others.length > 0
+    ? alone()
+    : context.unit.changeInTurn(`${table.physical.name} ${key.name} ${cell}`, { alone, shared }))
   const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
   return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
 }

@@ -1,20 +1,20 @@
 /** List events: returns a page of audit events that match a filter, by default the newest first. */
-import { decodeEvent } from '../audit/encode-event.ts'
+import { hasTimestamp } from '../audit/encode-event.ts'
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
 import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
 import { toNanoseconds } from '../audit/instant.ts'
-import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { EventPager } from '../audit/page-events.ts'
 import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
-import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
-import type { OpenedEntry } from '../audit-log/event-store.ts'
-import { eachWindow, eventsAt } from '../audit-log/read-trail.ts'
-import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
+import { eachNewest } from '../audit-log/newest-events.ts'
+import { decodeChangeIds, decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
+import { showEvents } from '../execution/show-events.ts'
+import { createYielder } from '../maintenance/yielder.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { at } from '../util/at.ts'
 
@@ -47,7 +47,7 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   async execute(context, query) {
     if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)
-    const listed = events.map((event) => toAuditEvent(event, idsOfRows(context, event)))
+    const listed = await showEvents(context, events)
     return next === undefined ? { events: listed } : { events: listed, nextOps: next }
   },
 }
@@ -56,54 +56,40 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
   const pager = new EventPager(query)
   const matches = createEventTest(query.filter, recordRows(context, query))
   let seen = 0
-  for await (const entries of candidates(context.audit, query)) {
-    seen += entries.length
+  for await (const found of candidates(context.audit, query)) {
+    seen += found.length
     if (seen > MAX_EVENTS) {
       throw fault('limit_exceeded')`The search passed ${MAX_EVENTS} events. Narrow it with filterOps.startTime and endTime.`
     }
-    for (const event of readableEvents(context, entries)) if (matches(event)) pager.add(event)
+    for (const event of readableEvents(context, found)) if (matches(event)) pager.add(event)
     if (pager.isFull) break
   }
   return pager.page()
 }
 
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
-async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly OpenedEntry[]> {
+async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield await eventsAt(audit, [row])
+    if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
     return
   }
   const ends = [filter.to, after === undefined ? undefined : toNanoseconds(after.timestamp)].filter((end) => end !== undefined)
   const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest)) + 1n
-  yield* eachWindow(audit, { since: filter.from, until })
+  yield* eachNewest(audit, { since: filter.from, until })
 }
 
-/**
- * Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. An
- * event under another time would end a page early or be on the wrong one, and hide the events between.
- */
-function readableEvents({ log }: OperationContext, entries: readonly OpenedEntry[]): ChainedEvent[] {
-  return entries.flatMap(({ id, at, bytes }) => {
-    const event = bytes === undefined ? undefined : decodeEvent(bytes)
-    if (event !== undefined && toNanoseconds(event.timestamp) === at) return [event]
+/** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
+function readableEvents({ log }: OperationContext, found: readonly DatedEvent[]): ChainedEvent[] {
+  return found.flatMap(({ id, at, event }) => {
+    if (event !== undefined && hasTimestamp(event, at)) return [event]
     log?.error(
       { row: id },
       event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
     )
     return []
   })
-}
-
-/** Returns the record ids of each group of rows of an event. */
-function idsOfRows({ barrier, layout }: OperationContext, event: ChainedEvent): IdsByRows {
-  return new Map(
-    rowsOfEvent(event).map((group) => {
-      const table = layout.tables.get(group.table)
-      return [group, table === undefined ? [] : encodeRecordIds(barrier.ring, table, fromRuns(group.runs))]
-    }),
-  )
 }
 
 /** Returns the row of each record id in the filter. An id does not name its table, so each table tries it. */

@@ -1,13 +1,13 @@
 /** Query: runs a SELECT over sealed and plain columns, and returns at most 25 records. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
 import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
-import { parseText, type QueryRecord, type QueryRequest, type QueryText, runQuery } from '../queries/run-query.ts'
+import { readQuery } from '../queries/query-text.ts'
+import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-query.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
-import { namesIn, namesOf } from '../sql/query-names.ts'
 import { readInput } from '../util/boundary.ts'
 
 /** Options of a query. */
@@ -39,24 +39,18 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   notFoundStatus: 400,
   recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
   parse({ query: given, options = {} }, { layout, event }) {
-    const { text, parsed } = parseQueryText(given)
-    event.setNames('select' in parsed ? namesOf(parsed.select, { layout, idName: idNameIn(options) }) : namesIn(text, { layout }))
+    const text = readQuery(given, { layout, idName: idNameIn(options) })
+    event.setNames(text.names)
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
     const refusesLowered = options.onLowered === 'throw'
-    return { text, parsed, idName: idNameIn(options), budget, signal: stopOf(options.signal), refusesLowered }
+    return { ...text, budget, signal: stopOf(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
     const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
     for (const { table, rows } of found) event.addRows(table, rows)
     return { records }
   },
-}
-
-/** Returns the text of a query, parsed. Throws `invalid_request` if it is not a string. Other errors of the text are thrown when it runs. */
-export function parseQueryText(text: unknown): QueryText {
-  if (typeof text === 'string') return { text, parsed: parseText(text), idName: RECORD_ID_NAME }
-  throw fault('invalid_request')`The query must be a string.`
 }
 
 /** Returns the name of the record id in a query. Its shape is checked later. */

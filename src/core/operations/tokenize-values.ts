@@ -12,7 +12,8 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { Column } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
+import { cutList } from '../util/cut-list.ts'
 
 /** A value as text, and the column or column group to search. A blank name counts as absent. */
 export type TokenizeParameter =
@@ -57,11 +58,53 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
       const details = missing.map((index) => ({ index }))
       throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
-    const { ring } = context.barrier
-    return {
-      records: lookups.map(({ columns, value }) => ({ token: at(deriveTokens(ring, at(columns, 0).column, [value]), 0) })),
-    }
+    return { records: tokensOf(context, lookups) }
   },
+  joined: {
+    groupOf: (parameters) => (parameters.length > MAX_VALUES_TO_JOIN ? undefined : 'tokenize'),
+    async execute(context, requests) {
+      const lookups = requests.map((parameters) => lookupsOrNone(context, parameters))
+      const isLive = await areLive(context, lookups.flat())
+      const live = cutList(isLive, lengthsOf(lookups))
+      const complete = lookups.map((own, index) =>
+        own.length === at(requests, index).length && !at(live, index).includes(false) ? own : [],
+      )
+      const tokens = cutList(tokensOf(context, complete.flat()), lengthsOf(complete))
+      return tokens.map((records) => (records.length === 0 ? undefined : { records }))
+    },
+  },
+}
+
+/** Maximum number of values of a request that is joined with others. */
+const MAX_VALUES_TO_JOIN = 16
+
+/** Returns what each parameter looks up; nothing for a request that is refused when it runs by itself. */
+function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
+  try {
+    return parameters.map((one, index) => lookupOf(context, one, index))
+  } catch {
+    return []
+  }
+}
+
+function lengthsOf(lists: readonly (readonly unknown[])[]): number[] {
+  return lists.map(({ length }) => length)
+}
+
+/** Returns the token of each value, in order. Those of one column are derived together. */
+function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Lookup[]): { token: string }[] {
+  const byColumn = new Map<Column, unknown[]>()
+  for (const { columns, value } of lookups) {
+    const { column } = at(columns, 0)
+    const values = byColumn.get(column)
+    if (values === undefined) byColumn.set(column, [value])
+    else values.push(value)
+  }
+  const derived = new Map([...byColumn].map(([column, values]) => [column, deriveTokens(ring, column, values).values()]))
+  return lookups.map(({ columns }) => {
+    const tokens = required(derived.get(at(columns, 0).column), 'The tokens of a column')
+    return { token: required(tokens.next().value, 'A token') }
+  })
 }
 
 function parseParameter(parameter: unknown, index: number): TokenizeRequest {

@@ -19,6 +19,7 @@ import type { Written } from '../records/record-store.ts'
 import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { retry, retryStale } from '../util/retry.ts'
@@ -131,8 +132,8 @@ function changeRecords(
     () =>
       fault('aborted', { table: table.name })`The record of table ${table.name} changed concurrently in every attempt. Retry.`,
   )
-  return retry(policy, async () => {
-    const rows = await rowsOf(context, access, { changes, rowIds })
+  const write = async (unit: UnitOfWork) => {
+    const rows = await rowsOf(unit, access, { changes, rowIds })
     const overwrites = changes.map(({ values }, position) => ({ row: at(rows, position), values, index: undefined }))
     const { existing, invisible } = checkOverwrites(context, access, overwrites)
     if (invisible.length > 0) throw notFound(table, changes)
@@ -142,17 +143,22 @@ function changeRecords(
     const supplied = changes.map((change) => change.supplied)
     const indexes = changes.map(() => undefined)
     return { written: await storeChanges(unit, context, { table, rows, records, supplied, indexes }), before }
-  })
+  }
+  // Values are sealed before the transaction begins. If that was too early, the record is read inside of it.
+  const alone = () => retry(policy, (attempt) => (attempt === 1 ? write(unit) : unit.change(write)))
+  const [row] = rowIds
+  if (row === undefined || rowIds.length > 1) return alone()
+  return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
 }
 
 /** Returns the row of each change. Throws `not_found` if one does not exist. */
 async function rowsOf(
-  { unit }: UpdateContext,
+  { storage }: UnitOfWork,
   { table }: TableAccess,
   { changes, rowIds }: { readonly changes: readonly Change[]; readonly rowIds: readonly (number | undefined)[] },
 ): Promise<Row[]> {
   const known = rowIds.filter((row) => row !== undefined)
-  const rows = known.length === 0 ? [] : (await unit.storage.get(table.physical.name, known)).filter((row) => row !== undefined)
+  const rows = known.length === 0 ? [] : (await storage.get(table.physical.name, known)).filter((row) => row !== undefined)
   if (rows.length < changes.length) throw notFound(table, changes)
   return rows
 }

@@ -1,5 +1,5 @@
 /** The caller that an application authenticates, and the caller's request. Both are checked before any operation. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 import { readInput } from '../util/boundary.ts'

@@ -1,5 +1,5 @@
 /** The fault of a denied action. It is the same whatever is stored. */
-import { type Fault, fault, words } from '../errors.ts'
+import { type Fault, fault, withoutStack, words } from '../errors.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Action } from './actions.ts'
 import type { Caller } from './caller.ts'
@@ -8,5 +8,7 @@ import type { Caller } from './caller.ts'
 export function forbidden(caller: Pick<Caller, 'actorType'>, action: Action | 'ALL', table?: Table): Fault {
   const who = words(caller.actorType === 'USER' ? 'The user' : 'The service account')
   const details = table === undefined ? {} : { table: table.name }
-  return fault('forbidden', details)`${who} is not granted ${words(action)} for this request. Ask the vault owner for a role.`
+  return withoutStack(
+    () => fault('forbidden', details)`${who} is not granted ${words(action)} for this request. Ask the vault owner for a role.`,
+  )
 }

@@ -22,10 +22,9 @@ interface Grant {
 export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess {
   const grants = table.columns.map((column) => grantOn(column, rules))
   const levelOf = (column: Column) => grants[column.position]?.level
-  const views = createViews(table, levelOf)
   return {
     level: levelOf,
-    views,
+    ...createViews(table, levelOf),
     allows: (action, column) => allows(grants[column.position], bitOf(action)),
     meets: ({ action, columns }: RequiredGrant) => {
       const wanted = bitOf(action)
@@ -79,24 +78,26 @@ function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel): R
 }
 
 /** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
-function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): RowAccess['views'] {
+function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): Pick<RowAccess, 'view' | 'views'> {
   const singles = new Map<Redaction, readonly (ColumnView | undefined)[]>()
   const last = new Map<Redaction, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
-  return (columns, asked) => {
-    const known = last.get(asked)
-    if (known?.columns === columns) return known.views
+  const view: RowAccess['view'] = (column, asked) => {
     let ofTable = singles.get(asked)
     if (ofTable === undefined) {
       ofTable = table.columns.map((column) => viewOf(column, asked, levelOf(column)))
       singles.set(asked, ofTable)
     }
-    const views: ColumnView[] = []
-    for (const column of columns) {
-      const view = ofTable[column.position]
-      if (view !== undefined) views.push(view)
-    }
-    last.set(asked, { columns, views })
-    return views
+    return ofTable[column.position]
+  }
+  return {
+    view,
+    views(columns, asked) {
+      const known = last.get(asked)
+      if (known?.columns === columns) return known.views
+      const views = columns.flatMap((column) => view(column, asked) ?? [])
+      last.set(asked, { columns, views })
+      return views
+    },
   }
 }
 

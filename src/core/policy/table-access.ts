@@ -16,6 +16,8 @@ export interface RowAccess {
   level(column: Column): RedactionLevel | undefined
   /** The views of those columns that READ shows, at the lower of the requested and the granted level. */
   views(columns: readonly Column[], asked: Redaction): readonly ColumnView[]
+  /** The view of one column, as `views` has it; undefined if READ does not show it. */
+  view(column: Column, asked: Redaction): ColumnView | undefined
   /**
    * True if the action is granted on the column. READ at PLAIN_TEXT also grants SEARCH, and so does CREATE or UPDATE on a unique column.
    */

@@ -69,7 +69,8 @@ interface BufferedTable {
 async function readTable(context: ScanContext, { step, meter, read }: JoinInput): Promise<BufferedTable> {
   const rows: BufferedRow[] = []
   const index = createJoinIndex()
-  for await (const batch of scanRows(context, { plan: step.right, meter })) {
+  const scan = scanRows(context, { plan: step.right, meter })
+  for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) {
     for (const row of batch) {
       meter.addBytes(sizeOf(row))
       rows.push(row)
@@ -96,7 +97,8 @@ async function lookUp(
   const index = createJoinIndex()
   let bytes = 0
   if (extraFilter !== undefined) {
-    for await (const batch of scanRows(context, { plan: step.right, meter, extraFilter })) {
+    const scan = scanRows(context, { plan: step.right, meter, extraFilter })
+    for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) {
       for (const row of batch) {
         const size = sizeOf(row)
         meter.addBytes(size)

@@ -18,14 +18,25 @@ import type { RowGrants } from '../sql/source-access.ts'
 import { guaranteedGrants, isVisibleTo } from '../sql/source-access.ts'
 import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
-import type { BufferedRow } from './buffered-row.ts'
 
 /** Filters slices of rows. */
 export interface ResidualFilter {
   /** The physical columns that it reads; storage need not return others. */
   readonly columns: readonly string[]
-  /** Returns the visible rows among these, at most `max`. Throws `data_loss` if a body that must be opened fails authentication, and `LongMatch`. */
-  apply(rows: readonly Row[], max: number): BufferedRow[]
+  /**
+   * Calls `take` for the visible rows among these, at most `max`, in order, and returns their number. Throws `data_loss` if a body that must
+   * be opened fails authentication, and `LongMatch`: the caller then drops what was taken.
+   */
+  each(rows: readonly Row[], max: number, take: (current: CurrentRow, grants: RowGrants) => void): number
+}
+
+/** The row that a filter is at. One object is all rows of a slice in turn, so `take` must copy what it keeps. */
+export interface CurrentRow {
+  readonly id: number
+  /** The public id, if the plan needs it. */
+  readonly publicId: string | undefined
+  /** Reads the projected columns, and the columns of conditions. */
+  readonly cellOf: ValueOf
 }
 
 /** Creates the filter of one source. Its conditions are compiled once. */
@@ -40,29 +51,39 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
   const readsIds = plan.projectsId || passesOpened.readsIds || evaluator.readsIds
 
   const isVisible = (cellOf: ValueOf): boolean => evaluator.grantsOf(cellOf) !== undefined
-  const apply = (rows: readonly Row[], max: number): BufferedRow[] => {
+  const survivorsOf = (rows: readonly Row[]): readonly Row[] => {
     const visible = evaluator.isOnPlain ? onlyPassing(barrier, plan.source.table, { ...evaluator, rows, test: isVisible }) : rows
-    const survivors = passesPlain.isAlwaysTrue
-      ? visible
-      : onlyPassing(barrier, plan.source.table, { ...passesPlain, rows: visible })
+    return passesPlain.isAlwaysTrue ? visible : onlyPassing(barrier, plan.source.table, { ...passesPlain, rows: visible })
+  }
+  const each: ResidualFilter['each'] = (rows, max, take) => {
+    const survivors = survivorsOf(rows)
     // Without conditions on opened rows, only rows of the result are opened.
-    const opened = filtersOpened ? survivors : survivors.slice(0, max)
-    if (opened.length === 0) return []
+    const opened = filtersOpened || survivors.length <= max ? survivors : survivors.slice(0, max)
+    if (opened.length === 0) return 0
     const cursor = openColumns(barrier, plan.source.table, opened, columns)
     const ids = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, idsOf(opened)) : []
-    const buffered: BufferedRow[] = []
     let index = 0
     const cellOf: ValueOf = ({ column }) => (column === undefined ? required(ids[index]) : cursor.value(column))
-    for (; index < opened.length && buffered.length < max; index++) {
+    const current: CurrentRow = {
+      get id() {
+        return required(opened[index]).id
+      },
+      get publicId() {
+        return ids[index]
+      },
+      cellOf,
+    }
+    let taken = 0
+    for (; index < opened.length && taken < max; index++) {
       cursor.to(index)
       const grants = evaluator.grantsOf(cellOf)
       if (grants === undefined || !passesOpened.test(cellOf)) continue
-      const values = plan.projected.map((column) => cursor.value(column))
-      buffered.push({ id: required(opened[index]).id, publicId: ids[index], grants, values })
+      take(current, grants)
+      taken++
     }
-    return buffered
+    return taken
   }
-  return { columns: physicalOf([...passesPlain.columns, ...columns]), apply }
+  return { columns: physicalOf([...passesPlain.columns, ...columns]), each }
 }
 
 /** The physical columns that contain these values: the body for all sealed columns. */

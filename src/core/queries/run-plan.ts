@@ -1,5 +1,6 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
 import { createAccumulator, resultOfCell } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
@@ -12,7 +13,8 @@ import { createReader } from './buffered-row.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
 import type { ScanContext } from './scan-rows.ts'
-import { scanRows } from './scan-rows.ts'
+import { scanRows, TableScan } from './scan-rows.ts'
+import { createRowReader, createValueReader } from './slice-reader.ts'
 
 /**
  * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `values` is undefined if LIMIT or OFFSET
@@ -35,29 +37,46 @@ export async function runPlan(context: ScanContext, plan: Plan, meter: BudgetMet
 interface Running {
   readonly meter: BudgetMeter
   readonly read: ReadBuffered
-  /** Number of rows after which no more are needed. */
-  readonly limit?: number
 }
 
 async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
-  const { query, first, strategy } = plan
+  const { query, first, steps, strategy } = plan
   const { limit, offset } = query
   if (limit === 0) return []
   if (strategy.kind === 'page') {
-    const { apply, columns } = createResidualFilter(context.barrier, first)
-    const page = { order: 'asc', offset, limit, columns } as const
-    const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
-    return apply(rows, limit).map((row) => [row])
+    const reader = createRowReader(createResidualFilter(context.barrier, first), first)
+    const page = { order: 'asc', offset, limit, columns: reader.columns } as const
+    return asTuples(reader.read(await context.storage.find(first.source.table.physical.name, first.filter, page), limit))
   }
+  const window = createWindow(offset, limit)
+  if (steps.length === 0) {
+    const scan = scanRows(context, { plan: first, meter: running.meter, limit: offset + limit })
+    for (let rows = await scan.next(); rows !== undefined; rows = await scan.next()) {
+      window.add(asTuples(rows))
+      if (window.isFull()) break
+    }
+  } else {
+    for await (const tuples of joined(context, plan, running)) {
+      window.add(tuples)
+      if (window.isFull()) break
+    }
+  }
+  return window.tuples
+}
+
+/** Collects the tuples from OFFSET up to LIMIT. */
+function createWindow(offset: number, limit: number) {
   const found: Tuple[] = []
   let toSkip = offset
-  for await (const tuples of stream(context, plan, { ...running, limit: offset + limit })) {
-    const skipped = Math.min(toSkip, tuples.length)
-    toSkip -= skipped
-    found.push(...tuples.slice(skipped, skipped + limit - found.length))
-    if (found.length === limit) break
+  return {
+    tuples: found,
+    isFull: () => found.length === limit,
+    add(tuples: readonly Tuple[]) {
+      const skipped = Math.min(toSkip, tuples.length)
+      toSkip -= skipped
+      found.push(...tuples.slice(skipped, skipped + limit - found.length))
+    },
   }
-  return found
 }
 
 async function totals(
@@ -65,14 +84,16 @@ async function totals(
   plan: Plan,
   { aggregates, ...running }: Running & { readonly aggregates: readonly AggregateOutput[] },
 ): Promise<JsonValue[]> {
-  const { first, strategy } = plan
+  const { first, steps, strategy } = plan
   switch (strategy.kind) {
     case 'aggregate': {
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
       return aggregates.map((output, index) => resultOfCell(output, at(cells, index)))
     }
     case 'totals':
-      return await totalsOf(stream(context, plan, running), aggregates, running.read)
+      return steps.length === 0
+        ? await totalsOfTable(context, plan, { ...running, aggregates })
+        : await totalsOfJoin(joined(context, plan, running), aggregates, running.read)
     case 'page':
     case 'rows':
       throw new VaultError('internal', 'Totals have a plan for rows. This is a defect; please report it.')
@@ -81,7 +102,31 @@ async function totals(
   }
 }
 
-async function totalsOf(
+/** Totals of one table: only the values of its aggregates are collected, slice by slice. */
+async function totalsOfTable(
+  context: ScanContext,
+  { first }: Plan,
+  { meter, aggregates }: Pick<Running, 'meter'> & { readonly aggregates: readonly AggregateOutput[] },
+): Promise<JsonValue[]> {
+  // SUM and AVG of one column share its values. The record id is the column `undefined`.
+  const columns = [...new Set(aggregates.flatMap(({ ref }) => (ref === undefined ? [] : [ref.column])))]
+  const refs = columns.map((column): ColumnRef => ({ source: first.source.index, column }))
+  const reader = createValueReader(createResidualFilter(context.barrier, first), refs)
+  const parts = aggregates.map((output) => ({
+    position: output.ref && columns.indexOf(output.ref.column),
+    accumulator: createAccumulator(output),
+  }))
+  const scan = new TableScan(context, { plan: first, meter }, reader)
+  for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) {
+    for (const { position, accumulator } of parts) {
+      if (position === undefined) for (let row = 0; row < batch.length; row++) accumulator.add(true)
+      else for (const value of at(batch.lists, position)) accumulator.add(value)
+    }
+  }
+  return parts.map(({ accumulator }) => accumulator.result())
+}
+
+async function totalsOfJoin(
   tuples: AsyncIterable<readonly Tuple[]>,
   aggregates: readonly AggregateOutput[],
   read: ReadBuffered,
@@ -96,16 +141,17 @@ async function totalsOf(
 }
 
 /** Yields the rows of FROM, joined step by step. */
-function stream(context: ScanContext, plan: Plan, { meter, read, limit: max }: Running): AsyncIterable<readonly Tuple[]> {
-  const { first, steps } = plan
-  const isAlone = steps.length === 0 && max !== undefined
-  const rows = scanRows(context, { plan: first, meter, ...(isAlone ? { limit: max } : {}) })
+function joined(context: ScanContext, { first, steps }: Plan, { meter, read }: Running): AsyncIterable<readonly Tuple[]> {
   return steps.reduce<AsyncIterable<readonly Tuple[]>>(
     (left, step: StepPlan) => joinRows(context, left, { step, meter, read }),
-    asTuples(rows),
+    tuplesOf(scanRows(context, { plan: first, meter })),
   )
 }
 
-async function* asTuples(batches: AsyncIterable<readonly BufferedRow[]>): AsyncGenerator<readonly Tuple[]> {
-  for await (const batch of batches) yield batch.map((row) => [row])
+async function* tuplesOf(scan: TableScan<readonly BufferedRow[]>): AsyncGenerator<readonly Tuple[]> {
+  for (let rows = await scan.next(); rows !== undefined; rows = await scan.next()) yield asTuples(rows)
+}
+
+function asTuples(rows: readonly BufferedRow[]): Tuple[] {
+  return rows.map((row) => [row])
 }

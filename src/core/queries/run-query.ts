@@ -10,56 +10,26 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import { lowerLevel } from '../redaction/levels.ts'
 import { redact } from '../redaction/redact.ts'
-import { filterCells } from '../row-access/find-visible.ts'
 import { notInPlainText } from '../row-access/lowered-columns.ts'
-import type { Layout, Table } from '../schema/layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
-import { parseSelect } from '../sql/parse-select.ts'
 import type { Plan } from '../sql/plan.ts'
-import { planQuery } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
-import { toQueryError, withQueryErrors } from '../sql/query-error.ts'
-import { resolveSelect } from '../sql/resolve-select.ts'
-import type { Select } from '../sql/select.ts'
-import type { SourceAccess } from '../sql/source-access.ts'
+import { toQueryError } from '../sql/query-error.ts'
 import { at, required } from '../util/at.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { QueryBudget, Stop } from './budget-meter.ts'
 import { createBudgetMeter } from './budget-meter.ts'
 import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
+import { type PlanContext, planText, type QueryText } from './query-text.ts'
 import type { PlanResult } from './run-plan.ts'
 import { runPlan } from './run-plan.ts'
 import type { ScanContext } from './scan-rows.ts'
-
-/** The dependencies of planning a query. */
-export interface PlanContext extends Pick<ScanContext, 'barrier'> {
-  readonly layout: Pick<Layout, 'tables'>
-  readonly access: { table(table: Table): SourceAccess }
-}
 
 /** The dependencies of running a query. A query never writes to storage. */
 export interface QueryContext extends PlanContext, ScanContext {
   readonly clock: Clock
   readonly scheduler: Scheduler
-}
-
-/** The text of a query, what it parses to, and the name of the record id in it. */
-export interface QueryText {
-  readonly text: string
-  readonly parsed: ParsedText
-  readonly idName: string
-}
-
-/** A parsed query, or the error of its text, which is thrown when the query runs. */
-export type ParsedText = { readonly select: Select } | { readonly error: unknown }
-
-/** Parses the text of a query. Does not throw. */
-export function parseText(text: string): ParsedText {
-  try {
-    return { select: parseSelect(text) }
-  } catch (error) {
-    return { error }
-  }
 }
 
 /** A query, the budget it can use, and the signal that cancels it. */
@@ -86,7 +56,7 @@ export interface QueryResult {
 
 /** Returns the records of a query, at most 25, and the rows behind them. Throws what docs/sql.md lists. */
 export async function runQuery(context: QueryContext, request: QueryRequest): Promise<QueryResult> {
-  const plan = planOf(context, request)
+  const plan = planText(context, request)
   const meter = createBudgetMeter(context, request.budget, request.signal)
   const result = await withRunErrors(request.text, () => runPlan(context, plan, meter))
   return { records: show(context, plan, result, request), found: foundBy(plan, result) }
@@ -94,16 +64,7 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
 
 /** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */
 export function explainQuery(context: PlanContext, query: QueryText): QueryPlan {
-  return explainPlan(planOf(context, query), query.idName)
-}
-
-function planOf({ barrier, layout, access }: PlanContext, { text, parsed, idName }: QueryText): Plan {
-  return withQueryErrors(text, () => {
-    if ('error' in parsed) throw parsed.error
-    const accessTo = (table: Table) => access.table(table)
-    const query = resolveSelect(parsed.select, { text, layout, idName, accessTo })
-    return planQuery(query, (table) => filterCells(barrier, table))
-  })
+  return explainPlan(planText(context, query), query.idName)
 }
 
 /** Runs work. Language errors that depend on values get a position in the text, like other errors of the text. */
@@ -131,7 +92,7 @@ function show(
   const values = query.outputs.kind === 'rows' ? query.outputs.values : []
   const ids = query.sources.map(({ table }, index) => {
     const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
-    const minted = encodeRecordIds(barrier.ring, table, rows)
+    const minted = rows.length === 0 ? [] : encodeRecordIds(barrier.ring, table, rows)
     return new Map(rows.map((row, position) => [row, required(minted[position])]))
   })
   const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')

@@ -6,8 +6,8 @@ import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
-import type { ResidualFilter } from './residual-filter.ts'
 import { createResidualFilter } from './residual-filter.ts'
+import { createRowReader, type SliceReader } from './slice-reader.ts'
 
 /** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
@@ -20,14 +20,16 @@ const FIRST_SLICE_SIZE = 64
 const MAX_SLICE_SIZE = 500
 const MAX_SLICE_BYTES = 512 * 1024
 
+const NO_ROWS: readonly Row[] = []
+
 /** What reading needs. */
 export interface ScanContext {
   readonly storage: StorageReads
   readonly barrier: Barrier
 }
 
-/** One scan of a table. */
-export interface Scan {
+/** A table to scan. */
+export interface ScannedTable {
   readonly plan: SourcePlan
   readonly meter: BudgetMeter
   /** A filter that storage evaluates in addition to the plan's own. */
@@ -36,74 +38,102 @@ export interface Scan {
   readonly limit?: number
 }
 
-/** Yields the visible rows of one source in order of insertion, in batches. A batch is never empty. */
-export async function* scanRows(
-  { storage, barrier }: ScanContext,
-  { plan, meter, extraFilter, limit: max = Number.POSITIVE_INFINITY }: Scan,
-): AsyncGenerator<BufferedRow[]> {
-  const residual = createResidualFilter(barrier, plan)
-  const { columns } = residual
-  const filter = both(plan.filter, extraFilter)
-  const state: ScanState = { wanted: max, size: FIRST_SLICE_SIZE }
-  let page: Page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns }
-  while (state.wanted > 0) {
-    const rows = await storage.find(plan.source.table.physical.name, filter, page)
+/** Scans the visible rows of one source in order of insertion. */
+export function scanRows(context: ScanContext, scanned: ScannedTable): TableScan<readonly BufferedRow[]> {
+  const filter = createResidualFilter(context.barrier, scanned.plan)
+  return new TableScan(context, scanned, createRowReader(filter, scanned.plan))
+}
+
+/**
+ * A scan in progress. `next` is a method and not a generator's: most queries end with their first page, and a generator costs several promises
+ * more for each batch.
+ */
+export class TableScan<Batch extends { readonly length: number }> {
+  readonly #storage: StorageReads
+  readonly #scanned: ScannedTable
+  readonly #reader: SliceReader<Batch>
+  readonly #filter: Filter
+  /** The page to read after the rows; undefined if there is none. */
+  #page: Page | undefined
+  #rows: readonly Row[] = NO_ROWS
+  /** Rows already read of these, and rows to read in the next slice. */
+  #start = 0
+  #size = FIRST_SLICE_SIZE
+  /** Rows still needed. */
+  #wanted: number
+  /** True after the first page: then the event loop turns between slices. */
+  #yieldsBetween = false
+  /** True if the event loop must turn before more is read. */
+  #mustYield = false
+
+  constructor({ storage }: ScanContext, scanned: ScannedTable, reader: SliceReader<Batch>) {
+    this.#storage = storage
+    this.#scanned = scanned
+    this.#reader = reader
+    this.#filter = both(scanned.plan.filter, scanned.extraFilter)
+    this.#page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns: reader.columns }
+    this.#wanted = scanned.limit ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Returns the next batch, which is not empty; undefined at the end of the table, and when no more rows are needed. */
+  async next(): Promise<Batch | undefined> {
+    while (this.#wanted > 0) {
+      if (this.#mustYield) {
+        this.#mustYield = false
+        await this.#scanned.meter.yield()
+      }
+      if (this.#start === this.#rows.length) {
+        if (this.#page === undefined) return undefined
+        await this.#readPage(this.#page)
+      } else {
+        const batch = await this.#readSlice()
+        if (batch.length > 0) return batch
+      }
+    }
+    return undefined
+  }
+
+  async #readPage(page: Page): Promise<void> {
+    const { plan, meter } = this.#scanned
+    // The rows before are not kept alive while the next are read.
+    this.#rows = NO_ROWS
+    this.#start = 0
+    const rows = await this.#storage.find(plan.source.table.physical.name, this.#filter, page)
     // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isConditional) meter.addRowsRead(rows.length)
-    yield* filterSlices(rows, state, { residual, plan, meter, isFirst: page.after === undefined })
     const last = rows.at(-1)
-    if (last === undefined || rows.length < page.limit) return
-    page = { order: 'asc', limit: nextLimit(rows), after: last.id, columns }
-  }
-}
-
-/** Rows still needed, and rows opened per slice. */
-interface ScanState {
-  wanted: number
-  size: number
-}
-
-interface Slicing {
-  readonly residual: ResidualFilter
-  readonly plan: SourcePlan
-  readonly meter: BudgetMeter
-  readonly isFirst: boolean
-}
-
-/** Yields the visible rows of one page, slice by slice. */
-async function* filterSlices(
-  rows: readonly Row[],
-  state: ScanState,
-  { residual, plan, meter, isFirst }: Slicing,
-): AsyncGenerator<BufferedRow[]> {
-  let end = 0
-  for (let start = 0; start < rows.length; start = end) {
-    end = endOfSlice(rows, start, { size: state.size, maxBytes: MAX_SLICE_BYTES })
-    const buffered = await applied(residual, meter, { rows: rows.slice(start, end), max: state.wanted })
-    if (plan.isConditional) meter.addRowsRead(buffered.length)
-    const isDue = meter.shouldYield()
-    state.size = nextSize(state.size, isDue)
-    state.wanted -= buffered.length
-    if (buffered.length > 0) yield buffered
-    if (state.wanted <= 0) return
+    const isLast = last === undefined || rows.length < page.limit
+    this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows), after: last.id }
     // Many queries end with their first page. Those need not yield.
-    if (isDue || !isFirst) await meter.yield()
+    this.#yieldsBetween = page.after !== undefined
+    this.#rows = rows
   }
-}
 
-/** Applies the filter to a slice. Matches long texts in steps, so that time limit and signal end them too. */
-async function applied(
-  residual: ResidualFilter,
-  meter: BudgetMeter,
-  { rows, max }: { readonly rows: readonly Row[]; readonly max: number },
-): Promise<BufferedRow[]> {
-  for (;;) {
-    try {
-      return residual.apply(rows, max)
-    } catch (error) {
-      if (!(error instanceof LongMatch)) throw error
-      await meter.yield()
-      for (const _ of error.steps) await meter.yield()
+  async #readSlice(): Promise<Batch> {
+    const { plan, meter } = this.#scanned
+    const end = endOfSlice(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
+    const isWhole = this.#start === 0 && end === this.#rows.length
+    const batch = await this.#read(isWhole ? this.#rows : this.#rows.slice(this.#start, end))
+    if (plan.isConditional) meter.addRowsRead(batch.length)
+    const isDue = meter.shouldYield()
+    this.#mustYield = isDue || this.#yieldsBetween
+    this.#size = nextSize(this.#size, isDue)
+    this.#start = end
+    this.#wanted -= batch.length
+    return batch
+  }
+
+  /** Reads a slice. Matches long texts in steps, so that time limit and signal end them too. */
+  async #read(rows: readonly Row[]): Promise<Batch> {
+    const { meter } = this.#scanned
+    for (;;) {
+      try {
+        return this.#reader.read(rows, this.#wanted)
+      } catch (error) {
+        if (!(error instanceof LongMatch)) throw error
+        await meter.yield()
+        for (const _ of error.steps) await meter.yield()
+      }
     }
   }
 }

@@ -20,6 +20,12 @@ const MAX_DRAWS = 32
 const MAX_NEIGHBORS = 10_000
 const SLICE = 1_000
 
+/**
+ * Domains from this size on are too large for two equal draws to be likely: with a billion stored tokens, one of 280,000 draws is in
+ * use. Such a draw is not looked up. If it is in use, storing it is a conflict, and the write runs again.
+ */
+const SPARSE_DOMAIN = 2n ** 48n
+
 /** A cell that needs a drawn token. */
 interface Drawing {
   readonly row: number
@@ -105,15 +111,28 @@ async function usedAmong(
   context: ReadingContext,
   { all, supplied, pending }: Drawings & { readonly pending: readonly Drawing[] },
 ): Promise<Drawing[]> {
-  const texts = pending.map(({ text }) => text)
-  const areUsed = await areInUse(storage, context, texts)
-  const again = new Set(pending.filter((_, index) => areUsed[index]))
+  const again = new Set(await keepUsed(storage, context, pending))
   const seen = new Set(supplied)
   for (const drawing of all) {
     if (seen.has(drawing.text)) again.add(drawing)
     seen.add(drawing.text)
   }
   return [...again]
+}
+
+/** Returns the drawings whose text is in use, except those in a sparse domain that are in use as a stored token. */
+async function keepUsed(
+  storage: StorageReads,
+  context: ReadingContext,
+  drawings: readonly Drawing[],
+): Promise<readonly Drawing[]> {
+  const isSparse = ({ range }: Drawing): boolean => range.domain >= SPARSE_DOMAIN
+  const textsOfAll = (some: readonly Drawing[]): string[] => some.map(({ text }) => text)
+  const sparse = drawings.filter(isSparse)
+  const crowded = drawings.filter((drawing) => !isSparse(drawing))
+  const derived = await resolveDerived(storage, context, textsOfAll(sparse))
+  const areUsed = crowded.length === 0 ? [] : await areInUse(storage, context, textsOfAll(crowded))
+  return [...sparse.filter((_, index) => derived[index] !== undefined), ...crowded.filter((_, index) => areUsed[index])]
 }
 
 /** Returns whether each text is in use, in order: as a stored token, or derived from a live value. */

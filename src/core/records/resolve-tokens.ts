@@ -45,7 +45,8 @@ export async function resolveTokens<Visible extends Resolved>(
     )
     return [checked, choices]
   }
-  const [pointed, first] = await verify(pointerCandidates(context, texts))
+  const { pointers, others } = pointerCandidates(context, texts)
+  const [pointed, first] = await verify(pointers)
   const found = chooseOne(texts.length, first)
   const open = texts.flatMap((text, index) => (found[index] === undefined ? [{ index, text }] : []))
   if (open.length === 0) return found
@@ -53,7 +54,8 @@ export async function resolveTokens<Visible extends Resolved>(
   const [looked, second] = await verify([...derived, ...(await storedCandidates(storage, context, { open, derived }))])
   const rest = chooseOne(texts.length, second)
   for (const { index } of open) found[index] = rest[index]
-  for (const checked of [pointed, looked]) {
+  const [malformed] = await verify(others.filter(({ index }) => found[index] === undefined))
+  for (const checked of [[...pointed, ...malformed], looked]) {
     const failed = checked.filter(({ candidate }) => found[candidate.index] === undefined)
     if (failed.length > 0) await verify(await decoysOf(storage, failed))
   }
@@ -101,30 +103,43 @@ function ambiguous(index: number): Fault {
   })`tokens[${index}] is ambiguous: several columns with overlapping formats accept it. Read the record by its id, or put the columns in one group.`
 }
 
-function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): TokenCandidate[] {
+/** Candidates of texts as pointers. */
+interface PointerCandidates {
+  /** Of texts that have the form of a pointer. */
+  readonly pointers: readonly TokenCandidate[]
+  /** Of other texts, which are read only if they have no resolution: the caller knows the form of a text, so it may decide what is read. */
+  readonly others: readonly TokenCandidate[]
+}
+
+function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): PointerCandidates {
   const { ring } = barrier
   const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
-  return texts.flatMap((_, index): TokenCandidate[] => {
+  const pointers: TokenCandidate[] = []
+  const others: TokenCandidate[] = []
+  for (let index = 0; index < texts.length; index++) {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
-    const found = wellFormed[index] === 1 ? layout.tokenColumns.get(objectId) : undefined
-    if (found !== undefined) return [{ index, ...found, row, expected: { kind: 'check', high: checkHigh, low: checkLow } }]
-    // Reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    return missingCandidates(layout, 'check', { index, seed: objectId })
-  })
+    const isPointer = wellFormed[index] === 1
+    const found = isPointer ? layout.tokenColumns.get(objectId) : undefined
+    const expected = { kind: 'check', high: checkHigh, low: checkLow } as const
+    // Without a cell, reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
+    const candidate = found ? { index, ...found, row, expected } : missingCandidate(layout, 'check', { index, seed: objectId })
+    if (candidate !== undefined) (isPointer ? pointers : others).push(candidate)
+  }
+  return { pointers, others }
 }
 
 /**
  * Returns a candidate for a text that names no cell: row 0 of a column that keeps tokens in this way. The text decides which column, so
  * that it costs what a token of that column costs; none if there is no such column.
  */
-function missingCandidates(
+function missingCandidate(
   layout: Layout,
   keeps: 'check' | 'text',
   { index, seed }: { readonly index: number; readonly seed: number },
-): TokenCandidate[] {
+): TokenCandidate | undefined {
   const columns = [...layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === keeps)
   const found = columns[seed % columns.length]
-  return found === undefined ? [] : [{ index, ...found, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }]
+  return found && { index, ...found, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }
 }
 
 /** A text that has no resolution yet. */
@@ -148,7 +163,8 @@ async function derivedCandidates(
     const rows = digests.length === 0 ? [] : await findRows(table, column, digests)
     for (const [k, { index, digest }] of possible.entries()) {
       const row = rows[k]
-      if (row !== undefined) candidates.push({ index, table, column, row: row.id, expected: { kind: 'value', digest } })
+      if (row !== undefined)
+        candidates.push({ index, table, column, row: row.id, read: row, expected: { kind: 'value', digest } })
     }
   }
   return candidates
@@ -158,10 +174,16 @@ async function derivedCandidates(
 function recoverDigests({ barrier }: ReadingContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
   const kind = required(column.token, 'The token kind of a tokenized column')
   const recovered = kind.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts)
-  return recovered.map((one) => {
-    if (one === undefined || one.kind === 'digest') return one?.digest
-    const value = valueOfText(column, one.shown)
-    return value === undefined ? undefined : digestValues(barrier.ring, column, [value])[0]
+  const values = recovered.map((one) => (one?.kind === 'text' ? valueOfText(column, one.shown) : undefined))
+  const digests = digestValues(
+    barrier.ring,
+    column,
+    values.filter((value) => value !== undefined),
+  )
+  let next = 0
+  return recovered.map((one, k) => {
+    if (one?.kind === 'digest') return one.digest
+    return values[k] === undefined ? undefined : digests[next++]
   })
 }
 
@@ -189,7 +211,8 @@ async function storedCandidates(
     if (location !== undefined && found !== undefined) {
       return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
     }
-    return isDerived.has(index) ? [] : missingCandidates(layout, 'text', { index, seed: sumOf(text) })
+    const none = isDerived.has(index) ? undefined : missingCandidate(layout, 'text', { index, seed: sumOf(text) })
+    return none === undefined ? [] : [none]
   })
 }
 

@@ -7,6 +7,7 @@ import { VaultError } from '../errors.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { unreachable } from '../util/unreachable.ts'
@@ -35,6 +36,8 @@ export interface TokenCandidate {
   readonly table: Table
   readonly column: Column
   readonly row: number
+  /** The row, if the look-up by digest read it already; undefined if it is read to verify the candidate. */
+  readonly read?: Row | undefined
   readonly expected: ExpectedCell
 }
 
@@ -63,17 +66,15 @@ export async function verifyCandidates(
   return checked
 }
 
-function groupBy<Key>(
-  candidates: readonly TokenCandidate[],
-  keyOf: (candidate: TokenCandidate) => Key | undefined,
-): Map<Key, TokenCandidate[]> {
-  const groups = new Map<Key, TokenCandidate[]>()
-  for (const candidate of candidates) {
-    const key = keyOf(candidate)
+/** Returns the items by key, in order. An item without a key is in no group. */
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key | undefined): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
     if (key === undefined) continue
     const group = groups.get(key)
-    if (group === undefined) groups.set(key, [candidate])
-    else group.push(candidate)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
   }
   return groups
 }
@@ -83,12 +84,11 @@ async function verifyRecords(
   { barrier }: ReadingContext,
   { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
 ): Promise<CheckedCandidate[]> {
-  const ids = group.map(({ row }) => row)
-  const rows = await storage.get(table.physical.name, ids)
+  const rows = await readRows(storage, table, group)
   const live = rows.filter((row) => row !== undefined)
   const cursor = openRows(barrier, table, live)
   let next = 0
-  return group.map((candidate, index) => {
+  const checked = group.map((candidate, index): CheckedCandidate => {
     const row = rows[index]
     if (row === undefined) return missing(candidate)
     try {
@@ -99,31 +99,69 @@ async function verifyRecords(
     }
     const { column } = candidate
     const value = cursor.value(column)
-    const isVerified = value !== null && holdsExpected(barrier, cursor, { ...candidate, value })
-    // A row of a derived token was found by its digest.
-    if (!isVerified && candidate.expected.kind === 'value') barrier.reportMismatch?.({ table, column, row: row.id })
+    const isVerified = value !== null && holdsExpected(cursor, candidate)
     return { candidate, isFound: true, isVerified, resolution: { table, column, value, row } }
   })
+  return group.some(({ expected }) => expected.kind === 'value') ? compareDigests(barrier, checked) : checked
 }
 
-/** True if the opened cell contains what the candidate expects. */
-function holdsExpected(
-  barrier: ReadingContext['barrier'],
-  cursor: OpenRows,
-  { column, expected, value }: Pick<TokenCandidate, 'column' | 'expected'> & { readonly value: unknown },
-): boolean {
+/** Returns the row of each candidate, in order; undefined if it does not exist. Reads those that were not read yet. */
+async function readRows(
+  storage: StorageReads,
+  table: Table,
+  group: readonly TokenCandidate[],
+): Promise<readonly (Row | undefined)[]> {
+  const unread = group.filter(({ read }) => read === undefined).map(({ row }) => row)
+  const rows = unread.length === 0 ? [] : await storage.get(table.physical.name, unread)
+  let next = 0
+  return unread.length === group.length ? rows : group.map(({ read }) => read ?? rows[next++])
+}
+
+/** True if the opened cell contains what the candidate expects. Digests are compared later, all at once. */
+function holdsExpected(cursor: OpenRows, { column, expected }: TokenCandidate): boolean {
   switch (expected.kind) {
     case 'check':
       return cursor.hasTokenCheck(column, expected.high, expected.low)
     case 'text':
       return cursor.tokenText(column) === expected.text
-    case 'value': {
-      const [digest] = digestValues(barrier.ring, column, [value])
-      return digest !== undefined && sameBytes(digest, expected.digest)
-    }
+    case 'value':
+      return true
     default:
       return unreachable(expected)
   }
+}
+
+/** Returns the candidates, verified only if the digest of the opened value is the expected one. Reports rows that a digest found without having its value. */
+function compareDigests(barrier: ReadingContext['barrier'], checked: readonly CheckedCandidate[]): CheckedCandidate[] {
+  const digests = digestOpened(barrier, checked)
+  return checked.map((one) => {
+    const { column, table, expected } = one.candidate
+    const { resolution } = one
+    if (expected.kind !== 'value' || resolution === undefined || resolution instanceof VaultError) return one
+    const digest = digests.get(one)
+    if (digest !== undefined && sameBytes(digest, expected.digest)) return one
+    barrier.reportMismatch?.({ table, column, row: one.candidate.row })
+    return { ...one, isVerified: false }
+  })
+}
+
+/** Returns the digests of the opened values of derived tokens, computed one column at a time. A null has none. */
+function digestOpened(
+  { ring }: ReadingContext['barrier'],
+  checked: readonly CheckedCandidate[],
+): ReadonlyMap<CheckedCandidate, Uint8Array> {
+  const digests = new Map<CheckedCandidate, Uint8Array>()
+  const derived = groupBy(checked, ({ candidate }) => (candidate.expected.kind === 'value' ? candidate.column : undefined))
+  for (const [column, group] of derived) {
+    const opened = group.flatMap((one) => {
+      const value = one.resolution instanceof VaultError ? undefined : one.resolution?.value
+      return value === undefined || value === null ? [] : [{ one, value }]
+    })
+    const values = opened.map(({ value }) => value)
+    const found = digestValues(ring, column, values)
+    for (const [k, { one }] of opened.entries()) digests.set(one, required(found[k]))
+  }
+  return digests
 }
 
 async function verifyTransients(

@@ -41,8 +41,14 @@ export function resolveVisible(
   context: CallerContext,
   { texts, grants }: TokensToResolve,
 ): Promise<VisibleResolution[]> {
-  const needsOf = (column: Column): RequiredGrant[] =>
-    grants.map(({ action, on }) => ({ action, columns: on === 'column' ? [column] : [] }))
+  const needs = new Map<Column, readonly RequiredGrant[]>()
+  const needsOf = (column: Column): readonly RequiredGrant[] => {
+    const known = needs.get(column)
+    if (known !== undefined) return known
+    const made = grants.map(({ action, on }) => ({ action, columns: on === 'column' ? [column] : [] }))
+    needs.set(column, made)
+    return made
+  }
   const visibility = {
     findRows: (table: Table, column: Column, digests: readonly Uint8Array[]) =>
       findVisibleByDigest(storage, context.barrier, {
@@ -68,7 +74,9 @@ export function resolveVisible(
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(found)) {
-    for (const { row, access } of evaluateAccess(context.barrier, context.access.table(table), rows)) byRow.set(row, access)
+    const access = context.access.table(table)
+    if (access.conditions.length === 0) continue
+    for (const one of evaluateAccess(context.barrier, access, rows)) byRow.set(one.row, one.access)
   }
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)
@@ -76,7 +84,7 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   }
 }
 
-/** Returns the access to a transient value. It has no record, so no condition is true for it, and only unconditional grants count. */
+/** Returns the access to a transient value, or to any row if there are no conditions. A transient value has no record, so no condition is true for it. */
 function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }

@@ -1,5 +1,5 @@
 /** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import { CONTENT_TYPE_PATTERN } from '../files/content-types.ts'
 import { MAX_FILE_BYTES, MAX_TTL_MINUTES } from '../limits.ts'

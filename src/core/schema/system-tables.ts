@@ -65,14 +65,18 @@ export const CREDENTIALS: PhysicalTable = {
   ],
 }
 
-/** Audit events, sealed. The row id is the chain and the sequence number, so that order by id is the order of the chains. `at` is in nanoseconds since 1970, for time ranges. */
+/**
+ * Audit events, sealed. The row id is the chain and the sequence number, so that order by id is the order of the chains. `at` is the time
+ * of the event in nanoseconds since 1970. It is verified, but nothing is searched by it: a writer of the database can change it. See
+ * docs/decisions/0036.
+ */
 export const AUDIT_EVENTS: PhysicalTable = {
   name: 'audit_events',
   columns: [
     { name: 'at', type: 'integer' },
     { name: 'body', type: 'bytes' },
   ],
-  indexes: [{ columns: ['at'], unique: false }],
+  indexes: [],
 }
 
 /** The head of each chain, sealed: the sequence number and digest of its last event, and its Merkle tree. The row id is the chain. */

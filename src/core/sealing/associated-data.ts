@@ -53,9 +53,10 @@ export function writeAddress(target: Uint8Array, index: number, { vault, objectI
   writeU32(target, start + 4, objectId)
   writeU32(target, start + 8, Math.floor(id / 0x1_0000_0000))
   writeU32(target, start + 12, id)
-  target.set(vault, start + AAD_BYTES - VAULT_BYTES)
+  for (let k = 0; k < VAULT_BYTES; k++) target[start + AAD_BYTES - VAULT_BYTES + k] = required(vault[k])
 }
 
+/** Writes the low 32 bits of a number, big-endian. A view of the buffer would cost more than the bytes. */
 function writeU32(target: Uint8Array, start: number, value: number): void {
   target[start] = value >>> 24
   target[start + 1] = value >>> 16

@@ -126,7 +126,7 @@ const NOTHING = -1
 /** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies. */
 export interface CellMap extends CellSpecs {
   /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
-  readonly offsets: Int32Array
+  readonly offsets: number[]
   /** Offset of the token check of the record. */
   recordCheck: number
 }
@@ -134,7 +134,7 @@ export interface CellMap extends CellSpecs {
 /** Returns an empty map for bodies with these cells. */
 export function createCellMap(specs: CellSpecs): CellMap {
   const { ordinals, marks, sizes } = specs
-  return { ordinals, marks, sizes, offsets: new Int32Array(5 * ordinals).fill(NOTHING), recordCheck: NOTHING }
+  return { ordinals, marks, sizes, offsets: new Array<number>(5 * ordinals).fill(NOTHING), recordCheck: NOTHING }
 }
 
 /** Returns the offset of the value of a column, -1 if the record has none. `ordinal` is below `map.ordinals`, here and below. */

@@ -8,7 +8,7 @@ import { resolveExpression } from '../expressions/resolve-expression.ts'
 import { MAX_JOINED_TABLES, MAX_QUERY_RECORDS } from '../limits.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { useConditionColumns } from './column-uses.ts'
-import type { JoinStep, Query, Source, Use } from './query.ts'
+import type { JoinStep, Outputs, Query, Source, Use } from './query.ts'
 import { unknownTableError } from './query-error.ts'
 import { resolveOutputs } from './resolve-outputs.ts'
 import type { Scope } from './scope.ts'
@@ -27,28 +27,41 @@ export interface ResolveInput {
   accessTo(table: Table): SourceAccess
 }
 
-/** Resolves a query. Throws `LanguageError`, and `not_found` for an unknown table. */
-export function resolveSelect(select: Select, input: ResolveInput): Query {
+/** What the names of a query mean to one caller. It depends on no literal but redaction levels. */
+export interface ResolvedNames {
+  /** All sources. ON can use its own table and those before it. */
+  readonly scope: Scope
+  readonly outputs: Outputs
+  readonly uses: readonly Use[]
+}
+
+/** Resolves the names of a query. Throws `LanguageError` and `not_found` for an unknown table. */
+export function resolveNames(select: Select, input: ResolveInput): ResolvedNames {
   const sources = resolveSources(select, input)
   assertIdName(sources, input.idName)
   const scope: Scope = { sources, idName: input.idName }
   const uses: Use[] = []
   const outputs = resolveOutputs(select.items, { uses, scope })
-  // ON can use its own table and those before it.
-  const scopeOf = (index: number): Scope => ({ ...scope, sources: sources.slice(0, index + 2) })
-  const onClauses = select.joins.map(({ kind, on }, index) => ({ kind, on, scope: scopeOf(index) }))
-  for (const clause of onClauses) useConditionColumns({ uses, scope: clause.scope }, clause.on)
+  for (const [index, { on }] of select.joins.entries()) useConditionColumns({ uses, scope: scopeOfJoin(scope, index) }, on)
   if (select.where !== undefined) useConditionColumns({ uses, scope }, select.where)
-  const joins = onClauses.map((clause): JoinStep => ({ kind: clause.kind, on: resolveCondition(clause.on, clause.scope) }))
+  return { scope, outputs, uses }
+}
+
+/** Returns the query of a SELECT and its resolved names. Throws `LanguageError`. */
+export function resolveSelect({ joins, where, limit, offset }: Select, { scope, outputs, uses }: ResolvedNames): Query {
   return {
-    sources,
-    joins,
-    where: select.where === undefined ? allOf([]) : resolveCondition(select.where, scope),
+    sources: scope.sources,
+    joins: joins.map(({ kind, on }, index): JoinStep => ({ kind, on: resolveCondition(on, scopeOfJoin(scope, index)) })),
+    where: where === undefined ? allOf([]) : resolveCondition(where, scope),
     outputs,
-    limit: Math.min(select.limit ?? MAX_QUERY_RECORDS, MAX_QUERY_RECORDS),
-    offset: select.offset ?? 0,
+    limit: Math.min(limit ?? MAX_QUERY_RECORDS, MAX_QUERY_RECORDS),
+    offset: offset ?? 0,
     uses,
   }
+}
+
+function scopeOfJoin(scope: Scope, index: number): Scope {
+  return { ...scope, sources: scope.sources.slice(0, index + 2) }
 }
 
 /** Throws `invalid_request` if a column that the caller can know has the name of the record id: a query could mean either. */

@@ -5,33 +5,48 @@ import { readU32 } from '../util/bytes.ts'
 /** Bytes drawn beyond those that the domain needs, so that a draw is rejected once in 2^64. */
 const SPARE_BYTES = 8
 
+/** How numbers below one domain are drawn. */
+interface Draw {
+  readonly domain: bigint
+  /** Bytes drawn for one number. */
+  readonly size: number
+  /** The largest multiple of the domain that these bytes can hold. Numbers from there on are rejected: small ranks would be more likely. */
+  readonly limit: bigint
+}
+
 /** Returns one number from 0 to domain - 1 for each domain, in order. All numbers are equally likely. */
 export function drawRanks(entropy: Entropy, domains: readonly bigint[]): bigint[] {
-  const bytes = entropy.bytes(domains.reduce((sum, domain) => sum + sizeOf(domain), 0))
+  let last: Draw | undefined
+  const draws = domains.map((domain) => {
+    // Neighbors mostly have one domain.
+    last = last?.domain === domain ? last : drawBelow(domain)
+    return last
+  })
+  const bytes = entropy.bytes(draws.reduce((sum, { size }) => sum + size, 0))
   let end = 0
-  return domains.map((domain) => {
+  return draws.map((draw) => {
     const start = end
-    end += sizeOf(domain)
-    return toRank(bytes, start, end, domain) ?? drawAgain(entropy, end - start, domain)
+    end += draw.size
+    return toRank(bytes, start, draw) ?? drawAgain(entropy, draw)
   })
 }
 
-/** Bytes drawn for one number below a domain. */
-function sizeOf(domain: bigint): number {
-  return Math.ceil(domain.toString(16).length / 8) * 4 + SPARE_BYTES
+function drawBelow(domain: bigint): Draw {
+  const size = Math.ceil(domain.toString(16).length / 8) * 4 + SPARE_BYTES
+  const all = 1n << BigInt(size * 8)
+  return { domain, size, limit: all - (all % domain) }
 }
 
-function drawAgain(entropy: Entropy, size: number, domain: bigint): bigint {
+function drawAgain(entropy: Entropy, draw: Draw): bigint {
   for (;;) {
-    const rank = toRank(entropy.bytes(size), 0, size, domain)
+    const rank = toRank(entropy.bytes(draw.size), 0, draw)
     if (rank !== undefined) return rank
   }
 }
 
-/** Returns the remainder, or undefined if the number is in the last, incomplete multiple of the domain: small ranks would be more likely there. */
-function toRank(bytes: Uint8Array, start: number, end: number, domain: bigint): bigint | undefined {
+/** Returns the remainder of the number at an offset; undefined if it is rejected. */
+function toRank(bytes: Uint8Array, start: number, { domain, size, limit }: Draw): bigint | undefined {
   let number = 0n
-  for (let offset = start; offset < end; offset += 4) number = (number << 32n) | BigInt(readU32(bytes, offset))
-  const all = 1n << BigInt((end - start) * 8)
-  return number < all - (all % domain) ? number % domain : undefined
+  for (let offset = start; offset < start + size; offset += 4) number = (number << 32n) | BigInt(readU32(bytes, offset))
+  return number < limit ? number % domain : undefined
 }

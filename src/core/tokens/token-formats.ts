@@ -1,5 +1,5 @@
 /** The registry of token formats: their definitions as plain JSON, and the function that compiles them. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { unreachable } from '../util/unreachable.ts'
 import { type CardOptions, cardFormat } from './formats/card-format.ts'
 import { digitsFormat, lettersFormat } from './formats/character-format.ts'

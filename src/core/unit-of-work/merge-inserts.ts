@@ -19,9 +19,9 @@ export interface GroupedInsert {
   readonly generation: number
 }
 
-/** Returns the generation that inserts have in common, or the oldest. The group then fails, and each insert is sent alone. */
-export function oldestGeneration(inserts: readonly GroupedInsert[]): number {
-  return inserts.reduce((oldest, { generation }) => Math.min(oldest, generation), Number.POSITIVE_INFINITY)
+/** Returns the generation that changes have in common, or the oldest. The group then fails, and each change is stored alone. */
+export function oldestGeneration(changes: readonly { readonly generation: number }[]): number {
+  return changes.reduce((oldest, { generation }) => Math.min(oldest, generation), Number.POSITIVE_INFINITY)
 }
 
 /** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */

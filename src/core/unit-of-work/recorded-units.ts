@@ -15,6 +15,7 @@ import { resolveInDoubtCommit } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { TransactionEvents } from './transaction-events.ts'
+import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
 import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
@@ -67,10 +68,19 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
     store(mergeBatches(inserts), { drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
   )
   const record = groupEvents<EventDraft>(scheduler, (drafts) => store([], { drafts, generation: undefined }))
+  const turns = createTurns<RecordedChange>((changes) => {
+    let ends: readonly TurnEnd[] = []
+    const work = async (inner: Storage) => {
+      ends = await runEach(inner, changes)
+      return ends
+    }
+    return within(work, () => eventsOf(changes.filter((_, index) => ends[index] === undefined)))
+  })
   return {
     storage,
     insert: (batches, { build, generation }) => insert({ batches, generation, event: build(SUCCESS) }),
     change: (work, { build, generation }) => within(work, () => ({ drafts: [build(SUCCESS)], generation })),
+    changeInTurn: turns.run,
     record,
   }
 }
@@ -109,6 +119,12 @@ async function commitNext(storage: Storage, { next, batches, progress }: NextCom
 /** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */
 function isAuditConflict(error: unknown): boolean {
   return isVaultError(error, 'conflict') && error.details[0]?.table === AUDIT_EVENTS.name
+}
+
+/** Returns the events of changes that share a transaction. */
+function eventsOf(changes: readonly SharedChange<RecordedChange>[]): EventsToAppend {
+  const drafts = changes.map(({ own: { build } }) => build(SUCCESS))
+  return { drafts, generation: oldestGeneration(changes.map(({ own }) => own)) }
 }
 
 /**

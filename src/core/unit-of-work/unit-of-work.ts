@@ -11,6 +11,14 @@ export interface Batch {
   readonly rows: readonly NewRow[]
 }
 
+/** A change that waits for those of the same record before it. */
+export interface TurnChange<T> {
+  /** Runs the change in a transaction of its own. */
+  alone(): Promise<T>
+  /** Runs the change in a transaction that others share. Stores only by `unit.change`, so that it is rolled back alone. Can run again. */
+  shared(unit: UnitOfWork<Storage>): Promise<T>
+}
+
 /** The storage of one operation. Its user does not know whether a transaction is open, whose it is, or what commits with it. */
 export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
   /** Read-only outside a change, which the compiler enforces. */
@@ -19,6 +27,11 @@ export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
   insert(batches: readonly Batch[]): Promise<void>
   /** Runs work in a transaction or savepoint, and returns its result. Work can run again. */
   change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T>
+  /**
+   * Runs a change of what `key` names, and returns its result. Outside transactions, changes with the same key run one after the other, and
+   * those that wait share a transaction. Inside one, runs `alone` at once.
+   */
+  changeInTurn<T>(key: string, change: TurnChange<T>): Promise<T>
 }
 
 /**
@@ -59,6 +72,7 @@ export function unitWithin(storage: Storage): UnitOfWork<Storage> {
     storage,
     insert: (batches) => insertBatches(storage, batches),
     change: (work) => storage.transaction((inner) => work(unitWithin(inner))),
+    changeInTurn: (_, { alone }) => alone(),
   }
 }
 
@@ -85,6 +99,7 @@ export function savepointUnit(storage: Storage): SavepointUnit {
       hasChanged = true
       return result
     },
+    changeInTurn: (_, { alone }) => alone(),
   }
 }
 
@@ -115,11 +130,16 @@ export interface RecordingStorage {
   readonly storage: Storage
   insert(batches: readonly Batch[], change: RecordedChange): Promise<void>
   change<T>(work: (storage: Storage) => Promise<T>, change: RecordedChange): Promise<T>
+  /** Runs a change of what `key` names in turn. Absent inside transactions, where each runs at once. */
+  readonly changeInTurn?: <T>(key: string, turn: TurnChange<T>, change: RecordedChange) => Promise<T>
   record(event: EventDraft): Promise<void>
 }
 
 /** Returns a factory of units. A unit allows one change, because two would be two events; a second one throws `internal`. */
-export function unitFactoryOf({ storage, insert, change, record }: RecordingStorage, catalog: CatalogGeneration): UnitFactory {
+export function unitFactoryOf(
+  { storage, insert, change, changeInTurn, record }: RecordingStorage,
+  catalog: CatalogGeneration,
+): UnitFactory {
   return {
     begin(open) {
       const build = open()
@@ -145,6 +165,13 @@ export function unitFactoryOf({ storage, insert, change, record }: RecordingStor
         async change(work) {
           assertFirst()
           const result = await change((inner) => work(unitWithin(inner)), { build, generation })
+          isRecorded = true
+          return result
+        },
+        async changeInTurn(key, turn) {
+          if (changeInTurn === undefined) return turn.alone()
+          assertFirst()
+          const result = await changeInTurn(key, turn, { build, generation })
           isRecorded = true
           return result
         },

@@ -5,6 +5,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
+import { createTurns, runEach, type Turns } from './turns.ts'
 import type { UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
 
@@ -23,15 +24,28 @@ export function unrecordedUnits({ storage, scheduler, catalog }: UnrecordedPorts
   const insert = groupInserts<GroupedInsert>(scheduler, (inserts) =>
     changeIn(storage, catalog, oldestGeneration(inserts), (inner) => insertInOrder(inner, mergeBatches(inserts))),
   )
+  const turns = createTurns<Generation>((changes) => {
+    const generation = oldestGeneration(changes.map(({ own }) => own))
+    return changeIn(storage, catalog, generation, (inner) => runEach(inner, changes))
+  })
   return {
-    outer: factoryIn(storage, catalog, insert),
+    outer: factoryIn(storage, catalog, { insert, turns }),
     transact: (work) => storage.transaction((inner) => work(factoryIn(inner, catalog))),
     join: (hostTransaction) => factoryIn(storage.joinTransaction(hostTransaction), catalog),
   }
 }
 
-/** Returns a factory of units that count as recorded, because there is nothing to record. Without `insert`, inserts are changes like others. */
-function factoryIn(storage: Storage, catalog: Catalog, insert?: (insert: GroupedInsert) => Promise<void>): UnitFactory {
+/** The generation of the catalog that the values of a change were checked and sealed with. */
+type Generation = Pick<GroupedInsert, 'generation'>
+
+/** What calls outside transactions share: the commits of small inserts, and those of changes of one record. */
+interface Outside {
+  insert(insert: GroupedInsert): Promise<void>
+  readonly turns: Turns<Generation>
+}
+
+/** Returns a factory of units that count as recorded, because there is nothing to record. Without `outside`, inserts are changes like others. */
+function factoryIn(storage: Storage, catalog: Catalog, outside?: Outside): UnitFactory {
   return {
     begin() {
       let { generation } = catalog.keys
@@ -42,8 +56,10 @@ function factoryIn(storage: Storage, catalog: Catalog, insert?: (insert: Grouped
           generation = catalog.keys.generation
         },
         insert: (batches) =>
-          insert?.({ batches, generation }) ?? changeIn(storage, catalog, generation, (inner) => insertInOrder(inner, batches)),
+          outside?.insert({ batches, generation }) ??
+          changeIn(storage, catalog, generation, (inner) => insertInOrder(inner, batches)),
         change: (work) => changeIn(storage, catalog, generation, (inner) => work(unitWithin(inner))),
+        changeInTurn: (key, turn) => outside?.turns.run(key, turn, { generation }) ?? turn.alone(),
         record: async () => {},
       }
     },

@@ -51,3 +51,10 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   const base64 = text.replaceAll('-', '+').replaceAll('_', '/')
   return fromBase64(base64 + '='.repeat((4 - (base64.length % 4)) % 4))
 }
+
+/** True if no byte is above 0x7f: each is one character. */
+export function isAscii(bytes: Uint8Array): boolean {
+  let bits = 0
+  for (let i = 0; i < bytes.length; i++) bits |= bytes[i] ?? 0 // Exists: i < length.
+  return bits < 0x80
+}

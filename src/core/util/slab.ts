@@ -20,14 +20,14 @@ export function slabItem(slab: Slab, index: number): Uint8Array {
 
 /** Returns a list of byte strings as one slab. Copies them; a single one becomes a view. */
 export function toSlab(items: readonly Uint8Array[]): Slab {
-  const [only] = items
-  if (only !== undefined && items.length === 1) return { bytes: only, ends: Uint32Array.of(only.length), count: 1 }
   const ends = new Uint32Array(items.length)
   let size = 0
-  for (const [index, { length }] of items.entries()) {
-    size += length
-    ends[index] = size
+  for (let i = 0; i < items.length; i++) {
+    size += required(items[i]).length
+    ends[i] = size
   }
+  const [only] = items
+  if (only !== undefined && items.length === 1) return { bytes: only, ends, count: 1 }
   const bytes = new Uint8Array(size)
   let start = 0
   for (const item of items) {

@@ -9,7 +9,7 @@ export function foldText(text: string): string {
 /** A decimal number as people write it, after signs of groups were removed. */
 const NUMBER = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,6}))?$/
 /** Signs that separate groups of digits. */
-const GROUPS = /[\s,_'’]/g
+const GROUPS = /[\s,_'\u2019]/g
 
 /** Returns what all decimal spellings of a number share, such as 1, 01, 1.0, +1 and 1e0; undefined for other text. */
 export function foldNumber(text: string): string | undefined {

@@ -1,5 +1,5 @@
 /** The options of a vault, and their checks. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import type { Limits } from '../execution/context.ts'
 import type { PolicyFor } from '../policy/statement.ts'

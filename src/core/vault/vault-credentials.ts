@@ -1,5 +1,5 @@
 /** What authenticators ask a vault: its stored credentials, what is revoked or has served, and bearers of service accounts. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { openBearer } from '../credentials/bearer.ts'
 import { isValidAt, type StoredCredential } from '../credentials/credential.ts'

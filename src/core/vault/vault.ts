@@ -20,12 +20,12 @@ import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
 import { VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
+import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/operation-errors.ts'
 import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
-import { parseQueryText } from '../operations/query-records.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Caller, RequestContext } from '../policy/caller.ts'
@@ -35,6 +35,7 @@ import { accessOf } from '../policy/create-access.ts'
 import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
+import { readQuery } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
 import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
@@ -43,6 +44,7 @@ import type { SchemaDescription } from '../schema/describe-schema.ts'
 import { describeSchema } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
+import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
 import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
@@ -203,11 +205,13 @@ function createVault<S extends SchemaDefinition>(
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, log, audit }
   const lifetime = createLifetime()
+  const joined = createJoinedCalls(scheduler)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
-  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files'>, caller: Caller): SessionContext => {
+  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {
     return { ...shared, ...within, caller, access: accessOf(policy, caller) }
   }
-  const outerContext = (caller: Caller): SessionContext => contextIn({ units: outer, lifetime, files: files.outer }, caller)
+  const outerContext = (caller: Caller): SessionContext =>
+    contextIn({ units: outer, lifetime, files: files.outer, joined }, caller)
   const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
     guardAround(failed, async (run) => {
       assertOutsideTransaction(storage)
@@ -216,7 +220,8 @@ function createVault<S extends SchemaDefinition>(
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
   const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
-    as: (caller) => createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction }, parseCaller(caller))),
+    as: (caller) =>
+      createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction, joined: undefined }, parseCaller(caller))),
   })
   return {
     id,
@@ -255,7 +260,10 @@ function createVault<S extends SchemaDefinition>(
     explainQuery: (sql, caller) =>
       withVerb('Query', () => {
         lifetime.assertOpen()
-        return explainQuery({ barrier, layout, access: accessOf(policy, parseCaller(caller)) }, parseQueryText(sql))
+        return explainQuery(
+          { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
+          readQuery(sql, { layout, idName: RECORD_ID_NAME }),
+        )
       }),
     verifyRecords: (given = {}) =>
       outsideAround('Verify failed.', (run) => {

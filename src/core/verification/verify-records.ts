@@ -2,6 +2,7 @@
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
+import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows, isRowId } from '../maintenance/possible-rows.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
@@ -34,8 +35,8 @@ export interface VerifyingContext extends ReadingContext {
   readonly scheduler: Scheduler
 }
 
-/** Rows of one slice: few enough to hold in memory and to check between two yields. */
-const SLICE = 200
+/** Rows of the first slice of a table: each can be large, and all its values are opened. */
+const FIRST_ROWS = 4
 /** Number of times that a row is checked if others change it meanwhile. */
 const MAX_CHECKS = 10
 
@@ -56,7 +57,10 @@ export async function verifyRecords(
     const unindexed: UnindexedValues = new Map()
     const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
     if ((lowest ?? highest) !== undefined) findings.add(table, { kind: 'impossible_id' }, undefined)
-    for await (const rows of eachPossiblePage(storage, table.physical.name, { size: SLICE, scheduler })) {
+    for await (const rows of eachPossiblePage(storage, table.physical.name, {
+      size: createPageSize({ first: FIRST_ROWS }),
+      scheduler,
+    })) {
       assertNotAborted(signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length

@@ -1,5 +1,5 @@
 /** From the verified claims of a token to the caller and the members of its events. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Authenticated, Refused } from './authenticate.ts'
 import { readClaimContext } from './claim-context.ts'
 import { isEventText } from './event-text.ts'

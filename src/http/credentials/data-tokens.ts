@@ -2,7 +2,7 @@
 
 import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Caller, Clock, Vault } from '../../index.ts'
 import { readClaimContext } from './claim-context.ts'
 import type { ServiceAccountKey } from './create-service-account.ts'

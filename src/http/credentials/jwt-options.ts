@@ -1,5 +1,5 @@
 /** The options of JWTs: issuers, their keys, and what the host makes of their claims. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Clock, VaultError } from '../../index.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
 import type { KeySource } from './key-source.ts'

@@ -1,5 +1,5 @@
 /** Reads the body of a token request: what existing clients send as JSON, and forms as RFC 7523 describes them. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { VaultError } from '../../index.ts'
 
 /** A token request. */

@@ -1,6 +1,6 @@
 /** Verifies a token of a known issuer: header, signature, and registered claims. */
 import { errors, jwtVerify } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import { isVaultError } from '../../index.ts'
 import type { Refused } from './authenticate.ts'
 import { isEventText } from './event-text.ts'

@@ -1,5 +1,5 @@
 /** The responses of errors in the API description. Source: specification, "Error envelope", "Errors". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { ALL_STATUSES, type ErrorStatus, STATUS_TEXTS } from '../router/error-status.ts'
 import type { Components } from './components.ts'
 import { toJsonSchema } from './json-schema.ts'

@@ -1,5 +1,5 @@
 /** JSON schemas of the shapes of requests and responses, as the API description has them. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A schema of JSON Schema 2020-12: the part of it that shapes become. */
 export interface JsonSchema {

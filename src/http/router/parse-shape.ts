@@ -1,5 +1,5 @@
 /** Checks the shape of a body, and says what is wrong where, in the names of the wire. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { VaultError } from '../../index.ts'
 import { orList } from './query-members.ts'
 

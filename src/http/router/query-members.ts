@@ -1,5 +1,5 @@
 /** The members of a query string: how each is read from its texts, and how the API description shows it. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { VaultError } from '../../index.ts'
 
 /** A member of a query. */

@@ -1,5 +1,5 @@
 /** The law of routes: what the router, the API description and the reference page know of one. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import {
   type Caller,
   type OperationInput,

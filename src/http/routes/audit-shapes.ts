@@ -1,5 +1,5 @@
 /** The query and the response of the route of audit events. Source: specification, "Audit", "Audit event". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { choice, integer, text } from '../router/query-members.ts'
 
 const ACTOR_TYPES = ['NONE', 'USER', 'GROUP', 'SERVICE_ACCOUNT', 'SQL_SERVICE_ACCOUNT'] as const

@@ -1,5 +1,5 @@
 /** The route of batches. Source: specification, "Batch". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { BatchItem, OperationResult } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'

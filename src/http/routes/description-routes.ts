@@ -1,5 +1,5 @@
 /** The routes that describe the others: the OpenAPI document for programs, and the reference page for people. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { createDocument } from '../description/openapi-document.ts'
 import { referencePage } from '../description/reference-page.ts'
 import { REFERENCE_POLICY } from '../description/reference-style.ts'

@@ -1,5 +1,5 @@
 /** Routes of files with JSON bodies: their status, their deletion, and URLs to upload to. Source: specification, "Files". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { OperationResult, UploadedFileStatus } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'

@@ -1,5 +1,5 @@
 /** The route of queries. Source: specification, "Query", "Legacy query route". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { RouterOptions } from '../options.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { EXAMPLE } from './examples.ts'

@@ -1,5 +1,5 @@
 /** Routes of the records of any table. Source: specification, "Records (table routes)". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'

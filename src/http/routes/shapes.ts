@@ -1,5 +1,5 @@
 /** Shapes that several routes share. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { choice } from '../router/query-members.ts'
 
 /** True for an object that is not a list. */

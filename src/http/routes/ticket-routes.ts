@@ -1,5 +1,5 @@
 /** Routes of tickets: a file is downloaded and uploaded by an URL that needs no bearer. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { VaultError } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'

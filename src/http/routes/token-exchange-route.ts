@@ -1,5 +1,5 @@
 /** The route at which service accounts exchange assertions for bearer tokens. It is not in the specification; existing clients call it. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { VaultError } from '../../index.ts'
 import { decodeUtf8 } from '../body/decode-utf8.ts'
 import { exchangeAssertion } from '../credentials/exchange-assertion.ts'

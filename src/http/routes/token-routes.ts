@@ -1,5 +1,5 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
 import type { RouterOptions } from '../options.ts'
 import { list } from '../router/query-members.ts'

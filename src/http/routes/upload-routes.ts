@@ -1,5 +1,5 @@
 /** Routes of uploads with a bearer. The content is stored as it arrives. Source: specification, "Files". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type OperationInput, type OperationResult, VaultError } from '../../index.ts'
 import { type MultipartUpload, readMultipart } from '../body/read-multipart.ts'
 import type { RouterOptions } from '../options.ts'

@@ -3,10 +3,14 @@ import { cmac } from '@noble/ciphers/aes.js'
 import { expect, it } from 'vitest'
 import { createCmac } from '../../../src/adapters/keys/cmac.ts'
 import { toSlab } from '../../../src/core/util/slab.ts'
+import { batchedDigests } from '../../laws/batched-digests.ts'
+import { itHolds } from '../../support/laws/it-holds.ts'
 import { toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'cmac property 1'
+
+itHolds(batchedDigests)
 
 function digests(key: Uint8Array, inputs: readonly Uint8Array[]): string[] {
   const out = createCmac(key).digest(toSlab(inputs))

@@ -176,6 +176,29 @@ it('the module holds nothing secret after short and long lists of every kind', (
   }
 })
 
+it('the module holds no hash key, nor its tables, after bodies were sealed and opened', () => {
+  const ring = keyRingFactory.createRing('v1', [{ version: 1, key: random.bytes(32) }])
+  const { calls, memory } = getWasm()
+  calls.forgetHashKey()
+  const placed = (): Buffer => Buffer.from(memory.subarray(0, REGION.hashKey))
+  const constants = placed()
+  memory.set(random.bytes(16), REGION.hashKey)
+  calls.useHashKey(REGION.hashKey)
+  // The control: the tables are among what the compiler placed in memory.
+  expect(placed().equals(constants)).toBe(false)
+  calls.forgetHashKey()
+  for (const count of [1, 2, 100]) {
+    const associatedData = random.bytes(count * 32)
+    const bodies = ring.seal('record', HEADER, toSlab(Array.from({ length: count }, () => random.bytes(100))), associatedData)
+    ring.open('record', HEADER.length, new Uint16Array(count).fill(1), bodies, associatedData)
+    expect(placed().equals(constants), `${count} bodies`).toBe(true)
+    expect(
+      memory.subarray(REGION.hashKey, REGION.prefix).every((byte) => byte === 0),
+      `${count} bodies`,
+    ).toBe(true)
+  }
+})
+
 it('a closed ring has wiped its keys and the module, and every method throws', () => {
   const ring = keyRingFactory.createRing('v1', [{ version: 1, key: random.bytes(32) }])
   useRing(ring)

@@ -6,9 +6,13 @@ import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { createRankCipher, rankTweak } from '../../../src/adapters/keys/rank-cipher.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Rank } from '../../../src/core/ports/keys.ts'
+import { encryptedRanks } from '../../laws/encrypted-ranks.ts'
+import { itHolds } from '../../support/laws/it-holds.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'rank property 1'
+
+itHolds(encryptedRanks)
 
 /** FF1 of the independent implementation, with cycle walking as the port describes. */
 function reference(key: Uint8Array, vaultId: string, rank: Rank): bigint {

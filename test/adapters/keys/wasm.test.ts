@@ -15,5 +15,5 @@ it('rebuilding the module from its source gives the published bytes', async () =
 it('the module imports nothing, and its static memory ends below the first region', () => {
   const { memory } = getWasm()
   expect(memory.length).toBe(40 * 65_536)
-  expect(memory.subarray(2048, REGION.hashKey).every((byte) => byte === 0)).toBe(true)
+  expect(memory.subarray(3072, REGION.hashKey).every((byte) => byte === 0)).toBe(true)
 })

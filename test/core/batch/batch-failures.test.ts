@@ -1,13 +1,17 @@
 /** Batches whose input is malformed, whose storage or commit fails, and which meet others. */
 import { expect, test } from 'vitest'
-import { column, VaultError } from '../../../src/index.ts'
+import { localKeys } from '../../../src/adapters/keys/index.ts'
+import { memoryStorage } from '../../../src/adapters/memory/index.ts'
+import { openVault } from '../../../src/core/vault/vault.ts'
+import { column, defineSchema, VaultError } from '../../../src/index.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { hostileInputs } from '../../support/vaults/hostile-inputs.ts'
 import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
-import { OWNER } from '../../support/vaults/test-vault.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const post = (email: string) => ({ method: 'POST', tableName: 'clients', fields: { name: 'Ann', email } }) as const
 const addresses = (count: number) => Array.from({ length: count }, (_, index) => `p${index}@acme.example`)
@@ -190,3 +194,39 @@ interface Batching {
 function asBatching(session: unknown): Batching {
   return asLoose(session) as unknown as Batching // The tests pass invalid items on purpose.
 }
+
+/** Milliseconds that each look at the clock takes in the next test: more than work goes on without a turn of the event loop. */
+const SLOW_MS = 20
+
+test('a batch gives the event loop its turns between its groups, and between items that run alone', async () => {
+  const { clock, scheduler } = SYSTEM_PORTS
+  let now = clock.now()
+  let yields = 0
+  const vault = await openVault({
+    ...SYSTEM_PORTS,
+    clock: {
+      now() {
+        now += BigInt(SLOW_MS) * 1_000_000n
+        return now
+      },
+    },
+    scheduler: {
+      async yield() {
+        yields++
+        await scheduler.yield()
+      },
+    },
+    id: 'v1',
+    schema: defineSchema({ clients: { name: column.string(), email: column.string() } }),
+    storage: memoryStorage(),
+    keys: localKeys({ key: TEST_SECRET }),
+  })
+  const session = vault.as(OWNER)
+  const { responses } = await session.batch(addresses(8).map(post))
+  expect(yields).toBe(2)
+  yields = 0
+  const missing = responses.map(() => ({ method: 'GET', tableName: 'clients', ID: 'missing' }) as const)
+  await session.batch(missing, { continueOnError: true })
+  // One group of all, of each half, of each quarter, and each item.
+  expect(yields).toBe(15)
+})

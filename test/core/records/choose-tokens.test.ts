@@ -77,6 +77,23 @@ onEachStorage('drawing tokens', (engine) => {
     expect(await valuesOf(session, [first.tokens.code, second.tokens.code])).toEqual(['999999', '999998'])
   })
 
+  it('stores another token when one of a sparse format, which is not looked up, is in use', async () => {
+    const rigged = rig()
+    const { session, vault } = await open(rigged)
+    rigged.zeros = 1
+    const first = await insertOne(session, 'codes', { digits: '9999999999999999' })
+    expect(first.tokens.digits).toBe('0000000000000000')
+    rigged.zeros = 3
+    const second = await insertOne(session, 'codes', { digits: '9999999999999998' })
+    rigged.zeros = 2
+    const third = await vault.transaction(async (within) =>
+      insertOne(asLoose(within.as(OWNER)), 'codes', { digits: '9999999999999997' }),
+    )
+    const tokens = [first, second, third].map(({ tokens: { digits } }) => digits)
+    expect(new Set(tokens).size).toBe(3)
+    expect(await valuesOf(session, tokens)).toEqual(['9999999999999999', '9999999999999998', '9999999999999997'])
+  })
+
   it('never draws the same token for two records of a request', async () => {
     const rigged = rig()
     const { session } = await open(rigged)

@@ -22,6 +22,8 @@ const schema = defineSchema({
     region: { type: 'STRING' },
     code: { type: 'STRING', token: DIGITS },
     otp: { type: 'STRING', token: { kind: 'transient', ttlMinutes: 10 } },
+    badge: { type: 'STRING', token: 'deterministic' },
+    card: { type: 'STRING', token: { kind: 'deterministicFormatPreserving', format: { pattern: 'C\\d{12}' } } },
   },
   orders: { memo: { type: 'STRING', token: 'random' } },
 })
@@ -135,8 +137,24 @@ async function fixture(place: StorageHandle) {
     // The order of the calls differs: a decoy is read last.
     return { ...work, calls: work.calls.toSorted() }
   }
+  /** The work of resolving tokens of these values for an owner, who can. */
+  const costOfDerived = async (fields: Record<string, string>): Promise<Work> => {
+    const record = await insert('people', fields)
+    Object.assign(work, { calls: [], rows: 0, opened: 0 })
+    const asked = Object.values(record.tokens).map((token) => ({ token, redaction: 'PLAIN_TEXT' as const }))
+    const { records } = await owner.detokenize(asked)
+    expect(records.map(({ value }) => value).toSorted()).toEqual(Object.values(fields).toSorted())
+    return work
+  }
   const tokens = { dead, hidden, replaced, expired, live }
-  return { cost, unknown, order, tokens }
+  return {
+    cost,
+    costOfDerived,
+    unknown,
+    order,
+    tokens,
+    badgeOf: async () => (await insert('people', { badge: 'B1' })).tokens.badge,
+  }
 }
 
 onEachStorage('unresolved tokens', (engine) => {
@@ -171,11 +189,27 @@ onEachStorage('unresolved tokens', (engine) => {
     }
   })
 
+  it('have no part in the work of derived tokens that are resolved: each row is read once, by its digest', async () => {
+    const { costOfDerived } = await fixture(engine.fresh().open())
+    const { calls, opened } = await costOfDerived({ badge: 'B1', card: 'C123456789012' })
+    expect(calls.filter((call) => call.startsWith('get'))).toEqual([])
+    // Both columns, and the table of stored tokens.
+    expect(calls.filter((call) => call.startsWith('find'))).toHaveLength(3)
+    expect(opened).toBe(2)
+  })
+
   it('that are stored cost the same, whether unknown, of a deleted record, or hidden', async () => {
     const { cost, tokens } = await fixture(engine.fresh().open())
     const expected = await cost('999999999999')
     expect(await cost(tokens.dead.tokens.code)).toEqual(expected)
     expect(await cost(tokens.hidden.tokens.code)).toEqual(expected)
+  })
+
+  it('that are derived cost the same, whether unknown or hidden', async () => {
+    const { cost, badgeOf } = await fixture(engine.fresh().open())
+    const hidden = (await badgeOf()) ?? ''
+    const unknown = `${hidden.slice(0, -1)}${hidden.endsWith('0') ? '1' : '0'}`
+    expect(await cost(hidden)).toEqual(await cost(unknown))
   })
 
   it('cost the same beside a token that is resolved', async () => {

@@ -1,7 +1,8 @@
 /** Verifying stored records: each tampering of a row is found where it is, with no value, and writers beside the verification cause no findings. */
 import { describe, expect, it } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/index.ts'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
-import type { RecordVerificationResult } from '../../../src/index.ts'
+import { column, createVault, defineSchema, type RecordVerificationResult } from '../../../src/index.ts'
 import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import {
@@ -18,6 +19,7 @@ import {
   TOKENS,
   TRANSIENTS,
 } from '../../support/vaults/tampered-records.ts'
+import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 /** Findings as text: the kind, the column, and the number of the record. */
 function shown({ findings }: RecordVerificationResult, records: readonly { readonly id: string }[]): string[] {
@@ -273,9 +275,22 @@ describe('verifyRecords', () => {
       ok: true,
       recordCount: 500,
     })
-    expect(progress).toEqual([200, 400, 500])
+    expect(progress).toEqual([4, 20, 84, 212, 340, 468, 500])
     expect(Math.max(...limits)).toBeLessThanOrEqual(500)
     expect(transactions).toBe(0)
+  })
+
+  it('reads few records at once if they are long', async () => {
+    const schema = defineSchema({ notes: { text: column.string() } })
+    const vault = await createVault({ id: 'v1', schema, storage: engine.fresh().open(), keys: localKeys({ key: TEST_SECRET }) })
+    const text = 'long '.repeat(20_000)
+    await vault.as(OWNER).insert(
+      'notes',
+      Array.from({ length: 20 }, () => ({ fields: { text } })),
+    )
+    const progress: number[] = []
+    await vault.verifyRecords({ onProgress: (records) => progress.push(records) })
+    expect(progress).toEqual([4, 6, 8, 10, 12, 14, 16, 18, 20])
   })
 
   it('throws not_found for an unknown table, and cancelled once its signal is aborted', async () => {

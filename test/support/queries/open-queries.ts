@@ -7,16 +7,18 @@ import { parseFields } from '../../../src/core/barrier/parse-record.ts'
 import { sealRows } from '../../../src/core/barrier/seal-rows.ts'
 import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
 import type { QueryOptions } from '../../../src/core/operations/query-records.ts'
-import { parseQueryText, query } from '../../../src/core/operations/query-records.ts'
+import { query } from '../../../src/core/operations/query-records.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import { accessOf } from '../../../src/core/policy/create-access.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
+import { readQuery } from '../../../src/core/queries/query-text.ts'
 import type { QueryContext, QueryResult } from '../../../src/core/queries/run-query.ts'
 import { explainQuery, runQuery } from '../../../src/core/queries/run-query.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
 import { defineSchema } from '../../../src/index.ts'
 
 /** Fields of one record. */
@@ -113,7 +115,7 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
         counts.opened = 0
       },
       query: async (sql, asked = {}) => (await answer(context, sql, asked)).records.map(({ fields }) => fields),
-      explain: (sql) => explainQuery(context, parseQueryText(sql)),
+      explain: (sql) => explainQuery(context, readQuery(sql, { layout, idName: RECORD_ID_NAME })),
       as: queriesOf,
     }
   }

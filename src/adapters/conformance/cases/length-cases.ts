@@ -1,8 +1,24 @@
 /** Clause V: lists of any length, from empty to far beyond the limits of one statement. */
 
-import type { Filter, PhysicalTable } from '../../../core/ports/storage.ts'
+import type { Filter, NewRow, PhysicalTable } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'
-import { ALL, among, and, EVERY, equal, idsFound, KEYED, not, numbers, or, rowOf, rowsWithIds, THINGS } from '../sample.ts'
+import {
+  ALL,
+  above,
+  among,
+  and,
+  below,
+  EVERY,
+  equal,
+  idsFound,
+  KEYED,
+  not,
+  numbers,
+  or,
+  rowOf,
+  rowsWithIds,
+  THINGS,
+} from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
 
 const WIDE: PhysicalTable = {
@@ -126,4 +142,44 @@ export const lengthCases: readonly StorageCase[] = [
     for (let level = 0; level < 50; level++) deep = not(and(deep, EVERY))
     assertEqual(await idsFound(storage, 'things', deep), [5])
   }),
+  storageCase(
+    'V11 lists of rows with cells of every type, missing, short and long, equal the rows one by one',
+    [THINGS],
+    async ({ storage }) => {
+      const rows = numbers(1, 400).map(mixedRow)
+      await storage.insert('things', rows)
+      const expected = rows.map((row) => ({ ...row, version: 1 }))
+      assertEqual(await storage.get('things', numbers(1, 400)), expected)
+      const asked = [...numbers(1, 200), 9000, 7, 7, ...numbers(300, 50).toReversed()]
+      const found = asked.map((id) => expected[id - 1])
+      assertEqual(await storage.get('things', asked), found)
+      assertEqual(await storage.find('things', EVERY, { order: 'asc', limit: 400 }), expected)
+      const last = { order: 'desc', limit: 200, offset: 10, after: 300 } as const
+      assertEqual(await storage.find('things', above('id', 50), last), expected.slice(89, 289).reverse())
+      assertEqual(await storage.find('things', below('id', 0), { order: 'asc', limit: 200 }), [])
+      assertEqual(await storage.get('things', numbers(1000, 100)), numbers(1000, 100).map(() => undefined)) // biome-ignore format: one line
+      const long = { id: 500, n: null, r: null, t: 'é'.repeat(40_000), b: new Uint8Array(100_000).fill(0xff) }
+      await storage.insert('things', [long])
+      const withLong = [...expected.slice(0, 100), { ...long, version: 1 }]
+      assertEqual(await storage.get('things', [...numbers(1, 100), 500]), withLong)
+      assertEqual(await storage.get('things', [...numbers(1, 100), 500]), withLong)
+      assertEqual(await storage.find('things', EVERY, { order: 'desc', limit: 300 }), [{ ...long, version: 1 }, ...expected.slice(101).reverse()]) // biome-ignore format: one line
+    },
+  ),
 ]
+
+const INTEGERS = [0, -1, 2 ** 31, -(2 ** 32), 2 ** 53 - 1, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)]
+const REALS = [0, -0.1, 1e308, 5e-324, 2 ** 53 + 2, -1 / 3]
+const TEXTS = ['', 'plain', 'two\nlines\r\n', 'NUL \u0000 and \u0001', '\u{1f511} é ß', '"quoted", {braced} \\']
+
+/** A row whose cells differ from those of its neighbors, and are null at times. */
+function mixedRow(id: number): NewRow {
+  const b = Uint8Array.from({ length: (id * 7) % 300 }, (_, at) => (at * 37 + id) & 0xff)
+  return {
+    id,
+    n: id % 11 === 0 ? null : (INTEGERS[id % INTEGERS.length] ?? null),
+    r: id % 13 === 0 ? null : (REALS[id % REALS.length] ?? null),
+    t: id % 7 === 0 ? null : `${TEXTS[id % TEXTS.length]}${id}`.slice(id % 5 === 0 ? 4 : 0),
+    b: id % 3 === 0 ? null : b,
+  }
+}

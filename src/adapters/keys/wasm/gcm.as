@@ -1,5 +1,5 @@
 /** AES-GCM of many short messages, except AES itself, whose blocks the host computes. IVs have 96 bits. */
-import { absorb, hashFirst, hashLast, resetHash } from './ghash'
+import { absorb } from './ghash'
 
 /**
  * Writes the counter blocks of `count` messages, the one for the tag first. The next IV is `stride` bytes further, plus the
@@ -24,42 +24,53 @@ export function writeCounters(ivs: usize, stride: usize, inBodies: usize, length
   return at - out
 }
 
-@inline
-function absorbAt(at: usize): void {
-  absorb(bswap<u64>(load<u64>(at)), bswap<u64>(load<u64>(at, 8)))
-}
-
 /** Keeps the first `rest` of eight bytes; `rest` from 0 to 8. */
 @inline
-function keepBytes(word: u64, rest: i32): u64 {
+function keepHalf(word: u64, rest: i32): u64 {
   return rest >= 8 ? word : word & ((<u64>1 << (<u64>rest * 8)) - 1)
 }
 
-/** Begins the hash of one message with its associated data, which is padded to whole blocks. */
+/** Returns the hash of the associated data of one message, which is padded to whole blocks. */
 @inline
-function absorbContext(context: usize, contextBytes: u32): void {
-  resetHash()
+function hashContext(context: usize, contextBytes: u32): v128 {
+  let hash = i64x2.splat(0)
   const end = context + ((contextBytes + 15) & ~15)
-  for (let at = context; at < end; at += 16) absorbAt(at)
+  for (let at = context; at < end; at += 16) hash = absorb(hash, v128.load(at))
+  return hash
 }
 
-/** Adds the key stream to one message and hashes its ciphertext: the output when sealing, the input when opening. */
 @inline
-function cipherText(stream: usize, from: usize, to: usize, length: u32, sealing: bool): void {
+function toBlock(first: u64, last: u64): v128 {
+  return i64x2.replace_lane(i64x2.splat(first), 1, last)
+}
+
+/** Returns the first `rest` of 16 bytes, padded with zeros. */
+@inline
+function keepBytes(block: v128, rest: i32): v128 {
+  return toBlock(keepHalf(i64x2.extract_lane(block, 0), rest), keepHalf(i64x2.extract_lane(block, 1), max(rest - 8, 0)))
+}
+
+/** Adds the key stream to one message. Returns the hash with its ciphertext: the output when sealing, the input when opening. */
+@inline
+function cipherText(hash: v128, stream: usize, from: usize, to: usize, length: u32, sealing: bool): v128 {
   for (let rest = <i32>length; rest > 0; rest -= 16) {
-    const inFirst = load<u64>(from)
-    const inLast = load<u64>(from, 8)
-    const outFirst = inFirst ^ load<u64>(stream)
-    const outLast = inLast ^ load<u64>(stream, 8)
-    store<u64>(to, outFirst)
-    store<u64>(to, outLast, 8)
-    const first = keepBytes(sealing ? outFirst : inFirst, rest)
-    const last = keepBytes(sealing ? outLast : inLast, max(rest - 8, 0))
-    absorb(bswap<u64>(first), bswap<u64>(last))
+    const input = v128.load(from)
+    const output = v128.xor(input, v128.load(stream))
+    v128.store(to, output)
+    const ciphertext = sealing ? output : input
+    hash = absorb(hash, rest < 16 ? keepBytes(ciphertext, rest) : ciphertext)
     stream += 16
     from += 16
     to += 16
   }
+  return hash
+}
+
+/** Returns the tag: the hash with the lengths at its end, in bits, masked by the first block of the key stream. */
+@inline
+function tagOf(hash: v128, contextBytes: u32, length: u32, stream: usize): v128 {
+  const lengths = toBlock(bswap<u64>(<u64>contextBytes * 8), bswap<u64>(<u64>length * 8))
+  return v128.xor(absorb(hash, lengths), v128.load(stream))
 }
 
 /** Returns the length of a text padded to whole blocks, in bytes. */
@@ -84,12 +95,9 @@ export function sealBodies(
     store<u64>(out, load<u64>(ivs))
     store<u32>(out, load<u32>(ivs, 8), 8)
     out += 12
-    absorbContext(contexts, contextBytes)
-    cipherText(stream + 16, plain, out, length, true)
-    absorb(<u64>contextBytes * 8, <u64>length * 8)
+    const hash = cipherText(hashContext(contexts, contextBytes), stream + 16, plain, out, length, true)
     out += length
-    store<u64>(out, hashFirst() ^ load<u64>(stream))
-    store<u64>(out, hashLast() ^ load<u64>(stream, 8), 8)
+    v128.store(out, tagOf(hash, contextBytes, length, stream))
     out += 16
     stream += 16 + wholeBlocks(length)
     plain += length
@@ -111,13 +119,9 @@ export function openBodies(
   for (let i = 0; i < count; i++) {
     const length = load<u32>(lengths)
     bodies += prefixBytes + 12
-    absorbContext(contexts, contextBytes)
-    cipherText(stream + 16, bodies, plain, length, false)
-    absorb(<u64>contextBytes * 8, <u64>length * 8)
+    const hash = cipherText(hashContext(contexts, contextBytes), stream + 16, bodies, plain, length, false)
     bodies += length
-    const first = hashFirst() ^ load<u64>(stream) ^ load<u64>(bodies)
-    const last = hashLast() ^ load<u64>(stream, 8) ^ load<u64>(bodies, 8)
-    const forged = (first | last) != 0
+    const forged = v128.any_true(v128.xor(tagOf(hash, contextBytes, length, stream), v128.load(bodies)))
     store<u8>(opened, forged ? 0 : 1)
     if (forged) memory.fill(plain, 0, length)
     bodies += 16

@@ -1,21 +1,46 @@
 /** The presets `digits` and `letters`: every digit, or every letter and digit, is replaced within its class. Separators are kept. */
 import { type TokenFormat, TokenFormatError } from '../token-format.ts'
-import { classOf, DIGITS, slotTemplate, templateFormat } from './template-format.ts'
+import { classOf, DIGITS, slotTemplate, type TextTemplate, templateFormat } from './template-format.ts'
+import type { Slot } from './token-domain.ts'
 
 /** Characters that a token keeps. Others are rejected, because they could be the value itself. */
 const SEPARATORS = " -._/():,+#'&"
 
 /** Replaces digits. The value can hold only digits and separators. */
-export const digitsFormat: TokenFormat = templateFormat((text) => {
-  const slots = Array.from(text, (character) => (classOf(character) === DIGITS ? DIGITS : separator(character, 'digits')))
-  return slotTemplate(slots, 'must have at least 6 digits to have a token of this kind')
-})
+export const digitsFormat: TokenFormat = characterFormat(
+  (character) => (classOf(character) === DIGITS ? DIGITS : separator(character, 'digits')),
+  'must have at least 6 digits to have a token of this kind',
+)
 
 /** Replaces letters A to Z, keeping their case, and digits. The value can hold only these and separators. */
-export const lettersFormat: TokenFormat = templateFormat((text) => {
-  const slots = Array.from(text, (character) => classOf(character) ?? separator(character, 'letters A to Z, digits'))
-  return slotTemplate(slots, 'must have at least 5 letters or 6 digits, or as many of both, to have a token of this kind')
-})
+export const lettersFormat: TokenFormat = characterFormat(
+  (character) => classOf(character) ?? separator(character, 'letters A to Z, digits'),
+  'must have at least 5 letters or 6 digits, or as many of both, to have a token of this kind',
+)
+
+/** Remembers the last template, because the values of a column mostly have one. Of a value it contains only the separators and the classes. */
+function characterFormat(slotOf: (character: string) => Slot, tooFew: string): TokenFormat {
+  let slots: readonly Slot[] = []
+  let template: TextTemplate | undefined
+  return templateFormat((text) => {
+    if (template === undefined || !fits(text, slots)) {
+      const read = Array.from(text, slotOf)
+      template = slotTemplate(read, tooFew)
+      slots = read
+    }
+    return template
+  })
+}
+
+/** True if each character is in the slot at its place. A character of a class is in no other slot. */
+function fits(text: string, slots: readonly Slot[]): boolean {
+  if (text.length !== slots.length) return false
+  for (let i = 0; i < slots.length; i++) {
+    const character = text.charAt(i)
+    if ((classOf(character) ?? character) !== slots[i]) return false
+  }
+  return true
+}
 
 function separator(character: string, allowed: string): string {
   if (SEPARATORS.includes(character)) return character

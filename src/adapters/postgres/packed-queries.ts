@@ -1,0 +1,100 @@
+/** Queries that return many rows as one base64 text: by themselves, rows and fields cost the server and the driver more than packing them. */
+import { type Compilable, type RawBuilder, sql } from 'kysely'
+import type { Filter, Page, PhysicalType } from '../../core/ports/storage.ts'
+import type { SqlDialect } from '../sql/sql-dialect.ts'
+import { aliased, createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
+import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import type { PreparedQuery } from './driver-connection.ts'
+import type { RowQueries } from './row-queries.ts'
+import { LONG_CELL, NULL_CELL } from './unpack-rows.ts'
+import { toWireArray } from './wire-cells.ts'
+
+/** Fewer rows are read faster one by one, because aggregating has a cost of its own: it gains from about 50 rows on. */
+const MIN_ROWS = 64
+/** Cells of one result at most, and bytes of each: 8 MB in all, far below the engine's limit and short to decode. */
+const MAX_CELLS = 4096
+const MAX_CELL_BYTES = 2048
+
+/** Each returns one row of one text for `unpackRows`. */
+export interface PackedQueries {
+  get(shape: TableShape, ids: readonly number[]): PreparedQuery
+  find(shape: TableShape, filter: Filter, page: Page): PreparedQuery
+}
+
+export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind']): PackedQueries {
+  // Cells are packed as they are stored.
+  const statements = createSqlStatements({ ...dialect, readColumn: (column) => column })
+  const packedFinds = new WeakMap<SqlStatement, SqlStatement>()
+
+  const compiled = (text: RawBuilder<unknown>): Compilable => ({ compile: () => text.compile(dialect.compiler) })
+
+  function packedFind(shape: TableShape, statement: SqlStatement): SqlStatement {
+    const found = packedFinds.get(statement)
+    if (found !== undefined) return found
+    const made = { text: compiled(packed(shape, sql.raw(statement.text))).compile().sql }
+    packedFinds.set(statement, made)
+    return made
+  }
+
+  return {
+    get(shape, ids) {
+      const statement = statements.once(`get ${shape.key}`, (slots) => {
+        const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
+        const matches = sql`${sql.id('id')} = any(${sql.val(slots.next())}::int8[])`
+        return compiled(packed(shape, sql`select ${columns} from ${aliased(dialect, shape)} where ${matches}`))
+      })
+      return bind(statement, [toWireArray('integer', ids)])
+    },
+    find(shape, filter, page) {
+      const { statement, parameters } = statements.find(shape, filter, page)
+      return bind(packedFind(projectedShape(shape, page.columns), statement), parameters)
+    },
+  }
+}
+
+/** True if reading so many rows at most is faster packed, and the result bounded. */
+export function canPack(shape: TableShape, rows: number): boolean {
+  return rows >= MIN_ROWS && rows * shape.columns.length <= MAX_CELLS
+}
+
+/** False for filters that match few rows as a rule, whatever the size of their page. */
+export function mayMatchMany(filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'compare':
+      return filter.operator !== '='
+    case 'in':
+      return filter.values.length >= MIN_ROWS
+    case 'and':
+      return filter.filters.every(mayMatchMany)
+    case 'or':
+      return filter.filters.some(mayMatchMany)
+    default:
+      return true
+  }
+}
+
+function packed(shape: TableShape, rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  // A null anywhere would drop its row from the aggregate. A version is null only where the NOT NULL of its column was removed.
+  const numbers = [sql`int8send(${sql.id('r', 'id')})`, sql`int8send(coalesce(${sql.id('r', 'version')}, 0))`]
+  const cells = shape.table.columns.map(({ name, type }) => packedCell(sql.id('r', name), type))
+  const row = sql.join([...numbers, ...cells], sql` || `)
+  return sql`select encode(string_agg(${row}, ''), 'base64') from (${rows}) as "r"`
+}
+
+/** The length of a cell, then its bytes. */
+function packedCell(cell: RawBuilder<unknown>, type: PhysicalType): RawBuilder<unknown> {
+  const none = sql`int4send(${sql.lit(NULL_CELL)})`
+  switch (type) {
+    case 'integer':
+      return sql`coalesce(int4send(8) || int8send(${cell}), ${none})`
+    case 'real':
+      return sql`coalesce(int4send(8) || float8send(${cell}), ${none})`
+    case 'text':
+    case 'bytes': {
+      const bytes = type === 'text' ? sql`convert_to(${cell}, 'UTF8')` : cell
+      const short = sql`octet_length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)}`
+      const long = sql`int4send(${sql.lit(LONG_CELL)})`
+      return sql`case when ${short} then int4send(octet_length(${bytes})) || ${bytes} when ${cell} is null then ${none} else ${long} end`
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/** The port's reads of rows, by id and by filter: packed where that pays, and else one by one. */
+import type { Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
+import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import type { PreparedQuery, RawRow } from './driver-connection.ts'
+import { canPack, mayMatchMany } from './packed-queries.ts'
+import { guarded, type QueryBuilders } from './row-work.ts'
+import type { Executor } from './transaction-executor.ts'
+import { unpackRows } from './unpack-rows.ts'
+import { fromWireCell } from './wire-cells.ts'
+
+/** Reads of a table that are not packed after one met a cell too long for it. */
+const UNPACKED_READS = 100
+
+const unpackedReadsLeft = new WeakMap<TableShape, number>()
+
+/** One read, as either query. */
+interface Read {
+  /** The columns of its rows. */
+  readonly shape: TableShape
+  readonly isPacked: boolean
+  packed(): PreparedQuery
+  unpacked(): PreparedQuery
+}
+
+export async function getRows(
+  { queries, packedQueries }: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  ids: readonly number[],
+): Promise<readonly (Row | undefined)[]> {
+  const possible = ids.every(Number.isSafeInteger) ? ids : ids.filter(Number.isSafeInteger)
+  if (possible.length === 0) return ids.map(() => undefined)
+  const rows = await readRows(executor, {
+    shape,
+    isPacked: canPack(shape, possible.length),
+    packed: () => packedQueries.get(shape, possible),
+    unpacked: () => queries.get(shape, possible),
+  })
+  return inOrderOf(ids, rows)
+}
+
+function inOrderOf(ids: readonly number[], rows: readonly Row[]): readonly (Row | undefined)[] {
+  const found = new Map(rows.map((row) => [row.id, row]))
+  const returned = new Set<number>()
+  return ids.map((id) => {
+    const row = found.get(id)
+    if (row === undefined || !returned.has(id)) {
+      returned.add(id)
+      return row
+    }
+    // Requested twice: each result is the caller's own copy.
+    return { ...row }
+  })
+}
+
+export async function findRows(
+  { queries, packedQueries, statements }: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  { filter, page }: { readonly filter: Filter; readonly page: Page },
+): Promise<readonly Row[]> {
+  const shown = projectedShape(shape, page.columns)
+  const read = readRows(executor, {
+    shape: shown,
+    isPacked: canPack(shown, page.limit) && mayMatchMany(filter),
+    packed: () => packedQueries.find(shape, filter, page),
+    unpacked() {
+      const { statement, parameters } = statements.find(shape, filter, page)
+      return queries.bind(statement, parameters)
+    },
+  })
+  // Sent together, so that both take one round trip. Transactions of the storage itself read the newest state in any case.
+  const isChecked = page.newest === true && executor.isShared
+  const check = isChecked ? guarded(executor, queries.assertNewest(shape, filter), { shape }) : undefined
+  const [rows] = await Promise.all([read, check])
+  return rows
+}
+
+/** A cell too long to be packed makes it a second query, which reads all rows, so that all are of one state. */
+async function readRows(executor: Executor, { shape, isPacked, packed, unpacked }: Read): Promise<readonly Row[]> {
+  if (isPacked && isWorthPacking(shape)) {
+    const rows = unpackRows(shape, await guarded(executor, packed(), { shape }))
+    if (rows !== undefined) return rows
+    unpackedReadsLeft.set(shape, UNPACKED_READS)
+  }
+  const rows = await guarded(executor, unpacked(), { shape })
+  return rows.map((raw) => toRow(shape, raw))
+}
+
+function isWorthPacking(shape: TableShape): boolean {
+  const left = unpackedReadsLeft.get(shape) ?? 0
+  if (left > 0) unpackedReadsLeft.set(shape, left - 1)
+  return left === 0
+}
+
+function toRow(shape: TableShape, raw: RawRow): Row {
+  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
+  let index = 0
+  for (const { name, type } of shape.columns) {
+    if (index >= 2) row[name] = fromWireCell(type, raw[index])
+    index++
+  }
+  return row
+}

@@ -1,0 +1,58 @@
+/** Reads rows from a packed result: of each row `id` and `version`, then of each cell its length and its bytes. */
+import type { Cell, PhysicalType, Row } from '../../core/ports/storage.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
+import type { RawRow } from './driver-connection.ts'
+import { fromStoredText } from './wire-cells.ts'
+
+/** The lengths of a cell that is null, and of one too long to be packed. */
+export const NULL_CELL = -1
+export const LONG_CELL = -2
+
+const NUMBER_BYTES = 8
+const LENGTH_BYTES = 4
+
+/** The rows of a packed result; undefined if a cell was too long, so that all must be read unpacked. */
+export function unpackRows(shape: TableShape, result: readonly RawRow[]): Row[] | undefined {
+  const [[packed] = []] = result
+  if (typeof packed !== 'string') return []
+  const bytes = Buffer.from(packed, 'base64')
+  const { columns } = shape.table
+  const rows: Row[] = []
+  let at = 0
+  while (at < bytes.length) {
+    const row: { id: number; version: number; [column: string]: Cell } = {
+      id: readNumber(bytes, at),
+      version: readNumber(bytes, at + NUMBER_BYTES),
+    }
+    at += 2 * NUMBER_BYTES
+    for (const { name, type } of columns) {
+      const length = bytes.readInt32BE(at)
+      if (length === LONG_CELL) return undefined
+      at += LENGTH_BYTES
+      row[name] = length === NULL_CELL ? null : readCell(type, bytes, { start: at, end: at + length })
+      at += Math.max(length, 0)
+    }
+    rows.push(row)
+  }
+  return rows
+}
+
+/** A 64-bit integer, rounded if it is not safe. */
+function readNumber(bytes: Buffer, at: number): number {
+  return bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
+}
+
+function readCell(type: PhysicalType, bytes: Buffer, { start, end }: { readonly start: number; readonly end: number }): Cell {
+  switch (type) {
+    case 'integer': {
+      const near = readNumber(bytes, start)
+      return Number.isSafeInteger(near) ? near : bytes.readBigInt64BE(start)
+    }
+    case 'real':
+      return bytes.readDoubleBE(start)
+    case 'text':
+      return fromStoredText(bytes.toString('utf8', start, end))
+    case 'bytes':
+      return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start)
+  }
+}

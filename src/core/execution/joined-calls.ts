@@ -1,0 +1,157 @@
+/** Joins calls that come together: requests of one turn of the event loop, by callers with the same access, run as one. */
+import { retryingBarrier } from '../barrier/barrier.ts'
+import { isVaultError } from '../errors.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
+import { at } from '../util/at.ts'
+import type { OperationContext } from './context.ts'
+import type { Joined, Operation } from './operation.ts'
+
+/** The calls of a vault outside transactions. Source: docs/decisions/0039. */
+export interface JoinedCalls {
+  /** Counts a call that can be joined, until `end`. */
+  begin(): void
+  end(): void
+  /**
+   * Returns the result of a call that runs as one with others of this turn. Undefined, also as the result, for a call that must run by
+   * itself, and while few others are in progress. Throws `unavailable` if the storage cannot be reached.
+   */
+  join<Request, Result>(
+    operation: Pick<Operation<never, Request, Result>, 'joined'>,
+    context: OperationContext,
+    request: Request,
+  ): Promise<Result | undefined> | undefined
+}
+
+/** Number of calls in progress from which on waiting for others pays: a turn of the event loop costs about what a call of its own does. */
+const MIN_CALLS_TO_JOIN = 4
+/** Maximum number of calls that run as one. */
+const MAX_CALLS_TOGETHER = 256
+
+/** Thrown if a group needs what only one call has: its caller, its event, or a place for what is wrong in the database. */
+const NEEDS_ONE_CALL = new Error('the calls run one by one')
+
+/** A call of a group, and the functions that settle the promise of its caller. */
+interface Waiting<Request, Result> {
+  readonly context: OperationContext
+  readonly request: Request
+  answer(result: Result | undefined): void
+  fail(error: unknown): void
+}
+
+/** Calls that run as one at the end of the turn, or as soon as there are 256. */
+interface Group<Request, Result> {
+  add(call: Pick<Waiting<Request, Result>, 'context' | 'request'>): Promise<Result | undefined>
+  run(): Promise<void>
+}
+
+/** Returns the joined calls of a vault. */
+export function createJoinedCalls(scheduler: Scheduler): JoinedCalls {
+  const numberOf = numbering()
+  const gathering = new Map<string, Group<never, unknown>>()
+  let inProgress = 0
+
+  function runAll(): void {
+    const groups = [...gathering.values()]
+    gathering.clear()
+    for (const group of groups) void group.run()
+  }
+
+  function begin<Request, Result>(key: string, joined: Joined<Request, Result>): Group<Request, Result> {
+    // The groups run even if the scheduler fails, because their callers wait for them.
+    if (gathering.size === 0) void scheduler.yield().then(runAll, runAll)
+    const group = createGroup(joined, () => gathering.delete(key))
+    gathering.set(key, group)
+    return group
+  }
+
+  return {
+    begin() {
+      inProgress++
+    },
+    end() {
+      inProgress--
+    },
+    join<Request, Result>(
+      { joined }: Pick<Operation<never, Request, Result>, 'joined'>,
+      context: OperationContext,
+      request: Request,
+    ) {
+      const kind = inProgress >= MIN_CALLS_TO_JOIN ? joined?.groupOf(request) : undefined
+      if (joined === undefined || kind === undefined) return undefined
+      const key = `${numberOf(joined)} ${numberOf(context.access)} ${kind}`
+      // The key names the operation, so all calls of a group have its types.
+      const known = gathering.get(key) as Group<Request, Result> | undefined
+      return (known ?? begin(key, joined)).add({ context, request })
+    },
+  }
+}
+
+/** Returns an empty group. `onFull` is called when it takes no more calls and runs before the end of the turn. */
+function createGroup<Request, Result>(joined: Joined<Request, Result>, onFull: () => void): Group<Request, Result> {
+  const calls: Waiting<Request, Result>[] = []
+
+  async function run(): Promise<void> {
+    try {
+      const results = calls.length === 1 ? [] : await runTogether(joined, calls)
+      for (const [index, { answer }] of calls.entries()) answer(results[index])
+    } catch (error) {
+      for (const { answer, fail } of calls) {
+        if (isVaultError(error, 'unavailable')) fail(error)
+        else answer(undefined)
+      }
+    }
+  }
+
+  return {
+    run,
+    add: (call) =>
+      new Promise((answer, fail) => {
+        calls.push({ ...call, answer, fail })
+        if (calls.length < MAX_CALLS_TOGETHER) return
+        onFull()
+        void run()
+      }),
+  }
+}
+
+/** Runs calls as one. The group has no caller and no event of its own, so that nothing of one call gets into another. */
+function runTogether<Request, Result>(
+  joined: Joined<Request, Result>,
+  calls: readonly Waiting<Request, Result>[],
+): Promise<readonly (Result | undefined)[]> {
+  const { context } = at(calls, 0)
+  const shared: OperationContext = {
+    ...context,
+    barrier: retryingBarrier(context.barrier, needsOneCall),
+    get caller() {
+      return needsOneCall()
+    },
+    get event() {
+      return needsOneCall()
+    },
+  }
+  const requests = calls.map(({ request }) => request)
+  return joined.execute(
+    shared,
+    requests,
+    calls.map((call) => call.context.event),
+  )
+}
+
+function needsOneCall(): never {
+  throw NEEDS_ONE_CALL
+}
+
+/** Returns a function that gives each object a number of its own, for keys. */
+function numbering(): (of: object) => number {
+  const numbers = new WeakMap<object, number>()
+  let last = 0
+  return (of) => {
+    let number = numbers.get(of)
+    if (number === undefined) {
+      number = ++last
+      numbers.set(of, number)
+    }
+    return number
+  }
+}

@@ -1,0 +1,123 @@
+/** Turns: changes of one record run one after the other, and those that wait share the next transaction. */
+import { isRefusal, mayBeStored } from '../errors.ts'
+import type { Storage } from '../ports/storage.ts'
+import { at, required } from '../util/at.ts'
+import { type TurnChange, type UnitOfWork, unitWithin } from './unit-of-work.ts'
+
+/** A change of a group, and what its transaction needs of it: its event, or its generation of the catalog. */
+export interface SharedChange<Own> {
+  readonly own: Own
+  run(unit: UnitOfWork<Storage>): Promise<void>
+}
+
+/** How a change of a group ended: its error, or undefined. */
+export type TurnEnd = { readonly error: unknown } | undefined
+
+/** The changes in progress by what they change. Source: docs/decisions/0040. */
+export interface Turns<Own> {
+  /** Runs a change when those with the same key before it have ended, in their order, and returns its result. */
+  run<T>(key: string, change: TurnChange<T>, own: Own): Promise<T>
+}
+
+/** Runs changes in one transaction, and returns how each ended. Throws if the transaction failed. */
+export type RunTogether<Own> = (changes: readonly SharedChange<Own>[]) => Promise<readonly TurnEnd[]>
+
+/** Maximum number of changes that share a transaction. */
+const MAX_CHANGES_TOGETHER = 64
+
+/** A change that waits. */
+interface Waiting<Own> extends SharedChange<Own> {
+  alone(): Promise<void>
+  /** Ends the wait, with the changes that this one runs: itself and those behind it, or none if it has run. */
+  proceed(next: { readonly group: readonly Waiting<Own>[] } | { readonly end: TurnEnd }): void
+}
+
+/** Returns the turns of a vault. */
+export function createTurns<Own>(runTogether: RunTogether<Own>): Turns<Own> {
+  const queues = new Map<string, Waiting<Own>[]>()
+
+  /** Lets those that wait proceed. The first of them runs all, in the asynchronous context of its own caller. */
+  function proceed(key: string): void {
+    const group = queues.get(key)?.splice(0, MAX_CHANGES_TOGETHER) ?? []
+    if (group.length === 0) queues.delete(key)
+    else at(group, 0).proceed({ group })
+  }
+
+  /** Runs a group, and returns how its first change ended. */
+  async function runGroup(group: readonly Waiting<Own>[]): Promise<TurnEnd> {
+    const ends = await endsOf(group, runTogether)
+    for (const [index, waiting] of group.entries()) if (index > 0) waiting.proceed({ end: ends[index] })
+    return ends[0]
+  }
+
+  return {
+    async run<T>(key: string, change: TurnChange<T>, own: Own): Promise<T> {
+      const queue = queues.get(key)
+      if (queue === undefined) {
+        queues.set(key, [])
+        try {
+          return await change.alone()
+        } finally {
+          proceed(key)
+        }
+      }
+      let result: { readonly value: T } | undefined
+      const runs = {
+        own,
+        async alone() {
+          result = { value: await change.alone() }
+        },
+        async run(unit: UnitOfWork<Storage>) {
+          result = { value: await change.shared(unit) }
+        },
+      }
+      const next = await new Promise<Parameters<Waiting<Own>['proceed']>[0]>((resolve) => {
+        queue.push({ ...runs, proceed: resolve })
+      })
+      const end = 'end' in next ? next.end : await runGroup(next.group).finally(() => proceed(key))
+      if (end !== undefined) throw end.error
+      return required(result, 'The result of a change').value
+    },
+  }
+}
+
+/** Runs the changes of a group, and returns how each ended. If their transaction failed, each has one of its own, one after the other. */
+async function endsOf<Own>(group: readonly Waiting<Own>[], runTogether: RunTogether<Own>): Promise<readonly TurnEnd[]> {
+  try {
+    if (group.length > 1) return await runTogether(group)
+  } catch (error) {
+    // The transaction may be stored.
+    if (mayBeStored(error)) return group.map(() => ({ error }))
+  }
+  const ends: TurnEnd[] = []
+  for (const waiting of group) ends.push(await endOf(() => waiting.alone()))
+  return ends
+}
+
+/** Returns how work ended. */
+export async function endOf(work: () => Promise<void>): Promise<TurnEnd> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    return { error }
+  }
+}
+
+/**
+ * Runs changes one after the other in an open transaction, and returns how each ended. One that is refused rolls back alone. Throws any
+ * other error, after which the transaction cannot go on, and ALL_REFUSED if nothing is stored.
+ */
+export async function runEach(storage: Storage, changes: readonly SharedChange<unknown>[]): Promise<readonly TurnEnd[]> {
+  const ends: TurnEnd[] = []
+  for (const change of changes) {
+    const end = await endOf(() => change.run(unitWithin(storage)))
+    if (end !== undefined && !isRefusal(end.error)) throw end.error
+    ends.push(end)
+  }
+  if (!ends.includes(undefined)) throw ALL_REFUSED
+  return ends
+}
+
+/** Thrown to roll back a transaction that stores nothing. Each of its changes then has a transaction of its own. */
+const ALL_REFUSED = new Error('all changes of a transaction were refused')

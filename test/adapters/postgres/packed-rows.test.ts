@@ -1,0 +1,177 @@
+/** Rows read packed equal rows read one by one, wherever they are read, and only reads that gain are packed. */
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
+import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import type { Filter, NewRow, PhysicalTable, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+
+const database = await freshDatabase(inject('postgresUrl'))
+afterAll(() => database.drop())
+
+const NOTES: PhysicalTable = {
+  name: 'notes',
+  columns: [
+    { name: 'body', type: 'bytes' },
+    { name: 'text', type: 'text' },
+    { name: 'amount', type: 'integer' },
+    { name: 'rate', type: 'real' },
+  ],
+  indexes: [],
+}
+
+const EVERY: Filter = { kind: 'all' }
+const COUNT = 150
+const IDS = Array.from({ length: COUNT }, (_, at) => at + 1)
+/** Longer than any cell that is packed. */
+const LONG = 5000
+
+/** Every byte occurs, and every kind of cell is missing in some row. */
+function noteOf(id: number): NewRow {
+  return {
+    id,
+    body: id % 7 === 0 ? null : Uint8Array.from({ length: id * 2 }, (_, at) => (at + id) & 0xff),
+    text: id % 5 === 0 ? null : `ß\u0000\u0001${id}`,
+    amount: id % 3 === 0 ? null : 2n ** 62n + BigInt(id),
+    rate: id % 4 === 0 ? null : 1 / id,
+  }
+}
+
+const NOTES_STORED = IDS.map((id) => ({ ...noteOf(id), version: 1 }))
+
+let schemas = 0
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** A client that counts the rows of each result. */
+class CountingClient extends pg.Client {
+  static counts: number[] = []
+
+  override query(...given: unknown[]): never {
+    // The overloads of the driver cannot be called with arguments that are passed on.
+    const result: unknown = Reflect.apply(super.query, this, given)
+    if (result instanceof Promise) {
+      result.then(
+        ({ rows }: pg.QueryResult) => CountingClient.counts.push(rows?.length ?? 0),
+        () => {},
+      )
+    }
+    return result as never
+  }
+}
+
+async function filled(
+  options?: Partial<PostgresOptions>,
+  url = database.url,
+): Promise<{ storage: StorageHandle; pool: pg.Pool; schema: string }> {
+  const pool = new pg.Pool({ connectionString: url, Client: CountingClient, max: 2 })
+  const schema = `packed_${schemas++}`
+  const storage = postgresStorage({ pool, schema, ...options })
+  closing.push(() => pool.end())
+  await storage.prepare([NOTES])
+  await storage.insert('notes', IDS.map(noteOf))
+  return { storage, pool, schema }
+}
+
+async function expectAllReads(storage: Storage): Promise<void> {
+  expect(await storage.get('notes', IDS)).toEqual(NOTES_STORED)
+  expect(await storage.find('notes', EVERY, { order: 'desc', limit: 100, offset: 3 })).toEqual(
+    NOTES_STORED.toReversed().slice(3, 103),
+  )
+  const columns = ['rate']
+  const rates = await storage.find('notes', EVERY, { order: 'asc', limit: 200, columns })
+  expect(rates).toEqual(IDS.map((id) => ({ id, version: 1, rate: noteOf(id).rate })))
+}
+
+/** The number of rows in each result that the server returns while work runs. */
+async function countRows(work: () => Promise<unknown>): Promise<readonly number[]> {
+  CountingClient.counts = []
+  await work()
+  return CountingClient.counts
+}
+
+describe('rows read packed', () => {
+  it('are equal with and without prepared statements, and inside transactions', async () => {
+    for (const preparedStatements of [true, false]) {
+      const { storage } = await filled({ preparedStatements })
+      await expectAllReads(storage)
+      await storage.transaction(expectAllReads)
+      await storage.transaction((outer) => outer.transaction(expectAllReads))
+    }
+  })
+
+  it('are equal inside transactions of an application, of a client and of Kysely', async () => {
+    const { storage, pool } = await filled()
+    const client = await pool.connect()
+    await client.query('begin isolation level repeatable read')
+    await expectAllReads(storage.joinTransaction(client))
+    await client.query('commit')
+    client.release()
+    const kysely = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) })
+    await kysely.transaction().execute((transaction) => expectAllReads(storage.joinTransaction(transaction)))
+  })
+
+  it('are equal in a database whose text is not UTF-8', async () => {
+    const pool = new pg.Pool({ connectionString: database.url })
+    await pool.query("create database packed_latin encoding 'LATIN1' locale 'C' template template0")
+    const url = new URL(database.url)
+    url.pathname = '/packed_latin'
+    closing.push(async () => {
+      await pool.query('drop database packed_latin with (force)')
+      await pool.end()
+    })
+    const { storage } = await filled({}, url.href)
+    await expectAllReads(storage)
+  })
+
+  it('contain separate arrays, so that writing into one changes no other', async () => {
+    const { storage } = await filled()
+    const read = await storage.get('notes', [...IDS, 1])
+    for (const row of read) {
+      if (row?.id !== 1 && row?.body !== null) expect(row?.body).toEqual(noteOf(row?.id ?? 0).body)
+      if (!(row?.body instanceof Uint8Array)) continue
+      expect(Object.getPrototypeOf(row.body)).toBe(Uint8Array.prototype)
+      row.body.fill(0)
+    }
+  })
+
+  it('equal those read one by one even where the database holds what no vault writes', async () => {
+    const { storage, pool, schema } = await filled()
+    await pool.query(`alter table ${schema}.notes alter column version drop not null`)
+    await pool.query(`insert into ${schema}.notes (id, version) values (-5, null), (9007199254740993, 9007199254740993), (0, -1)`)
+    const packed = await storage.find('notes', EVERY, { order: 'asc', limit: 200 })
+    // A limit of this size is not packed.
+    expect(packed).toEqual(await storage.find('notes', EVERY, { order: 'asc', limit: 100_000 }))
+    expect(packed).toHaveLength(COUNT + 3)
+  })
+})
+
+describe('packing', () => {
+  it('is used for many rows, not for few nor for pages that stay nearly empty', async () => {
+    const { storage } = await filled()
+    expect(await countRows(() => storage.get('notes', IDS))).toEqual([1])
+    expect(await countRows(() => storage.find('notes', EVERY, { order: 'asc', limit: 140 }))).toEqual([1])
+    expect(await countRows(() => storage.get('notes', IDS.slice(0, 10)))).toEqual([10])
+    expect(await countRows(() => storage.find('notes', EVERY, { order: 'asc', limit: 10 }))).toEqual([10])
+    expect(await countRows(() => storage.find('notes', EVERY, { order: 'asc', limit: 100_000 }))).toEqual([COUNT])
+    // A packed result has one row even if it holds none.
+    const equal = { kind: 'compare', column: 'amount', operator: '=', value: 1 } as const
+    const few = { kind: 'in', column: 'amount', values: [1, 2] } as const
+    for (const filter of [equal, few, { kind: 'and', filters: [EVERY, equal] }, { kind: 'or', filters: [equal, few] }] as const) {
+      expect(await countRows(() => storage.find('notes', filter, { order: 'asc', limit: 140 }))).toEqual([0])
+    }
+    const many = { kind: 'in', column: 'id', values: IDS } as const
+    expect(await countRows(() => storage.find('notes', many, { order: 'asc', limit: 140 }))).toEqual([1])
+  })
+
+  it('is left for a while after it met a cell too long for it', async () => {
+    const { storage } = await filled()
+    await storage.insert('notes', [{ id: 1000, body: new Uint8Array(LONG) }])
+    expect(await countRows(() => storage.get('notes', [...IDS, 1000]))).toEqual([1, COUNT + 1])
+    const reads: number[] = []
+    for (let round = 0; round < 101; round++) reads.push(...(await countRows(() => storage.get('notes', IDS))))
+    expect(reads).toEqual([...Array.from({ length: 100 }, () => COUNT), 1])
+  })
+})

@@ -1,0 +1,209 @@
+/** Calls that come together: whatever runs as one answers and records as if it were alone, on every storage. */
+import { expect, it } from 'vitest'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { type Caller, column, mask, VaultError } from '../../../src/index.ts'
+import { eventsOf } from '../../support/audit/audited-clients.ts'
+import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LooseSession, LooseStored, LooseVault } from '../../support/vaults/open-untyped.ts'
+import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
+
+const TABLES = {
+  people: {
+    name: column.string({ token: 'random', redaction: 'MASKED', mask: mask.keepFirst(1) }),
+    ssn: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }),
+    region: column.string({ encrypted: false, redaction: 'PLAIN_TEXT' }),
+  },
+  pets: { name: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }) },
+}
+
+const POLICY = {
+  north: [{ effect: 'ALLOW', actions: ['READ', 'DETOKENIZATION', 'TOKENIZATION'], on: ['people.*'], where: "region = 'north'" }],
+  own: [{ effect: 'ALLOW', actions: ['READ', 'DETOKENIZATION', 'TOKENIZATION'], on: ['people.*'], where: 'region = ctx.region' }],
+  plain: [{ effect: 'ALLOW', actions: ['READ', 'DETOKENIZATION'], on: ['*'], redaction: 'PLAIN_TEXT' }],
+} as const
+
+const ROLES = ['VAULT_OWNER', 'VAULT_VIEWER', 'VAULT_EDITOR', 'north', 'own', 'plain', 'none']
+
+const COUNT = 24
+
+interface Opened extends LooseVault {
+  readonly people: readonly LooseStored[]
+  readonly pets: readonly LooseStored[]
+}
+
+async function open(storage: StorageHandle, audit: 'on' | 'off' = 'on'): Promise<Opened> {
+  const opened = await openLoose(storage, TABLES, { policy: POLICY, audit })
+  const numbers = Array.from({ length: COUNT }, (_, number) => number)
+  const people = numbers.map((number) => ({
+    fields: { name: `name ${number}`, ssn: `${number % 5}`, region: number % 2 === 0 ? 'north' : 'south' },
+  }))
+  const pets = numbers.map((number) => ({ fields: { name: `pet ${number}` } }))
+  const options = { tokenization: true }
+  return {
+    ...opened,
+    people: (await opened.session.insert('people', people, options)).records,
+    pets: (await opened.session.insert('pets', pets, options)).records,
+  }
+}
+
+/** One call, by a caller of its own. */
+interface Call {
+  readonly caller: Caller
+  run(session: LooseSession): Promise<unknown>
+}
+
+/** Returns a random call. Some of them are refused. */
+function randomCall({ people, pets }: Opened, random: SeededRandom, requestID: string): Call {
+  const caller: Caller = {
+    actor: random.pick(['ann@acme.example', 'bo@acme.example']),
+    actorType: 'USER',
+    roles: random.sample(ROLES, 1 + random.below(2)),
+    context: { region: random.pick(['north', 'south']) },
+    request: { requestID },
+  }
+  const table = random.pick(['people', 'people', 'pets', 'no table'])
+  const records = table === 'pets' ? pets : people
+  const idOf = () => (random.chance(0.1) ? random.pick(['', 'no id', ...pets.map(({ id }) => id)]) : random.pick(records).id)
+  const tokenOf = () => (random.chance(0.1) ? 'no token' : (random.pick(Object.values(random.pick(records).tokens)) ?? ''))
+  const redaction = random.pick([undefined, 'PLAIN_TEXT', 'MASKED', 'REDACTED', 'wrong'])
+  const several = <T>(one: () => T): T[] => Array.from({ length: 1 + random.below(random.chance(0.1) ? 20 : 3) }, one)
+  const onLowered = random.chance(0.1) ? { onLowered: 'throw' } : {}
+  const show = { redaction, ...onLowered, ...(random.chance(0.2) ? { fields: ['name'] } : {}) }
+  const [id, ids, downloadURL] = [idOf(), several(idOf), random.chance(0.1)]
+  const parameters = several(() => ({ token: tokenOf(), redaction }))
+  const continueOnError = random.chance(0.5)
+  const values = several(() => ({ value: `${random.below(7)}`, table: 'people', column: random.pick(['ssn', 'ssn', 'name']) }))
+  return {
+    caller,
+    run: random.pick<Call['run']>([
+      (session) => session.getOne(table, id, show),
+      (session) => session.getOne(table, id, { tokenization: true, downloadURL }),
+      (session) => session.get(table, { ids, ...show }),
+      (session) => session.get(table, { ids, limit: 1, orderBy: 'DESCENDING' }),
+      (session) => session.detokenize(parameters, { continueOnError, ...onLowered }),
+      (session) => session.tokenize(values),
+    ]),
+  }
+}
+
+/** How a call ended: its result, or what its caller sees of the error. */
+async function endOf(opened: Opened, { caller, run }: Call): Promise<unknown> {
+  try {
+    return await run(asLoose(opened.vault.as(caller)))
+  } catch (error) {
+    if (!VaultError.isGenuine(error)) throw error
+    const { code, message, details } = error
+    return { code, message, details }
+  }
+}
+
+/** The events of the requests with these ids, in order, without what differs between two runs. */
+async function recordedFor(opened: Opened, requestIDs: readonly string[]): Promise<unknown[]> {
+  const byRequest = new Map<string, unknown[]>()
+  for (const event of await eventsOf(opened.vault)) {
+    const { timestamp: _timestamp, changeID: _changeID, position: _position, ...recorded } = event
+    const { requestID, traceID: _traceID, ...context } = recorded.context
+    byRequest.set(requestID, [...(byRequest.get(requestID) ?? []), { ...recorded, context }])
+  }
+  return requestIDs.map((requestID) => byRequest.get(requestID))
+}
+
+/** A storage that counts reads of rows by their ids outside transactions, and can fail them. */
+function countingStorage(sound: StorageHandle) {
+  const reads = { count: 0, fails: false }
+  const get: Storage['get'] = async (table, ids) => {
+    reads.count++
+    if (reads.fails) throw new VaultError('unavailable', 'The storage cannot be reached.')
+    return sound.get(table, ids)
+  }
+  return { reads, storage: { ...sound, get } satisfies StorageHandle }
+}
+
+onEachStorage('calls that come together', (engine) => {
+  it('answer and record what each answers and records alone, with any caller and any input', async () => {
+    const opened = await open(engine.fresh().open())
+    const random = seededRandom('joined-calls')
+    const indexes = Array.from({ length: 300 }, (_, index) => index)
+    const callsOf = (run: string) => indexes.map((index) => randomCall(opened, random.fork(`call ${index}`), `${run}-${index}`))
+    const alone: unknown[] = []
+    for (const call of callsOf('alone')) alone.push(await endOf(opened, call))
+    const together = await Promise.all(callsOf('together').map((call) => endOf(opened, call)))
+    expect(together.map(withoutTickets)).toEqual(alone.map(withoutTickets))
+    const [first, second] = await Promise.all(
+      ['alone', 'together'].map((run) =>
+        recordedFor(
+          opened,
+          indexes.map((index) => `${run}-${index}`),
+        ),
+      ),
+    )
+    expect(second).toEqual(first)
+    expect(new Set(together.map((end) => Object(end).code)).size).toBeGreaterThan(4)
+  })
+
+  it('read the rows of many callers with few calls of the storage, and those of one caller at once', async () => {
+    const { reads, storage } = countingStorage(engine.fresh().open())
+    const { vault, people, pets } = await open(storage, 'off')
+    const callers = Array.from({ length: 60 }, (_, index) => ({ ...OWNER, actor: `caller-${index}@acme.example` }))
+    reads.count = 0
+    await Promise.all(callers.map((caller, index) => asLoose(vault.as(caller)).getOne('people', people[index % COUNT]?.id ?? '')))
+    await Promise.all(
+      callers.map((caller, index) =>
+        asLoose(vault.as(caller)).detokenize([{ token: pets[index % COUNT]?.tokens.name, redaction: 'PLAIN_TEXT' }]),
+      ),
+    )
+    expect(reads.count).toBeLessThan(20)
+  })
+
+  it('fail alone: a damaged record is the error of its own caller', async () => {
+    const storage = engine.fresh().open()
+    const { vault, people } = await open(storage)
+    const [damaged, ...sound] = await storage.find('records_1_people', { kind: 'all' }, { order: 'asc', limit: 8 })
+    if (damaged === undefined) throw new Error('no rows')
+    await storage.update('records_1_people', [{ id: damaged.id, version: damaged.version, set: { body: new Uint8Array(64) } }])
+    const ids = people.slice(0, 1 + sound.length).map(({ id }) => id)
+    const ends = await Promise.allSettled(ids.map((id) => asLoose(vault.as(OWNER)).getOne('people', id)))
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', ...sound.map(() => 'fulfilled')])
+    expect(ends[0]).toMatchObject({ reason: { code: 'data_loss', details: [{ id: ids[0] }] } })
+  })
+
+  it('all fail if the storage cannot be reached, each with its event, and later ones succeed', async () => {
+    const { reads, storage } = countingStorage(engine.fresh().open())
+    const opened = await open(storage)
+    const ids = opened.people.map(({ id }) => id)
+    const readAll = (run: string) =>
+      Promise.allSettled(
+        ids.map((id, index) =>
+          asLoose(opened.vault.as({ ...OWNER, request: { requestID: `${run}-${index}` } })).getOne('people', id),
+        ),
+      )
+    reads.fails = true
+    const failed = await readAll('failed')
+    reads.fails = false
+    for (const end of failed) expect(end).toMatchObject({ reason: { code: 'unavailable' } })
+    const recorded = await recordedFor(
+      opened,
+      ids.map((_, index) => `failed-${index}`),
+    )
+    for (const events of recorded) expect(events).toMatchObject([{ action: 'GET', code: 500 }])
+    expect((await readAll('later')).every(({ status }) => status === 'fulfilled')).toBe(true)
+  })
+
+  it('in a transaction see its changes, also beside calls outside', async () => {
+    const { vault, people } = await open(engine.fresh().open())
+    const [{ id }] = people.slice(0, 1) as [LooseStored] // There are 24.
+    const inside = await vault.transaction(async (within) => {
+      const session = asLoose(within.as(OWNER))
+      await session.update('people', id, { fields: { region: 'changed' } })
+      return Promise.all(Array.from({ length: 8 }, () => session.getOne('people', id)))
+    })
+    expect(inside.map(({ fields }) => fields.region)).toEqual(inside.map(() => 'changed'))
+  })
+})
+
+/** Tickets are sealed with fresh random bytes, so two of them are never equal. */
+function withoutTickets(end: unknown): unknown {
+  return typeof end === 'object' && end !== null && 'downloadTickets' in end ? { ...end, downloadTickets: 'tickets' } : end
+}
