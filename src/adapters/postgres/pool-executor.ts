@@ -32,7 +32,7 @@ export function createPoolExecutor(context: PoolContext): Executor {
     inTransaction: false,
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
-    commitAlone: (query) => retried(() => commitAlone(context, query)),
+    commitAlone: (query) => retried(() => runAlone(context, query, outcomeUnknown)),
     async transaction(work) {
       if (isInsideTransaction(context.owner)) throw outerStorageError()
       return retried(() => runTransaction(context, work))
@@ -51,8 +51,11 @@ async function pause(attempt: number): Promise<void> {
 
 function ignore(): void {}
 
-/** Runs one statement that commits by itself; in a transaction where the session's default would refuse to write. */
-async function runAlone(context: PoolContext, query: PreparedQuery): Promise<readonly RawRow[]> {
+/**
+ * Runs one statement that commits by itself; in a transaction where the session's default would refuse to write. `mapLoss` returns what
+ * to throw if the connection is lost before the statement is answered.
+ */
+async function runAlone(context: PoolContext, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
   const held = await takeClient(context.pool, context.timeouts)
   try {
     const { rows } = await held.connection.send(query)
@@ -60,24 +63,19 @@ async function runAlone(context: PoolContext, query: PreparedQuery): Promise<rea
     return rows
   } catch (error) {
     held.release(held.isLost())
+    if (isConnectionLost(error)) throw mapLoss(error)
     if (!isReadOnly(error)) throw error
   }
   return runTransaction(context, (executor) => executor.run(query))
 }
 
+function asIs(error: unknown): unknown {
+  return error
+}
+
 /** A statement that is answered has committed. One whose answer is lost may have. */
-async function commitAlone(context: PoolContext, query: PreparedQuery): Promise<readonly RawRow[]> {
-  const held = await takeClient(context.pool, context.timeouts)
-  try {
-    const { rows } = await held.connection.send(query)
-    held.release(false)
-    return rows
-  } catch (error) {
-    held.release(held.isLost())
-    if (isConnectionLost(error)) throw outcomeUnknownError('The connection was lost', bareCause(error))
-    if (!isReadOnly(error)) throw error
-  }
-  return runTransaction(context, (executor) => executor.run(query))
+function outcomeUnknown(error: unknown): unknown {
+  return outcomeUnknownError('The connection was lost', bareCause(error))
 }
 
 async function runTransaction<T>(context: PoolContext, work: (executor: Executor) => Promise<T>): Promise<T> {

@@ -75,8 +75,8 @@ export interface AppendedEvents {
 export interface NextEvents {
   readonly changes: Changes
   readonly appended: AppendedEvents
-  /** Notes that the changes are stored. */
-  stored(): void
+  /** Forgets the new head, because the changes are not stored. */
+  undo(): void
 }
 
 /** An entry that was read: an event or a head. */
@@ -98,7 +98,9 @@ export interface EventStore {
   append(storage: Storage, chain: number, events: EventsToAppend): Promise<AppendedEvents>
   /**
    * Returns the changes that append events to a chain, without reading anything; undefined if `append` must read the head or the
-   * catalog. They apply only to a head with the version and the bytes that this process knows.
+   * catalog. They apply only to a head with the version and the bytes that this process knows. From now on the new head counts as
+   * known, so that events can be appended to it before it is stored: on an engine that stores changes in the order of calling, each
+   * list finds the head of the one before.
    */
   next(chain: number, events: EventsToAppend): NextEvents | undefined
   /** Returns true if these events are stored. Resolves a commit in doubt. */
@@ -243,13 +245,17 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       const { version } = before
       const { events, head, body, appended } = sealNext(chain, before.head, { drafts, keys })
       const patch = { id: chain, version, set: { body }, expected: { body: before.body } }
+      const after = { head, version: version + 1, body }
+      known.note(after)
       return {
         changes: {
           updates: [{ table: AUDIT_CHAINS.name, patches: [patch] }],
           inserts: [{ table: AUDIT_EVENTS.name, rows: events }],
         },
         appended,
-        stored: () => known.note({ head, version: version + 1, body }),
+        undo() {
+          if (known.last(chain) === after) known.note(before)
+        },
       }
     },
   }

@@ -106,14 +106,14 @@ async function commitNext(storage: Storage, { next, batches, progress }: NextCom
   progress.result = { value: undefined }
   const rows = batches.filter((batch) => batch.rows.length > 0)
   const isStored = await storage.commit({ updates, inserts: [...rows, ...inserts] }).catch((error: unknown) => {
+    next.undo()
     throw isAuditConflict(error) ? CHAIN_CONFLICT : error
   })
-  if (isStored) next.stored()
-  else {
-    progress.appended = undefined
-    progress.result = undefined
-  }
-  return isStored
+  if (isStored) return true
+  next.undo()
+  progress.appended = undefined
+  progress.result = undefined
+  return false
 }
 
 /** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */

@@ -1,5 +1,6 @@
 /** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
 import { expect, it } from 'vitest'
+import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import { MAX_CHAINS } from '../../../src/core/limits.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'
@@ -157,6 +158,44 @@ onEachStorage('the head of a chain that this process moved last', (engine) => {
       expect.stringMatching(/^insert records_.*clients$/),
       ...appended.slice(1),
     ])
+  })
+
+  it('counts before it is stored: lists of events that wait for each other share the chain without reading it', async () => {
+    const heads: string[] = []
+    const faulty = faultyStorage(engine.fresh().open())
+    const vault = await openClients(faulty.storage)
+    const session = vault.as(OWNER)
+    const insert = (): Promise<unknown> => session.insert('clients', [{ fields: { name: 'a' } }])
+    await insert()
+    await insert()
+    faulty.fail(({ method, table }) => {
+      if (method === 'get' && table === 'audit_chains') heads.push(method)
+      return undefined
+    })
+    const lists: Promise<unknown>[] = []
+    for (let list = 0; list < 20; list++) {
+      lists.push(insert(), session.query('SELECT name FROM clients'))
+      await systemScheduler.yield()
+    }
+    await Promise.all(lists)
+    // Where each transaction has a chain of its own, new chains are read once or twice.
+    if (faulty.storage.transactions === 'serial') expect(heads).toEqual([])
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 42 })
+  })
+
+  it('is not taken for stored after a change that failed', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const session = vault.as(OWNER)
+    const insert = (email: string): Promise<unknown> => session.insert('clients', [{ fields: { name: 'a', email } }])
+    await insert('ann@acme.example')
+    const lists: Promise<unknown>[] = []
+    for (let list = 0; list < 10; list++) {
+      lists.push(insert(list % 3 === 0 ? 'ann@acme.example' : `${list}@acme.example`).catch(() => {}))
+      if (list % 2 === 0) await systemScheduler.yield()
+    }
+    await Promise.all(lists)
+    expect((await session.get('clients')).records).toHaveLength(7)
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 12 })
   })
 
   it('is read again after another process moved it, and the chain goes on', async () => {
