@@ -17,15 +17,7 @@ const HOUR = 3600n * SECOND
 const ALL: TimeRange = { since: undefined, until: undefined }
 
 /** Rows hold what they are sealed from. One that was changed in the database holds a single byte, and does not open. */
-<<<<<<< HEAD
 const events: Pick<EventStore, 'open'> = {
-=======
-const events: EventStore = {
-  append: notCalled,
-  next: notCalled,
-  isStored: notCalled,
-  heads: notCalled,
->>>>>>> fg/append
   open: async (_storage, _kind, rows) =>
     rows.map(({ id, body }) => ({ id, at: 0n, bytes: body instanceof Uint8Array && body.length > 1 ? body : undefined })),
 }

@@ -38,15 +38,7 @@ async function openTrail(lengths: readonly number[]) {
       return found
     },
   }
-<<<<<<< HEAD
   const events: Pick<EventStore, 'open'> = {
-=======
-  const events: EventStore = {
-    append: notCalled,
-    next: notCalled,
-    isStored: notCalled,
-    heads: notCalled,
->>>>>>> fg/append
     async open(_storage, _kind, some) {
       opened.push(sum(some.map(lengthOf)))
       between[between.length - 1] = (between.at(-1) ?? 0) + sum(some.map(lengthOf))
