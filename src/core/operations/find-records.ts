@@ -1,0 +1,132 @@
+/** Finds the records that a read names: by their ids, by the value of a column, or page by page. */
+import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+import { parseListedValue } from '../barrier/parse-record.ts'
+import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import { fault } from '../errors.ts'
+import { recordsNotFound } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { requireColumn } from '../execution/grants.ts'
+import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
+import type { Page } from '../ports/storage.ts'
+import type { FoundRows } from '../records/show-records.ts'
+import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import type { VisibleRows } from '../row-access/find-visible.ts'
+import { findVisible } from '../row-access/find-visible.ts'
+import { at } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
+
+/** The records to read: by their ids, or those of a page. */
+export type Which = ListedIds | { readonly page: Page; readonly lookup: Lookup | undefined }
+
+/** Ids, and which of their records are returned. Every id must have a record. */
+export interface ListedIds {
+  readonly ids: readonly string[]
+  /** Undefined for the order of the ids. */
+  readonly order: Page['order'] | undefined
+  readonly offset: number | undefined
+  /** Undefined for all. */
+  readonly limit: number | undefined
+  /** Leave out ids without a record, in place of `not_found`. Default false. */
+  readonly skipsMissing?: boolean
+}
+
+/** A column, and the values to look up in it. */
+export interface Lookup {
+  readonly columnName: string
+  readonly values: readonly unknown[]
+}
+
+/** Returns all records of these ids, in their order. */
+export function allOf(ids: readonly string[]): ListedIds {
+  return { ids, order: undefined, offset: 0, limit: undefined }
+}
+
+/** Returns the rows of a read, with their access. Throws `not_found` if one of its ids has no visible record. */
+export function findRecords(context: OperationContext, access: TableAccess, which: Which): Promise<FoundRows> {
+  return 'ids' in which ? rowsById(context, access, which) : rowsOnPage(context, access, which)
+}
+
+/** A row is visible when at least one of its columns can be read. */
+const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
+
+/** Returns the rows of these ids that are on the page. Throws `not_found` for rows that are invisible, as for those that do not exist. */
+async function rowsById(
+  { unit, barrier }: OperationContext,
+  access: TableAccess,
+  { ids, order, offset = 0, limit = ids.length, skipsMissing = false }: ListedIds,
+): Promise<FoundRows> {
+  const { table } = access
+  const decoded = decodeRecordIds(barrier.ring, table, ids)
+  const known = decoded.filter((row) => row !== undefined)
+  const stored = await unit.storage.get(table.physical.name, known)
+  const evaluated = evaluateAccess(
+    barrier,
+    access,
+    stored.filter((row) => row !== undefined),
+  )
+  const rows: RowWithAccess[] = []
+  const missing: number[] = []
+  let wanted = 0
+  let next = 0
+  for (const [index, id] of decoded.entries()) {
+    const one = id === undefined || stored[wanted++] === undefined ? undefined : evaluated[next++]
+    if (one?.access.meets(VISIBLE) === true) rows.push(one)
+    else missing.push(index)
+  }
+  if (missing.length > 0 && !skipsMissing) throw recordsNotFound(table, ids, missing)
+  const visible = missing.length === 0 ? ids : withoutMissing(ids, missing)
+  if (order === undefined) return pageOf({ rows, ids: visible }, offset, limit)
+  const found = rows.map((row, index) => ({ row, id: at(visible, index) }))
+  // Row ids increase with every insertion.
+  found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
+  return pageOf({ rows: found.map(({ row }) => row), ids: found.map(({ id }) => id) }, offset, limit)
+}
+
+function withoutMissing(ids: readonly string[], missing: readonly number[]): readonly string[] {
+  const indexes = new Set(missing)
+  return ids.filter((_, index) => !indexes.has(index))
+}
+
+function pageOf(found: FoundRows, offset: number, limit: number): FoundRows {
+  if (offset === 0 && limit >= found.rows.length) return found
+  return { rows: found.rows.slice(offset, offset + limit), ids: found.ids.slice(offset, offset + limit) }
+}
+
+async function rowsOnPage(
+  context: OperationContext,
+  access: TableAccess,
+  { page, lookup }: Exclude<Which, ListedIds>,
+): Promise<FoundRows> {
+  const { unit, barrier } = context
+  const { needs, ...wanted } = lookup === undefined ? EVERY_ROW : rowsHolding(context, access, lookup)
+  const rows = await findVisible(unit.storage, barrier, { ...wanted, access, needs: [...needs, VISIBLE], page })
+  const ids = rows.map(({ row }) => row.id)
+  return { rows, ids: encodeRecordIds(barrier.ring, access.table, ids) }
+}
+
+/** The rows to find, without page and access. */
+type WantedRows = Omit<VisibleRows, 'page' | 'access'>
+
+const EVERY_ROW: WantedRows = { needs: [], filter: { kind: 'all' } }
+
+/** Returns the rows with one of the values in the column. */
+function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
+  const { barrier } = context
+  const { table } = access
+  const column = requireColumn(context, access, { name: columnName, action: 'SEARCH' })
+  if (column.lookup === undefined) {
+    const detail = { table: table.name, column: column.name }
+    throw fault(
+      'invalid_request',
+      detail,
+    )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
+  }
+  const parsed = readInput(() =>
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index })),
+  )
+  const cells = lookupCells(barrier.ring, column, parsed)
+  const filter = { kind: 'in', column: column.lookup, values: cells } as const
+  const needs = [{ action: 'SEARCH', columns: [column] } as const]
+  if (column.lookup !== column.digest) return { needs, filter }
+  return { needs, filter, holds: { column, digests: new Set(cells.map(keyOfCell)) } }
+}
