@@ -28,7 +28,7 @@ export function createFileGuard(filename: string, now: () => number = Date.now):
   let known: Stats | undefined
   return {
     assertSame() {
-      const found = statSync(folder, { throwIfNoEntry: false })
+      const found = look(folder)
       if (!isLost && found !== undefined && known !== undefined && isUnchanged(known, found)) return
       if (!isLost && names.every((name, index) => identityOf(name) === identities[index])) {
         known = found !== undefined && now() - found.ctimeMs > QUIET_MS ? found : undefined
@@ -39,7 +39,9 @@ export function createFileGuard(filename: string, now: () => number = Date.now):
     },
     assertPresent() {
       if (isLost)
-        throw unavailableError('The SQLite file was deleted or replaced while it was open. Restore it, then open it again.')
+        throw unavailableError(
+          'The SQLite file was deleted or replaced while it was open, or cannot be looked at any more. Restore it, then open it again.',
+        )
     },
   }
 }
@@ -50,6 +52,15 @@ function isUnchanged(before: Stats, after: Stats): boolean {
 
 /** Device and inode; undefined if there is no such file. */
 function identityOf(name: string): string | undefined {
-  const found = statSync(name, { throwIfNoEntry: false })
+  const found = look(name)
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
+}
+
+/** Undefined also where looking fails: the commit before it is stored, so its error would say the contrary. */
+function look(name: string): Stats | undefined {
+  try {
+    return statSync(name, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }

@@ -12,7 +12,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyRing, RootKeySet } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
-import type { Cell, Changes, NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Cell, Changes, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { AuditEntryKind } from '../sealing/audit-entry.ts'
 import { openEntries, sealAppended } from '../sealing/audit-entry.ts'
@@ -230,7 +230,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
         storage.insert(AUDIT_EVENTS.name, events),
         row === undefined
           ? storage.insert(AUDIT_CHAINS.name, [{ id: chain, body }]).then(() => [true])
-          : storage.update(AUDIT_CHAINS.name, [{ id: chain, version: row.version, set: { body } }]),
+          : storage.update(AUDIT_CHAINS.name, [patchOf(row, body)]),
       ]).catch((error: unknown) => {
         throw isVaultError(error, 'conflict') ? CHAIN_CONFLICT : error
       })
@@ -244,7 +244,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       if (before === undefined || keys === undefined) return undefined
       const { version } = before
       const { events, head, body, appended } = sealNext(chain, before.head, { drafts, keys })
-      const patch = { id: chain, version, set: { body }, expected: { body: before.body } }
+      const patch = patchOf({ id: chain, version, body: before.body }, body)
       const after = { head, version: version + 1, body }
       known.note(after)
       return {
@@ -259,6 +259,11 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       }
     },
   }
+}
+
+/** Moves a head if its row is still the same: a version that was put back does not hide that the bytes were changed. */
+function patchOf({ id, version, body: before = null }: Row, body: Uint8Array): Patch {
+  return { id, version, set: { body }, expected: { body: before } }
 }
 
 /** Events to append, and the root keys for the head after them. */

@@ -1,5 +1,5 @@
 /** The file guard looks at the folder alone while that is unchanged, and misses no file that is deleted, moved or replaced. */
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -66,6 +66,17 @@ describe.skipIf(process.platform === 'win32')('the file guard', () => {
       renameSync(folder, `${folder}.moved`)
       cpSync(`${folder}.moved`, folder, { recursive: true, preserveTimestamps: true })
       expect(() => guard.assertSame()).toThrow(expect.objectContaining({ code: 'outcome_unknown' }))
+    })
+
+    it(`notices that the files cannot be looked at, ${clock}`, () => {
+      const { folder, filename } = openFiles()
+      const guard = createFileGuard(filename, now)
+      guard.assertSame()
+      renameSync(folder, `${folder}.moved`)
+      // Looking at a link to itself fails, with an error of the system.
+      symlinkSync(folder, folder)
+      expect(() => guard.assertSame()).toThrow(expect.objectContaining({ code: 'outcome_unknown' }))
+      expect(() => guard.assertPresent()).toThrow(expect.objectContaining({ code: 'unavailable' }))
     })
 
     it(`accepts other files that come and go in the folder, ${clock}`, () => {

@@ -1,5 +1,5 @@
 /** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import { MAX_CHAINS } from '../../../src/core/limits.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
@@ -8,8 +8,9 @@ import type { Log, Row, StorageHandle, Vault } from '../../../src/index.ts'
 import { column } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
 import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
+import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -44,7 +45,7 @@ function movedTo(reported: number): Tampering {
   }
 }
 
-const TAMPERINGS: Readonly<Record<string, Tampering>> = {
+const TAMPERINGS = {
   'a head with a flipped bit': {
     isLogged: true,
     async tamper(storage) {
@@ -78,7 +79,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
       await storage.insert(EVENTS, [{ id: id + 1, at, body: new Uint8Array(90) }])
     },
   },
-}
+} as const satisfies Readonly<Record<string, Tampering>>
 
 /** Makes one call of most verbs, some in a transaction and some concurrently. Returns their number. */
 async function goOn(vault: Vault<Clients>): Promise<number> {
@@ -108,7 +109,7 @@ async function countOfLate(vault: Vault<Clients>): Promise<number> {
 }
 
 onEachStorage('a chain with', (engine) => {
-  for (const [what, { tamper, isLogged, reported }] of Object.entries(TAMPERINGS)) {
+  for (const [what, { tamper, isLogged, reported }] of Object.entries<Tampering>(TAMPERINGS)) {
     it(`${what} is not used further: every operation records its one event in another chain`, async () => {
       const errors: (readonly [object, string])[] = []
       const log: Log = { info() {}, warn() {}, error: (fields, message) => void errors.push([fields, message]) }
@@ -131,6 +132,31 @@ onEachStorage('a chain with', (engine) => {
       const vault = await openClients(storage)
       expect(await goOn(vault)).toBe(await countOfLate(vault))
       expect(await vault.verifyAudit()).toMatchObject({ ok: false })
+    })
+  }
+})
+
+describe('a head that is changed while a transaction appends to its chain', () => {
+  const engine = postgresEngine()
+
+  // Other engines have one writer, so nothing can be changed between two statements of a transaction.
+  for (const what of ['a head with a flipped bit', 'a head with a flipped bit and the same version'] as const) {
+    it(`${what} is not overwritten, and verification reports it`, async () => {
+      const place = engine.fresh()
+      const { storage, interpose } = interposedStorage(place.open())
+      const vault = await openClients(storage)
+      const { records } = await vault.as(OWNER).insert('clients', [{ fields: { name: 'a' } }])
+      const { id: chain } = await lastOf(storage, HEADS)
+      const other = place.open()
+      await other.prepare([AUDIT_CHAINS])
+      const isDone = interpose({
+        isDue: ({ method, table }) => method === 'update' && table === HEADS,
+        work: async () => void (await TAMPERINGS[what].tamper(other)),
+      })
+      await vault.as(LATE).update('clients', records[0]?.id ?? '', { fields: { country: 'SE' } })
+      expect(isDone()).toBe(true)
+      expect(await countOfLate(vault)).toBe(1)
+      expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })
     })
   }
 })
