@@ -22,6 +22,8 @@ export interface Attempt {
   readonly changes: Changes
   /** The counter that it increments. */
   readonly counter?: string
+  /** How many reads it consists of, if it changes nothing. Each has an event of its own. */
+  readonly reads?: number
 }
 
 /** What a writer notes when the vault has acknowledged a request. */

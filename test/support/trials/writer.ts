@@ -1,4 +1,4 @@
-/** A writer of the trials: random requests on accounts of its own, each noted in a ledger before and after. */
+/** A writer of the trials: random requests on accounts of its own, reads among them, each noted in a ledger before and after. */
 import type { Vault } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
@@ -38,6 +38,7 @@ interface Plan {
   readonly kind: string
   readonly changes: Changes
   readonly counter?: string
+  readonly reads?: number
   send(requestID: string): Promise<Answer>
 }
 
@@ -52,8 +53,9 @@ export async function write(vault: TrialVault, options: WriterOptions): Promise<
   for (let count = 0; !options.isOver(); count++) {
     const request = `${options.name}#${count}`
     const plan = planRequest(vault, accounts, { ...options, request })
-    const { kind, changes, counter } = plan
-    options.ledger.write({ step: 'attempt', request, writer: options.name, kind, changes, ...(counter ? { counter } : {}) })
+    const { send: _, ...attempt } = plan
+    const { changes } = attempt
+    options.ledger.write({ step: 'attempt', request, writer: options.name, ...attempt })
     if (options.acknowledgeEarly === true) options.ledger.write({ step: 'acknowledged', request, ids: {}, tokens: {} })
     const end = await endOf(plan, request)
     // What was acknowledged early stays acknowledged.
@@ -99,8 +101,7 @@ function planRequest(vault: TrialVault, accounts: ReadonlyMap<string, Account>, 
   const state = (): AccountState => ({ number: random.below(1_000_000_000) })
   const parts = { vault, random, known, fresh, state }
   if (known.length < 4) return planInsert(parts)
-  const planners = [planInsert, planUpdate, planUpsert, planDelete, planTransaction, planRolledBack, planCounter, planConflict]
-  return random.pick(known.length > 60 ? [planDelete, ...planners] : planners)(parts)
+  return random.pick(known.length > 60 ? [planDelete, ...PLANNERS] : PLANNERS)(parts)
 }
 
 /** What a plan is made from. */
@@ -252,6 +253,37 @@ function planConflict({ vault, random, known, fresh, state }: Parts): Plan {
     },
   }
 }
+
+/** Reads at once, which can run as one and share a commit of their events. */
+function planReads({ vault, random, known }: Parts): Plan {
+  const read = Array.from({ length: 1 + random.below(6) }, () => random.pick(known)[1])
+  return {
+    kind: 'reads',
+    changes: {},
+    reads: read.length,
+    async send(requestID) {
+      const session = vault.as(trialCaller(requestID))
+      const answers = await Promise.allSettled(read.map(({ id }) => session.getOne('accounts', id)))
+      for (const [index, answer] of answers.entries()) {
+        if (answer.status === 'rejected') throw answer.reason
+        if (answer.value.fields.amount !== read[index]?.state.number) throw new Error('A read returned another state.')
+      }
+      return {}
+    },
+  }
+}
+
+const PLANNERS = [
+  planInsert,
+  planUpdate,
+  planUpsert,
+  planDelete,
+  planTransaction,
+  planRolledBack,
+  planCounter,
+  planConflict,
+  planReads,
+]
 
 async function expectConflict(refused: Promise<unknown>): Promise<void> {
   try {
