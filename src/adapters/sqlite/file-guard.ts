@@ -12,8 +12,8 @@ export interface FileGuard {
 
 /** The database, the log of its last commits, and the index of that log. */
 const SUFFIXES = ['', '-wal', '-shm'] as const
-/** Two changes of a folder have different times only if they are this far from each other: clocks of file systems tick in milliseconds. */
-const QUIET_MS = 1000
+/** Two changes of a folder have different times only if they are this far from each other: clocks of file systems tick in milliseconds, of FAT in two seconds. */
+const QUIET_MS = 3000
 
 /**
  * Guards the files as they are now: all three exist once a database is open in WAL mode. Deleting, renaming or replacing a file changes
@@ -47,7 +47,8 @@ export function createFileGuard(filename: string, now: () => number = Date.now):
 }
 
 function isUnchanged(before: Stats, after: Stats): boolean {
-  return before.ctimeMs === after.ctimeMs && before.ino === after.ino && before.dev === after.dev
+  const isSameTime = before.ctimeMs === after.ctimeMs && before.mtimeMs === after.mtimeMs
+  return isSameTime && before.ino === after.ino && before.dev === after.dev
 }
 
 /** Device and inode; undefined if there is no such file. */
