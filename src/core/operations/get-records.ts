@@ -1,8 +1,10 @@
+/** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
 import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
+import { allOf, findRecords, type ListedIds, type Which } from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
@@ -16,7 +18,6 @@ import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { allOf, findRecords, type ListedIds, type Which } from './find-records.ts'
 
 /** How records are shown. Source: specification, "Records". */
 export interface ReadOptions {

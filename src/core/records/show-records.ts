@@ -9,7 +9,7 @@ import { bytesOfRow } from '../maintenance/row-bytes.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
-import type { RowWithAccess } from '../row-access/evaluate-access.ts'
+import type { FoundRows } from '../row-access/evaluate-access.ts'
 import { loweredColumns } from '../row-access/lowered-columns.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
@@ -35,12 +35,6 @@ export interface Show {
   readonly columns: readonly Column[]
   readonly redaction: Redaction
   readonly asTokens: boolean
-}
-
-/** Rows, and the public ids of their records, in the same order. */
-export interface FoundRows {
-  readonly rows: readonly RowWithAccess[]
-  readonly ids: readonly string[]
 }
 
 /** Bytes of the rows opened between two turns of the event loop. */

@@ -26,6 +26,12 @@ export interface RowWithAccess {
   readonly access: RowAccess
 }
 
+/** Rows, and the public ids of their records, in the same order. */
+export interface FoundRows {
+  readonly rows: readonly RowWithAccess[]
+  readonly ids: readonly string[]
+}
+
 /** Returns each row with the caller's access to it, in order. Throws `data_loss` if a row that a condition reads fails authentication. */
 export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowWithAccess[] {
   if (access.conditions.length === 0) {
