@@ -49,11 +49,14 @@ async function currentHeads(reader: PacedReader): Promise<Map<number, ChainHead 
     }
   }
   const known = [...heads.values()].filter((head) => head !== undefined)
-  const following = await storage.get(
-    AUDIT_EVENTS.name,
-    known.map(({ chain, sequence }) => rowsOfChains(chain).after + sequence + 1),
+  // Any later row counts, not only the next one: that one can have been deleted.
+  const later = await Promise.all(
+    known.map(({ chain, sequence }) => {
+      const { after, before } = rowsOfChains(chain)
+      return lastRow(reader, { after: after + sequence, before })
+    }),
   )
-  for (const [index, { chain }] of known.entries()) if (following[index] !== undefined) heads.set(chain, undefined)
+  for (const [index, { chain }] of known.entries()) if (later[index] !== undefined) heads.set(chain, undefined)
   return heads
 }
 

@@ -6,6 +6,7 @@ import { retryOnConflict } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
 import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
@@ -23,6 +24,7 @@ import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 export interface RecordedPorts {
   readonly storage: StorageHandle
   readonly scheduler: Scheduler
+  readonly clock: Clock
   readonly chains: ChainPool
   readonly events: EventStore
   readonly catalog: CatalogGeneration
@@ -40,7 +42,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 }
 
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
-function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts): RecordingStorage {
+function recordingOutside({ storage, scheduler, clock, chains, events }: RecordedPorts): RecordingStorage {
   function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
     return chains.withChain((chain) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) => transactOn(chain, { work, draft, progress })),
@@ -71,7 +73,7 @@ function recordingOutside({ storage, scheduler, chains, events }: RecordedPorts)
   const turns = createTurns<RecordedChange>((changes) => {
     let ends: readonly TurnEnd[] = []
     const work = async (inner: Storage) => {
-      ends = await runEach(inner, changes)
+      ends = await runEach(inner, changes, { clock, scheduler })
       return ends
     }
     return within(work, () => eventsOf(changes.filter((_, index) => ends[index] === undefined)))

@@ -1,5 +1,8 @@
 /** Turns: changes of one record run one after the other, and those that wait share the next transaction. */
 import { isRefusal, mayBeStored } from '../errors.ts'
+import { createYielder } from '../maintenance/yielder.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
 import { at, required } from '../util/at.ts'
 import { type TurnChange, type UnitOfWork, unitWithin } from './unit-of-work.ts'
@@ -106,11 +109,18 @@ export async function endOf(work: () => Promise<void>): Promise<TurnEnd> {
 
 /**
  * Runs changes one after the other in an open transaction, and returns how each ended. One that is refused rolls back alone. Throws any
- * other error, after which the transaction cannot go on, and ALL_REFUSED if nothing is stored.
+ * other error, after which the transaction cannot go on, and ALL_REFUSED if nothing is stored. Large records are opened and sealed by
+ * each change, so the event loop has its turns between them.
  */
-export async function runEach(storage: Storage, changes: readonly SharedChange<unknown>[]): Promise<readonly TurnEnd[]> {
+export async function runEach(
+  storage: Storage,
+  changes: readonly SharedChange<unknown>[],
+  pace: { readonly clock: Clock; readonly scheduler: Scheduler },
+): Promise<readonly TurnEnd[]> {
   const ends: TurnEnd[] = []
+  const yielder = createYielder(pace)
   for (const change of changes) {
+    await yielder.worked()
     const end = await endOf(() => change.run(unitWithin(storage)))
     if (end !== undefined && !isRefusal(end.error)) throw end.error
     ends.push(end)

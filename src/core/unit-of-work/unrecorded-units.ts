@@ -1,6 +1,7 @@
 /** Units of work with the audit off: changes are stored without events. */
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
@@ -13,6 +14,7 @@ import { insertInOrder, unitWithin } from './unit-of-work.ts'
 export interface UnrecordedPorts {
   readonly storage: StorageHandle
   readonly scheduler: Scheduler
+  readonly clock: Clock
   readonly catalog: Catalog
 }
 
@@ -20,13 +22,13 @@ export interface UnrecordedPorts {
 type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
 
 /** Returns the unit factories of a vault with the audit off. */
-export function unrecordedUnits({ storage, scheduler, catalog }: UnrecordedPorts): UnitFactories {
+export function unrecordedUnits({ storage, scheduler, clock, catalog }: UnrecordedPorts): UnitFactories {
   const insert = groupInserts<GroupedInsert>(scheduler, (inserts) =>
     changeIn(storage, catalog, oldestGeneration(inserts), (inner) => insertInOrder(inner, mergeBatches(inserts))),
   )
   const turns = createTurns<Generation>((changes) => {
     const generation = oldestGeneration(changes.map(({ own }) => own))
-    return changeIn(storage, catalog, generation, (inner) => runEach(inner, changes))
+    return changeIn(storage, catalog, generation, (inner) => runEach(inner, changes, { clock, scheduler }))
   })
   return {
     outer: factoryIn(storage, catalog, { insert, turns }),

@@ -320,10 +320,16 @@ async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGener
 
 /** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
 function unitFactoriesOf(
-  { audit, storage, scheduler, entropy }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'entropy'>,
+  {
+    audit,
+    storage,
+    scheduler,
+    clock,
+    entropy,
+  }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'clock' | 'entropy'>,
   { events, catalog, log }: { readonly events: EventStore; readonly catalog: CatalogFence; readonly log: Log | undefined },
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits({ storage, scheduler, catalog })
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, catalog })
   const chains = createChainPool(storage, events, entropy)
-  return recordedUnits({ storage, scheduler, chains, events, catalog, log })
+  return recordedUnits({ storage, scheduler, clock, chains, events, catalog, log })
 }

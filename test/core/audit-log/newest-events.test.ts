@@ -184,6 +184,13 @@ describe('a listing is complete', () => {
     ['if a head was changed', (trail) => trail.setHead(1, Uint8Array.of(0))],
     ['if a head is of an unknown format', (trail) => trail.setHead(1, Uint8Array.of(9, 9, 9))],
     ['if a head was replaced by an older one', (trail) => trail.setHead(2, encodeHead(writeChain(2, [DRAFT]).head))],
+    [
+      'if a head was replaced by an older one, and the row after it was deleted',
+      async (trail) => {
+        await trail.setHead(2, encodeHead(writeChain(2, [DRAFT]).head))
+        await trail.deleteRow(row(2, 2))
+      },
+    ],
     ['if a head was replaced by that of another chain', (trail) => trail.setHead(2, encodeHead(writeChain(1, [DRAFT]).head))],
     [
       'if all heads were deleted',

@@ -22,12 +22,20 @@ function held(): Held {
 /** Turns whose groups run on a storage in memory. `log` has what ran, in order; `failsNext` the error of the next transaction. */
 function openTurns() {
   const log: string[] = []
-  const state: { failsNext: unknown } = { failsNext: undefined }
+  const state = { failsNext: undefined as unknown, nowMs: 0, yields: 0 }
   const storage = memoryStorage()
+  const pace = {
+    clock: { now: () => BigInt(state.nowMs) * 1_000_000n },
+    scheduler: {
+      async yield() {
+        state.yields++
+      },
+    },
+  }
   const turns = createTurns<string>((changes: readonly SharedChange<string>[]) => {
     log.push(`together ${changes.map(({ own }) => own).join(' ')}`)
     return storage.transaction(async (inner) => {
-      const ends = await runEach(inner, changes)
+      const ends = await runEach(inner, changes, pace)
       const error = state.failsNext
       state.failsNext = undefined
       if (error !== undefined) throw error
@@ -103,6 +111,21 @@ describe('turns', () => {
     const groups = log.filter((line) => line.startsWith('together')).map((line) => line.split(' ').length - 1)
     expect(groups).toEqual([2, 64, 6])
     expect(log.filter((line) => line.startsWith('shared late')).length).toBe(70)
+  })
+
+  it('give the event loop its turns within a group of long changes', async () => {
+    const { run, state } = openTurns()
+    const first = held()
+    const long = {
+      async shared() {
+        state.nowMs += 6
+        return 'long'
+      },
+    }
+    const ends = [run('a', { alone: () => first.promise.then(() => 'a') }), ...Array.from({ length: 10 }, () => run('b', long))]
+    first.release()
+    await Promise.all(ends)
+    expect(state.yields).toBe(9)
   })
 
   it('reject a refused change alone, and the others have their results', async () => {
