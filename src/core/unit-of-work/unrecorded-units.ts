@@ -1,8 +1,8 @@
 /** Units of work with the audit off: changes are stored without events. */
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { EventLoopTurns } from './group-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
@@ -10,9 +10,8 @@ import type { UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
 
 /** The dependencies of unrecorded units. */
-export interface UnrecordedPorts {
+export interface UnrecordedPorts extends EventLoopTurns {
   readonly storage: StorageHandle
-  readonly scheduler: Scheduler
   readonly catalog: Catalog
 }
 
@@ -20,8 +19,8 @@ export interface UnrecordedPorts {
 type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
 
 /** Returns the unit factories of a vault with the audit off. */
-export function unrecordedUnits({ storage, scheduler, catalog }: UnrecordedPorts): UnitFactories {
-  const insert = groupInserts<GroupedInsert>(scheduler, (inserts) =>
+export function unrecordedUnits({ storage, scheduler, isAlone, catalog }: UnrecordedPorts): UnitFactories {
+  const insert = groupInserts<GroupedInsert>({ scheduler, isAlone }, (inserts) =>
     changeIn(storage, catalog, oldestGeneration(inserts), (inner) => insertInOrder(inner, mergeBatches(inserts))),
   )
   const turns = createTurns<Generation>((changes) => {

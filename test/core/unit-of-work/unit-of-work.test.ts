@@ -101,6 +101,7 @@ it('an unrecorded unit never builds an event, and a nested change that is caught
   const { outer } = unrecordedUnits({
     storage,
     scheduler: SYSTEM_PORTS.scheduler,
+    isAlone: () => true,
     catalog: { keys: KEYS, isCurrent: async () => true },
   })
   const unit = outer.begin(() => {
