@@ -57,7 +57,8 @@ export function createWriteQueue(connection: DriverConnection, committed: Blocks
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      // One turn of the event loop, so that callers who act at the same time find themselves in the same group: unless those before came one by one.
+      // One turn of the event loop, so that callers who act at the same time find themselves in the same group. Where the ones before
+      // came one by one, the next goes at once.
       if (!turns.saves() || performance.now() > lastTurn + MAX_MS_WITHOUT_TURN) {
         await new Promise((resolve) => setImmediate(resolve))
         lastTurn = performance.now()

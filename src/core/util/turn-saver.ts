@@ -1,4 +1,4 @@
-/** Decides whether a list of work is worth a turn of the event loop: only while the turns before brought it company. */
+/** Decides whether a list of work is worth a turn of the event loop: only while others joined the lists before it. */
 
 /** Maximum number of lists between two turns, so that input, timers and other callers get theirs. */
 const MAX_WITHOUT_TURN = 8

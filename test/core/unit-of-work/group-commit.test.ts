@@ -102,7 +102,7 @@ it('a failing item that was sent alone is not sent again', async () => {
 })
 
 /** Sends items one after the other, and returns for each whether it was on its way at once. */
-async function oneByOne({ lists, send }: ReturnType<typeof recording>, count: number): Promise<boolean[]> {
+async function sendSequentially({ lists, send }: ReturnType<typeof recording>, count: number): Promise<boolean[]> {
   const atOnce: boolean[] = []
   for (let i = 0; i < count; i++) {
     const before = lists.length
@@ -115,7 +115,7 @@ async function oneByOne({ lists, send }: ReturnType<typeof recording>, count: nu
 
 describe('a call that is alone', () => {
   it('is sent at once after one that was alone, and every ninth waits for a turn of the event loop', async () => {
-    const atOnce = await oneByOne(recording({ isAlone: () => true }), 27)
+    const atOnce = await sendSequentially(recording({ isAlone: () => true }), 27)
     const cycle = [false, ...Array.from({ length: 8 }, () => true)]
     expect(atOnce).toEqual([...cycle, ...cycle, ...cycle])
   })
@@ -141,7 +141,7 @@ describe('a call that is alone', () => {
 it('calls that are not alone share a list, also after one that was', async () => {
   let inProgress = 1
   const commit = recording({ isAlone: () => inProgress <= 1 })
-  await oneByOne(commit, 2)
+  await sendSequentially(commit, 2)
   inProgress = 3
   await Promise.all([5, 6, 7].map((name) => commit.send({ name, weight: 1 })))
   expect(commit.lists).toEqual([[0], [1], [5, 6, 7]])
