@@ -88,7 +88,7 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
         },
       })
     },
-    async commit({ updates, inserts }) {
+    commit({ updates, inserts }) {
       const { rows } = state
       // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
       const run = (): void => {

@@ -1,5 +1,6 @@
 /** The queue in front of the writing connection: all writers that wait when it becomes free share the next commit. */
 import { isVaultError } from '../../core/errors.ts'
+import { createTurnSaver } from '../../core/util/turn-saver.ts'
 import { outcomeUnknownError } from '../errors/storage-errors.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { type BlocksByTable, returnBlocks } from './id-blocks.ts'
@@ -31,6 +32,8 @@ export interface WriteQueue {
 /** Writers one commit carries at most, and how long it may gather them. */
 const MAX_GROUP_WRITERS = 256
 const MAX_GROUP_MS = 10
+/** How long groups may follow each other without a turn of the event loop: a commit can wait for the disk. */
+const MAX_MS_WITHOUT_TURN = 4
 
 const BEGIN = command('begin immediate')
 const COMMIT = command('commit')
@@ -48,13 +51,19 @@ export type AfterCommit = () => void
 export function createWriteQueue(connection: DriverConnection, committed: BlocksByTable, afterCommit: AfterCommit): WriteQueue {
   const waiting: Waiting[] = []
   const ending: Ending = { committed, afterCommit, retryWhileBusy: createRetryWhileBusy() }
+  const turns = createTurnSaver()
+  let lastTurn = Number.NEGATIVE_INFINITY
   let draining: Promise<void> | undefined
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      // One turn of the event loop, so that callers who act at the same time find themselves in the same group.
-      await new Promise((resolve) => setImmediate(resolve))
-      await runGroup(connection, waiting, ending)
+      // One turn of the event loop, so that callers who act at the same time find themselves in the same group. Where the ones before
+      // came one by one, the next goes at once.
+      if (!turns.saves() || performance.now() > lastTurn + MAX_MS_WITHOUT_TURN) {
+        await new Promise((resolve) => setImmediate(resolve))
+        lastTurn = performance.now()
+      }
+      turns.noteLength(await runGroup(connection, waiting, ending))
     }
     draining = undefined
   }
@@ -85,22 +94,24 @@ interface Kept {
   readonly value: unknown
 }
 
-async function runGroup(connection: DriverConnection, waiting: Waiting[], ending: Ending): Promise<void> {
+/** Returns the number of writers that the commit carried. */
+async function runGroup(connection: DriverConnection, waiting: Waiting[], ending: Ending): Promise<number> {
   try {
     // Begins as soon as no other process writes.
     await ending.retryWhileBusy(() => connection.run(BEGIN))
   } catch (error) {
     for (const waiter of waiting.splice(0, MAX_GROUP_WRITERS)) waiter.reject(error)
-    return
+    return 0
   }
   const kept: Kept[] = []
   const blocks: BlocksByTable = new Map()
   const lost = await gather(connection, waiting, { kept, blocks })
   if (lost !== undefined) {
     for (const { waiter } of kept) waiter.reject(lost)
-    return
+    return kept.length
   }
   finish(connection, { kept, blocks }, ending)
+  return kept.length
 }
 
 interface Group {

@@ -14,6 +14,8 @@ export interface Lifetime {
 export interface VaultLifetime extends Lifetime {
   /** Throws `failed_precondition` after the vault was closed. */
   assertOpen(): void
+  /** True if at most one call is in progress. */
+  isAlone(): boolean
   /** Runs a call and returns its result. Rejects with `failed_precondition` after the vault was closed. */
   run<T>(call: () => Promise<T>): Promise<T>
   /** Refuses calls from now on. Resolves when those in progress have ended. */
@@ -68,6 +70,7 @@ export function createLifetime(): VaultLifetime {
     assertNotEnded() {},
     begin,
     end,
+    isAlone: () => inProgress <= 1,
     async run(call) {
       begin()
       try {

@@ -1,12 +1,19 @@
 /** Group commit: gathers items of one event-loop turn and sends them as one list, so that many callers share one commit. */
 import type { Scheduler } from '../ports/scheduler.ts'
+import { createTurnSaver } from '../util/turn-saver.ts'
 
 /** Stores a list of items, all or none. Resolves when they are stored. */
 export type Send<T> = (items: readonly T[]) => Promise<void>
 
-/** Options of a group commit. */
-export interface GroupCommitOptions<T> {
+/** The turns of the event loop, and who else acts in them. */
+export interface EventLoopTurns {
   readonly scheduler: Scheduler
+  /** True if no call is in progress besides the one that asks. */
+  isAlone(): boolean
+}
+
+/** Options of a group commit. */
+export interface GroupCommitOptions<T> extends EventLoopTurns {
   /** Returns the weight of an item, such as its number of rows. */
   weightOf(item: T): number
   /** Maximum weight of a list. */
@@ -23,15 +30,17 @@ interface Waiting<T> {
 }
 
 /**
- * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it. It never waits for
- * the list before: that one may be blocked by a lock whose holder waits for this item.
+ * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or at once for a call that
+ * is alone, as those before it were. It never waits for the list before: that one may be blocked by a lock whose holder waits for this
+ * item. Source: docs/decisions/0043.
  */
 export function createGroupCommit<T>(
   send: Send<T>,
-  { scheduler, weightOf, maxWeight, retriesAlone }: GroupCommitOptions<T>,
+  { scheduler, isAlone, weightOf, maxWeight, retriesAlone }: GroupCommitOptions<T>,
 ): (item: T) => Promise<void> {
   let gathering: Waiting<T>[] = []
   let weight = 0
+  const turns = createTurnSaver()
 
   async function sendList(list: readonly Waiting<T>[]): Promise<void> {
     try {
@@ -48,6 +57,7 @@ export function createGroupCommit<T>(
     weight = 0
     const end = () => {
       if (gathering === list) gathering = []
+      turns.noteLength(list.length)
       return sendList(list)
     }
     // The list is sent even if the scheduler fails, because its callers wait for it.
@@ -65,6 +75,7 @@ export function createGroupCommit<T>(
   }
 
   return async (item) => {
+    if (gathering.length === 0 && isAlone() && turns.saves()) return send([item])
     try {
       await join(item)
     } catch (error) {

@@ -1,8 +1,7 @@
 /** Groups small inserts and single events of one event-loop turn into shared commits, and merges their rows. */
 import { mayBeStored } from '../errors.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { NewRow } from '../ports/storage.ts'
-import type { Send } from './group-commit.ts'
+import type { EventLoopTurns, Send } from './group-commit.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { Batch } from './unit-of-work.ts'
 
@@ -25,19 +24,19 @@ export function oldestGeneration(changes: readonly { readonly generation: number
 }
 
 /** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */
-export function groupInserts<T extends GroupedInsert>(scheduler: Scheduler, send: Send<T>): (insert: T) => Promise<void> {
-  const grouped = createGroupCommit(send, { ...optionsFor(scheduler), weightOf: ({ batches }) => countRows(batches) })
+export function groupInserts<T extends GroupedInsert>(loop: EventLoopTurns, send: Send<T>): (insert: T) => Promise<void> {
+  const grouped = createGroupCommit(send, { ...optionsFor(loop), weightOf: ({ batches }) => countRows(batches) })
   return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
 }
 
 /** Returns a function that stores one event; the events of one turn share a commit. */
-export function groupEvents<T>(scheduler: Scheduler, send: Send<T>): (event: T) => Promise<void> {
-  return createGroupCommit(send, { ...optionsFor(scheduler), weightOf: () => 1 })
+export function groupEvents<T>(loop: EventLoopTurns, send: Send<T>): (event: T) => Promise<void> {
+  return createGroupCommit(send, { ...optionsFor(loop), weightOf: () => 1 })
 }
 
 /** Items are not sent again after an error that may have stored the list. */
-function optionsFor(scheduler: Scheduler) {
-  return { scheduler, maxWeight: MAX_ROWS_TOGETHER, retriesAlone: (error: unknown) => !mayBeStored(error) }
+function optionsFor(loop: EventLoopTurns) {
+  return { ...loop, maxWeight: MAX_ROWS_TOGETHER, retriesAlone: (error: unknown) => !mayBeStored(error) }
 }
 
 /** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur. */

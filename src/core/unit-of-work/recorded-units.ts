@@ -8,9 +8,9 @@ import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_EVENTS } from '../schema/system-tables.ts'
+import type { EventLoopTurns } from './group-commit.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
 import { resolveInDoubtCommit } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
@@ -21,9 +21,8 @@ import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFa
 import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
 
 /** The dependencies of recorded units. */
-export interface RecordedPorts {
+export interface RecordedPorts extends EventLoopTurns {
   readonly storage: StorageHandle
-  readonly scheduler: Scheduler
   readonly clock: Clock
   readonly chains: ChainPool
   readonly events: EventStore
@@ -42,7 +41,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 }
 
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
-function recordingOutside({ storage, scheduler, clock, chains, events }: RecordedPorts): RecordingStorage {
+function recordingOutside({ storage, scheduler, clock, isAlone, chains, events }: RecordedPorts): RecordingStorage {
   function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
     return chains.withChain((chain) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) => transactOn(chain, { work, draft, progress })),
@@ -66,10 +65,10 @@ function recordingOutside({ storage, scheduler, clock, chains, events }: Recorde
       }),
     )
   }
-  const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>(scheduler, (inserts) =>
+  const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>({ scheduler, isAlone }, (inserts) =>
     store(mergeBatches(inserts), { drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
   )
-  const record = groupEvents<EventDraft>(scheduler, (drafts) => store([], { drafts, generation: undefined }))
+  const record = groupEvents<EventDraft>({ scheduler, isAlone }, (drafts) => store([], { drafts, generation: undefined }))
   const turns = createTurns<RecordedChange>((changes) => {
     let ends: readonly TurnEnd[] = []
     const work = async (inner: Storage) => {

@@ -2,8 +2,8 @@
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { EventLoopTurns } from './group-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
@@ -11,9 +11,8 @@ import type { UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
 
 /** The dependencies of unrecorded units. */
-export interface UnrecordedPorts {
+export interface UnrecordedPorts extends EventLoopTurns {
   readonly storage: StorageHandle
-  readonly scheduler: Scheduler
   readonly clock: Clock
   readonly catalog: Catalog
 }
@@ -22,8 +21,8 @@ export interface UnrecordedPorts {
 type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
 
 /** Returns the unit factories of a vault with the audit off. */
-export function unrecordedUnits({ storage, scheduler, clock, catalog }: UnrecordedPorts): UnitFactories {
-  const insert = groupInserts<GroupedInsert>(scheduler, (inserts) =>
+export function unrecordedUnits({ storage, scheduler, clock, isAlone, catalog }: UnrecordedPorts): UnitFactories {
+  const insert = groupInserts<GroupedInsert>({ scheduler, isAlone }, (inserts) =>
     changeIn(storage, catalog, oldestGeneration(inserts), (inner) => insertInOrder(inner, mergeBatches(inserts))),
   )
   const turns = createTurns<Generation>((changes) => {

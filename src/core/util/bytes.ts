@@ -1,5 +1,14 @@
-/** A growing byte buffer, and functions that read numbers and UTF-8 from bytes. Uses no encoder of the runtime. */
+/** A growing byte buffer, and functions that read numbers and UTF-8 from bytes. */
 import { VaultError } from '../errors.ts'
+
+/** The encoder of the Encoding standard, which every JavaScript runtime has as a global. */
+declare const TextEncoder: new () => {
+  encodeInto(text: string, target: Uint8Array): { readonly read: number; readonly written: number }
+}
+const ENCODER = new TextEncoder()
+
+/** Length up to which units are written one by one: calling the encoder takes as long. */
+const FEW_UNITS = 32
 
 /** Appends numbers, texts and byte strings to one buffer, which grows as needed. */
 export class ByteWriter {
@@ -81,25 +90,16 @@ export class ByteWriter {
   /** Writes well-formed text as UTF-8. Callers reject lone surrogates before; here they become U+FFFD. */
   utf8(text: string): void {
     this.reserve(text.length)
-    let { bytes, length: at } = this
-    let isReserved = false
-    for (let i = 0; i < text.length; i++) {
-      const unit = text.charCodeAt(i)
-      if (unit < 0x80) {
-        bytes[at++] = unit
-      } else {
-        if (!isReserved) {
-          this.length = at
-          this.reserve((text.length - i) * 3)
-          bytes = this.bytes
-          isReserved = true
-        }
-        const point = text.codePointAt(i) ?? 0xfffd
-        if (point > 0xffff) i++
-        at = writeMultibyte(bytes, at, point >= 0xd800 && point <= 0xdfff ? 0xfffd : point)
-      }
+    const { bytes, length } = this
+    if (text.length <= FEW_UNITS && writeAscii(bytes, length, text)) {
+      this.length += text.length
+      return
     }
-    this.length = at
+    const { read, written } = ENCODER.encodeInto(text, bytes.subarray(length))
+    this.length += written
+    if (read === text.length) return
+    this.reserve((text.length - read) * 3)
+    this.length += ENCODER.encodeInto(text.slice(read), this.bytes.subarray(this.length)).written
   }
 
   /** Returns the bytes written so far, as a view. */
@@ -108,21 +108,14 @@ export class ByteWriter {
   }
 }
 
-function writeMultibyte(bytes: Uint8Array, start: number, point: number): number {
-  let at = start
-  if (point < 0x800) {
-    bytes[at++] = 0xc0 | (point >> 6)
-  } else {
-    if (point < 0x10000) {
-      bytes[at++] = 0xe0 | (point >> 12)
-    } else {
-      bytes[at++] = 0xf0 | (point >> 18)
-      bytes[at++] = 0x80 | ((point >> 12) & 0x3f)
-    }
-    bytes[at++] = 0x80 | ((point >> 6) & 0x3f)
+/** Writes text at an offset. Returns false if it is not ASCII. */
+function writeAscii(bytes: Uint8Array, at: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit > 0x7f) return false
+    bytes[at + i] = unit
   }
-  bytes[at++] = 0x80 | (point & 0x3f)
-  return at
+  return true
 }
 
 /** Returns well-formed text as UTF-8, as `ByteWriter.utf8` writes it. */

@@ -201,10 +201,10 @@ function createVault<S extends SchemaDefinition>(
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
-  const factories = unitFactoriesOf(options, { events, catalog, log })
+  const lifetime = createLifetime()
+  const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone })
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, log, audit }
-  const lifetime = createLifetime()
   const joined = createJoinedCalls(scheduler)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
   const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {
@@ -327,9 +327,17 @@ function unitFactoriesOf(
     clock,
     entropy,
   }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'clock' | 'entropy'>,
-  { events, catalog, log }: { readonly events: EventStore; readonly catalog: CatalogFence; readonly log: Log | undefined },
+  { events, catalog, log, isAlone }: UnitResources,
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, catalog })
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, isAlone, catalog })
   const chains = createChainPool(storage, events, entropy)
-  return recordedUnits({ storage, scheduler, clock, chains, events, catalog, log })
+  return recordedUnits({ storage, scheduler, clock, isAlone, chains, events, catalog, log })
+}
+
+/** What the units of a vault share with its calls. */
+interface UnitResources {
+  readonly events: EventStore
+  readonly catalog: CatalogFence
+  readonly log: Log | undefined
+  isAlone(): boolean
 }

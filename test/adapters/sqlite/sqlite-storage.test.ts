@@ -1,4 +1,5 @@
 /** What the SQLite storage promises beyond the conformance suite: group commits, durability, unique ids, and closing. */
+import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
@@ -33,6 +34,15 @@ function commitCounter(filename: string): { changed(): boolean; close(): void } 
     },
     close: () => watcher.close(),
   }
+}
+
+/** Number of commits in the log of a file: frames with the size of the database are the last of a commit. */
+function commitsInLog(filename: string): number {
+  const log = readFileSync(`${filename}-wal`)
+  const frameBytes = 24 + log.readUInt32BE(8)
+  let commits = 0
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) if (log.readUInt32BE(at + 4) !== 0) commits++
+  return commits
 }
 
 async function labels(storage: Storage): Promise<unknown[]> {
@@ -81,6 +91,31 @@ describe('group commit', () => {
       await Promise.all(writers)
       expect(acknowledged).toBe(5)
       counter.close()
+    })
+  })
+
+  it('shares a commit between writers that come together, also after one that came alone', async () => {
+    await withStorage(async (storage, filename) => {
+      for (const id of [1, 2, 3]) await storage.insert('notes', [{ id, label: `alone ${id}` }])
+      const before = commitsInLog(filename)
+      await Promise.all(Array.from({ length: 20 }, (_, i) => storage.insert('notes', [{ id: 10 + i, label: `together ${i}` }])))
+      // A group ends after 10 ms, also on a machine that is busy.
+      expect(commitsInLog(filename) - before).toBeLessThan(10)
+    })
+  })
+
+  it('gives the event loop its turns while writers come one by one', async () => {
+    await withStorage(async (storage) => {
+      let turns = 0
+      let isCounting = true
+      const count = (): void => {
+        turns++
+        if (isCounting) setImmediate(count)
+      }
+      setImmediate(count)
+      for (let id = 1; id <= 90; id++) await storage.insert('notes', [{ id, label: `note ${id}` }])
+      isCounting = false
+      expect(turns).toBeGreaterThanOrEqual(9)
     })
   })
 

@@ -1,5 +1,5 @@
 /** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -17,7 +17,7 @@ const OWN_FAULT = new Error('one of them is at fault')
 const OUTAGE = new Error('the server is unreachable')
 
 /** A sender that collects its lists, and fails those with a faulty item. */
-function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
+function recording({ most: max = 10, fault = OWN_FAULT, isAlone = (): boolean => false } = {}) {
   const lists: number[][] = []
   const send = createGroupCommit<Item>(
     async (items) => {
@@ -25,7 +25,7 @@ function recording({ most: max = 10, fault = OWN_FAULT } = {}) {
       await scheduler.yield()
       if (items.some(({ isBad }) => isBad)) throw fault
     },
-    { scheduler, maxWeight: max, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
+    { scheduler, isAlone, maxWeight: max, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
   )
   return { lists, send }
 }
@@ -52,7 +52,7 @@ it('a list does not wait for the list before it', async () => {
       lists.push(item)
       if (item === 'held') await held
     },
-    { scheduler, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
+    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
   )
   const waiting = send('held')
   await scheduler.yield()
@@ -99,4 +99,50 @@ it('a failing item that was sent alone is not sent again', async () => {
   const { lists, send } = recording()
   await expect(send({ name: 0, weight: 1, isBad: true })).rejects.toBe(OWN_FAULT)
   expect(lists).toEqual([[0]])
+})
+
+/** Sends items one after the other, and returns for each whether it was on its way at once. */
+async function sendSequentially({ lists, send }: ReturnType<typeof recording>, count: number): Promise<boolean[]> {
+  const atOnce: boolean[] = []
+  for (let i = 0; i < count; i++) {
+    const before = lists.length
+    const sent = send({ name: i, weight: 1 })
+    atOnce.push(lists.length > before)
+    await sent
+  }
+  return atOnce
+}
+
+describe('a call that is alone', () => {
+  it('is sent at once after one that was alone, and every ninth waits for a turn of the event loop', async () => {
+    const atOnce = await sendSequentially(recording({ isAlone: () => true }), 27)
+    const cycle = [false, ...Array.from({ length: 8 }, () => true)]
+    expect(atOnce).toEqual([...cycle, ...cycle, ...cycle])
+  })
+
+  it('waits while the lists before had several items: calls that act in one turn each seem to be alone', async () => {
+    const commit = recording({ isAlone: () => true })
+    for (let round = 0; round < 3; round++) await Promise.all([1, 2, 3].map((name) => commit.send({ name, weight: 1 })))
+    expect(commit.lists).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+      [1, 2, 3],
+    ])
+  })
+
+  it('fails with its own error, and is sent once', async () => {
+    const commit = recording({ isAlone: () => true })
+    await commit.send({ name: 0, weight: 1 })
+    await expect(commit.send({ name: 1, weight: 1, isBad: true })).rejects.toBe(OWN_FAULT)
+    expect(commit.lists).toEqual([[0], [1]])
+  })
+})
+
+it('calls that are not alone share a list, also after one that was', async () => {
+  let inProgress = 1
+  const commit = recording({ isAlone: () => inProgress <= 1 })
+  await sendSequentially(commit, 2)
+  inProgress = 3
+  await Promise.all([5, 6, 7].map((name) => commit.send({ name, weight: 1 })))
+  expect(commit.lists).toEqual([[0], [1], [5, 6, 7]])
 })

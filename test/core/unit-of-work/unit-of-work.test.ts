@@ -102,6 +102,7 @@ it('an unrecorded unit never builds an event, and a nested change that is caught
     storage,
     scheduler: SYSTEM_PORTS.scheduler,
     clock: SYSTEM_PORTS.clock,
+    isAlone: () => true,
     catalog: { keys: KEYS, isCurrent: async () => true },
   })
   const unit = outer.begin(() => {
