@@ -37,7 +37,7 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
   return new Promise((resolve, reject) => {
     let taken: PooledClient | undefined
     let isOver = false
-    const timer = setTimeout(() => arrive(new Error('no connection in time')), connectMs)
+    let timer: NodeJS.Timeout | undefined
 
     function arrive(error: unknown, client?: PooledClient): void {
       if (isOver) {
@@ -57,6 +57,10 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
     }
 
     const promised = pool.connect(arrive)
+    // A pool hands over an idle client in its next tick. That was scheduled before this one, so most calls need no timer.
+    process.nextTick(() => {
+      if (!isOver) timer = setTimeout(() => arrive(new Error('no connection in time')), connectMs)
+    })
     // A pool that knows only the promise form ignores the callback.
     if (promised instanceof Promise) promised.then((client: PooledClient) => arrive(undefined, client), arrive)
   })
@@ -71,7 +75,7 @@ function noteFailure(this: PooledClient, error: Error): void {
 
 function holdClient(client: PooledClient, silenceMs: number): HeldClient {
   const connection = driverConnection(client)
-  const watch = createWatch(silenceMs, () => closeSocket(client, Object.assign(new Error('silent'), { code: 'ETIMEDOUT' })))
+  const watch = watchOf(client, silenceMs)
   let isLost = false
 
   async function send(query: PreparedQuery): Promise<QueryResult> {
@@ -91,7 +95,7 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
     connection: { send },
     isLost: () => isLost,
     release(isBroken) {
-      watch.stop()
+      if (isBroken) watch.stop()
       // A broken client keeps the listener: its socket may report once more.
       if (!isBroken) client.removeListener('error', noteFailure)
       client.release(isBroken)
@@ -103,6 +107,21 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
 
 function closeSocket(client: PooledClient, error?: Error): void {
   client.connection?.stream?.destroy(error)
+}
+
+type Watch = ReturnType<typeof createWatch>
+
+/** The watch of each client. It outlives the hold, because a timer that goes on costs less than one for each hold. */
+const watches = new WeakMap<PooledClient, Watch>()
+
+function watchOf(client: PooledClient, silenceMs: number): Watch {
+  const found = watches.get(client)
+  // A pool of the application can serve storages with different limits.
+  if (found?.silenceMs === silenceMs) return found
+  found?.stop()
+  const made = createWatch(silenceMs, () => closeSocket(client, Object.assign(new Error('silent'), { code: 'ETIMEDOUT' })))
+  watches.set(client, made)
+  return made
 }
 
 /** Notices a connection on which statements wait and nothing is answered for `silenceMs`. */
@@ -118,9 +137,10 @@ function createWatch(silenceMs: number, onSilence: () => void) {
   }
 
   return {
+    silenceMs,
     sent({ isUnlimited }: PreparedQuery): void {
       if (isUnlimited === true) unlimited++
-      if (timer === undefined) timer = setTimeout(check, silenceMs)
+      if (timer === undefined) timer = setTimeout(check, silenceMs).unref()
       else if (waiting === 0) timer.refresh()
       waiting++
     },

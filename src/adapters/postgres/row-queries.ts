@@ -97,7 +97,8 @@ export function createRowQueries(context: SqlContext): RowQueries {
   }
 }
 
-type Once = (key: string, build: (slot: () => RawBuilder<unknown>) => RawBuilder<unknown>) => SqlStatement
+type Slot = () => RawBuilder<unknown>
+type Once = (key: string, build: (slot: Slot) => RawBuilder<unknown>) => SqlStatement
 
 /** The name is derived from the text, so that all processes behind one pooler give a statement the same name. */
 function createBinder(named: boolean): RowQueries['bind'] {
@@ -115,22 +116,21 @@ function createBinder(named: boolean): RowQueries['bind'] {
 }
 
 function insertStatement(once: Once, dialect: SqlDialect, shape: TableShape, single: boolean): SqlStatement {
-  return once(`insert ${shape.key} ${single}`, (slot) => {
-    const into = insertInto(dialect, shape)
-    return single ? sql`${into} values (${sql.join(shape.columns.map(slot))})` : sql`${into} ${unnested(slot, shape)}`
-  })
+  return once(`insert ${shape.key} ${single}`, (slot) => insertText(slot, dialect, shape, single))
 }
 
-function insertInto(dialect: SqlDialect, shape: TableShape): RawBuilder<unknown> {
-  return sql`insert into ${dialect.tableName(shape.name)} (${sql.join(shape.columns.map(({ name }) => sql.id(name)))})`
+function insertText(slot: Slot, dialect: SqlDialect, shape: TableShape, single: boolean): RawBuilder<unknown> {
+  const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
+  const rows = single ? sql`values (${sql.join(shape.columns.map(slot))})` : unnested(slot, shape)
+  return sql`insert into ${dialect.tableName(shape.name)} (${columns}) ${rows}`
 }
 
 /** The rows of a list, as one array for each column. As a list of calls the server unnests row by row; as a table it would first copy each array. */
-function unnested(slot: () => RawBuilder<unknown>, shape: TableShape): RawBuilder<unknown> {
+function unnested(slot: Slot, shape: TableShape): RawBuilder<unknown> {
   return sql`select ${sql.join(shape.columns.map(({ type }) => sql`unnest(${arraySlot(slot, type)})`))}`
 }
 
-function arraySlot(slot: () => RawBuilder<unknown>, type: keyof typeof TYPE_NAMES): RawBuilder<unknown> {
+function arraySlot(slot: Slot, type: keyof typeof TYPE_NAMES): RawBuilder<unknown> {
   return sql`${slot()}::${sql.raw(TYPE_NAMES[type])}[]`
 }
 
@@ -184,8 +184,6 @@ function updateStatement(once: Once, dialect: SqlDialect, shape: TableShape, pat
     return single ? updateOne(slot, dialect, shape, first) : updateMany(slot, dialect, shape, first)
   })
 }
-
-type Slot = () => RawBuilder<unknown>
 
 const RAISED = sql`${sql.id('version')} = ${sql.id('t', 'version')} + 1`
 
@@ -245,10 +243,10 @@ function patchParameters(shape: TableShape, patch: Patch): unknown[] {
  * before what is updated. So a patch that misses is noticed last, by a division by zero, which undoes the inserts.
  */
 function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: CommitParts): SqlStatement {
-  const key = `commit ${update?.shape.key ?? ''} ${patchKey(update?.patch)} ${inserts.map(({ shape }) => shape.key).join(' ')}`
-  return once(key, (slot) => {
+  const inserted = inserts.map(({ shape, rows }) => `${shape.key} ${rows.length === 1}`)
+  return once(`commit ${update?.shape.key ?? ''} ${patchKey(update?.patch)} ${inserted.join(' ')}`, (slot) => {
     const parts = inserts.map(
-      ({ shape }, index) => sql`${sql.id(`i${index}`)} as (${insertInto(dialect, shape)} ${unnested(slot, shape)})`,
+      ({ shape, rows }, index) => sql`${sql.id(`i${index}`)} as (${insertText(slot, dialect, shape, rows.length === 1)})`,
     )
     const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch)
     return sql`with ${sql.join([...parts, sql`patched as (${patched})`])} select 1 / count(*) from patched`
@@ -256,7 +254,7 @@ function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: C
 }
 
 function commitParameters({ update, inserts }: CommitParts): unknown[] {
-  const parameters = inserts.flatMap(({ shape, rows }) => arraysOf(shape, rows))
+  const parameters = inserts.flatMap(({ shape, rows }) => insertParameters(shape, rows))
   if (update !== undefined) parameters.push(...updateParameters(update.shape, [update.patch]))
   return parameters
 }

@@ -1,5 +1,6 @@
 /** Connections that end, fall silent or are reset at the worst moment: bounded errors, no lost chain, and the next call works. */
 import { execFile } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -30,6 +31,9 @@ afterAll(async () => {
   await admin.end()
   await database.drop()
 })
+
+/** How long a connection can leave a statement without an answer if `statementMs` is 100. */
+const SILENCE_OF_100_MS = 200
 
 let schemas = 0
 /** Options of a storage in a schema of its own, behind the proxy. */
@@ -212,6 +216,26 @@ describe('a network that falls silent, and close', () => {
       proxy.dropLost()
     })
   }
+
+  it('is noticed on a connection that was idle for longer than the limit', async () => {
+    const storage = open(behindProxy({ maxConnections: 1, timeouts: { statementMs: 100 } }))
+    await storage.prepare([NOTES])
+    await pause(2 * SILENCE_OF_100_MS)
+    proxy.intercept({ fromClient: onceWith('', 'silence') })
+    await expect(storage.get('notes', [1])).rejects.toMatchObject({ code: 'unavailable' })
+    proxy.dropLost()
+  })
+
+  it('is noticed within the limit of each storage on one pool', async () => {
+    const pool = applicationPool({ max: 1 })
+    const [patient, hasty] = [open({ pool, schema: 'patient' }), open({ pool, schema: 'hasty', timeouts: { statementMs: 100 } })]
+    await hasty.prepare([NOTES])
+    await patient.prepare([NOTES])
+    proxy.intercept({ fromClient: onceWith('', 'silence') })
+    await expect(hasty.get('notes', [1])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await patient.get('notes', [1])).toEqual([undefined])
+    proxy.dropLost()
+  })
 
   it('while connecting makes a call on an unlimited pool of the application unavailable', async () => {
     const storage = open(withoutPool(behindProxy({ timeouts: { connectMs: 300 } })))

@@ -178,4 +178,34 @@ export const commitCases: readonly StorageCase[] = [
     await storage.insert('things', [{ id: 1 }])
     await assertRejects(storage.update('things', [{ id: 1, version: 1, set: { n: 1 }, expected: { nope: 1 } }]), 'internal')
   }),
+  storageCase('K15 a commit stores one row of a table as it stores several', [THINGS, KEYED], async ({ storage }) => {
+    const cells = { n: -(2n ** 62n), r: 0.1, t: "x\u0000\u0001'y", b: new Uint8Array([0, 255, 92]) }
+    const nulls = { n: null, r: null, t: null, b: null }
+    for (const [round, { things, keyed }] of COUNTS.entries()) {
+      const [id, next] = [2 * round + 1, 2 * round + 2]
+      const stored = await storage.commit({
+        updates: [],
+        inserts: [
+          {
+            table: 'things',
+            rows: [
+              { id, ...cells },
+              { id: next, version: 7 },
+            ].slice(0, things),
+          },
+          { table: 'keyed', rows: [{ id }, { id: next, email: `${next}@x` }].slice(0, keyed) },
+        ],
+      })
+      assertEqual(stored, true)
+      assertEqual(await rowOf(storage, 'things', id), { id, version: 1, ...cells })
+      const [second] = await storage.get('things', [next])
+      assertEqual(second, things === 1 ? undefined : { id: next, version: 7, ...nulls })
+      assertEqual((await rowOf(storage, 'keyed', id)).email, null)
+      const [other] = await storage.get('keyed', [next])
+      assertEqual(other?.email, keyed === 1 ? undefined : `${next}@x`)
+    }
+  }),
 ]
+
+/** Rows of each table in one commit. */
+const COUNTS = [1, 2].flatMap((things) => [1, 2].map((keyed) => ({ things, keyed })))
