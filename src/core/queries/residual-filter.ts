@@ -18,6 +18,7 @@ import type { RowGrants } from '../sql/source-access.ts'
 import { guaranteedGrants, isVisibleTo } from '../sql/source-access.ts'
 import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
+import type { Writable } from '../util/writable.ts'
 
 /** Filters slices of rows. */
 export interface ResidualFilter {
@@ -64,20 +65,14 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
     const ids = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, idsOf(opened)) : []
     let index = 0
     const cellOf: ValueOf = ({ column }) => (column === undefined ? required(ids[index]) : cursor.value(column))
-    const current: CurrentRow = {
-      get id() {
-        return required(opened[index]).id
-      },
-      get publicId() {
-        return ids[index]
-      },
-      cellOf,
-    }
+    const current: Writable<CurrentRow> = { id: 0, publicId: undefined, cellOf }
     let taken = 0
     for (; index < opened.length && taken < max; index++) {
       cursor.to(index)
       const grants = evaluator.grantsOf(cellOf)
       if (grants === undefined || !passesOpened.test(cellOf)) continue
+      current.id = required(opened[index]).id
+      current.publicId = ids[index]
       take(current, grants)
       taken++
     }

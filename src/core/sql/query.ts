@@ -1,7 +1,7 @@
 /** A resolved query: names, types, grants and result keys are checked, and no row has been read. */
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { Redaction } from '../redaction/levels.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
 import type { ColumnRequirements, SourceAccess } from './source-access.ts'
 
@@ -67,14 +67,16 @@ export interface Query {
 
 /** The requirements that a query's uses place on the rows of one source. */
 export function requirementsOn(source: Source, uses: readonly Use[]): ColumnRequirements {
-  const columns = (kinds: readonly UseKind[]) =>
-    new Set(uses.flatMap(({ kind, ref }) => (ref.source === source.index && kinds.includes(kind) ? (ref.column ?? []) : [])))
-  const plain = columns(['comparison', 'aggregate'])
-  const seen = columns(['select', 'null test', 'count'])
-  const equated = columns(['equality'])
-  return {
-    plainText: [...plain],
-    visible: [...seen].filter((column) => !plain.has(column)),
-    equated: [...equated].filter((column) => !plain.has(column)),
+  // Lists and not sets: they are made for each query, and have few columns.
+  const columns = (kinds: readonly UseKind[], others: readonly Column[] = []): readonly Column[] => {
+    const found: Column[] = []
+    for (const { kind, ref } of uses) {
+      const { column } = ref
+      if (column === undefined || ref.source !== source.index || !kinds.includes(kind)) continue
+      if (!others.includes(column) && !found.includes(column)) found.push(column)
+    }
+    return found
   }
+  const plainText = columns(['comparison', 'aggregate'])
+  return { plainText, visible: columns(['select', 'null test', 'count'], plainText), equated: columns(['equality'], plainText) }
 }

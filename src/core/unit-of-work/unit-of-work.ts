@@ -4,6 +4,7 @@ import type { Outcome } from '../audit/outcome.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { Writable } from '../util/writable.ts'
 
 /** New rows of one table. */
 export interface Batch {
@@ -84,23 +85,21 @@ export interface SavepointUnit extends UnitOfWork {
 
 /** Returns a unit whose insert or change is a savepoint in a transaction. One that fails rolls back alone. */
 export function savepointUnit(storage: Storage): SavepointUnit {
-  let hasChanged = false
-  return {
+  const unit: Writable<SavepointUnit> = {
     storage,
-    get hasChanged() {
-      return hasChanged
-    },
+    hasChanged: false,
     async insert(batches) {
       await storage.transaction((inner) => insertInOrder(inner, batches))
-      hasChanged = true
+      unit.hasChanged = true
     },
     async change(work) {
       const result = await storage.transaction((inner) => work(unitWithin(inner)))
-      hasChanged = true
+      unit.hasChanged = true
       return result
     },
     changeInTurn: (_, { alone }) => alone(),
   }
+  return unit
 }
 
 /** Inserts rows, all or none: rows of several tables in a transaction. */
@@ -144,39 +143,37 @@ export function unitFactoryOf(
     begin(open) {
       const build = open()
       let { generation } = catalog.keys
-      let isRecorded = false
       const assertFirst = (): void => {
-        if (isRecorded)
+        if (unit.isRecorded)
           throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
       }
-      return {
+      const unit: Writable<RecordedUnit> = {
         storage,
-        get isRecorded() {
-          return isRecorded
-        },
+        isRecorded: false,
         beginAttempt() {
           generation = catalog.keys.generation
         },
         async insert(batches) {
           assertFirst()
           await insert(batches, { build, generation })
-          isRecorded = true
+          unit.isRecorded = true
         },
         async change(work) {
           assertFirst()
           const result = await change((inner) => work(unitWithin(inner)), { build, generation })
-          isRecorded = true
+          unit.isRecorded = true
           return result
         },
         async changeInTurn(key, turn) {
           if (changeInTurn === undefined) return turn.alone()
           assertFirst()
           const result = await changeInTurn(key, turn, { build, generation })
-          isRecorded = true
+          unit.isRecorded = true
           return result
         },
         record: (outcome) => record(build(outcome)),
       }
+      return unit
     },
   }
 }

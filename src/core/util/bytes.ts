@@ -130,21 +130,33 @@ declare const TextDecoder: new (label: 'utf-8', options: { readonly ignoreBOM: b
 /** It keeps U+FEFF at the beginning of a text. */
 const DECODER = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Bytes up to which an array of units is the faster way to ASCII text: calling the decoder takes as long as 32 bytes. */
+/** Bytes up to which an array of units is the faster way to text: calling the decoder takes as long as 32 bytes. */
 const FEW_BYTES = 32
 
 /** Returns the text of `bytes[start .. end)`, which `ByteWriter.utf8` wrote. Throws `internal` if `end` is beyond the bytes. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string {
   if (end > bytes.length) throw beyond(end, bytes)
-  const size = end - start
-  if (size > FEW_BYTES) return DECODER.decode(bytes.subarray(start, end))
-  const units: number[] = new Array(size)
-  for (let i = 0; i < size; i++) {
-    const unit = bytes[start + i] ?? 0 // Exists: start + i < end, which is checked above.
-    if (unit > 0x7f) return DECODER.decode(bytes.subarray(start, end))
-    units[i] = unit
+  const units = end - start > FEW_BYTES ? undefined : readShortUnits(bytes, start, end)
+  return units === undefined ? DECODER.decode(bytes.subarray(start, end)) : String.fromCharCode(...units)
+}
+
+/** Returns the UTF-16 units of text whose characters take one or two bytes; undefined for other bytes. `end` is inside the bytes. */
+function readShortUnits(bytes: Uint8Array, start: number, end: number): number[] | undefined {
+  const units: number[] = new Array(end - start)
+  let count = 0
+  for (let i = start; i < end; i++) {
+    const unit = bytes[i] ?? 0 // Exists: i < end.
+    if (unit < 0x80) {
+      units[count++] = unit
+      continue
+    }
+    const next = i + 1 < end ? (bytes[++i] ?? 0) : 0
+    // A first byte of 0xc0 or 0xc1 would be a longer form of an ASCII character.
+    if (unit < 0xc2 || unit > 0xdf || next >> 6 !== 2) return undefined
+    units[count++] = ((unit & 0x1f) << 6) | (next & 0x3f)
   }
-  return String.fromCharCode(...units)
+  if (count < units.length) units.length = count
+  return units
 }
 
 /** Returns the big-endian, unsigned 32-bit number at an offset. Throws `internal` if it is not inside the bytes. */

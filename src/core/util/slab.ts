@@ -18,21 +18,38 @@ export function slabItem(slab: Slab, index: number): Uint8Array {
   return slab.bytes.subarray(slabStart(slab, index), required(slab.ends[index]))
 }
 
-/** Returns a list of byte strings as one slab. Copies them; a single one becomes a view. */
+/** Returns a list of byte strings as one slab: a view of them if they lie side by side in one buffer, as some storages return them, else a copy. */
 export function toSlab(items: readonly Uint8Array[]): Slab {
-  const ends = new Uint32Array(items.length)
+  const count = items.length
+  const ends = new Uint32Array(count)
   let size = 0
-  for (let i = 0; i < items.length; i++) {
+  for (let i = 0; i < count; i++) {
     size += required(items[i]).length
     ends[i] = size
   }
-  const [only] = items
-  if (only !== undefined && items.length === 1) return { bytes: only, ends, count: 1 }
+  return { bytes: sideBySide(items, size) ?? copyOf(items, size), ends, count }
+}
+
+/** Returns all items as one view; undefined if they do not lie side by side. */
+function sideBySide(items: readonly Uint8Array[], size: number): Uint8Array | undefined {
+  const [first] = items
+  if (first === undefined || items.length === 1) return first
+  let end = first.byteOffset
+  for (const { byteOffset, length } of items) {
+    if (byteOffset !== end) return undefined
+    end += length
+  }
+  // Read last: the engine makes a buffer for a short array when it is first asked for.
+  const { buffer } = first
+  return items.every((item) => item.buffer === buffer) ? new Uint8Array(buffer, first.byteOffset, size) : undefined
+}
+
+function copyOf(items: readonly Uint8Array[], size: number): Uint8Array {
   const bytes = new Uint8Array(size)
   let start = 0
   for (const item of items) {
     bytes.set(item, start)
     start += item.length
   }
-  return { bytes, ends, count: items.length }
+  return bytes
 }

@@ -18,6 +18,23 @@ describe('UTF-8', () => {
     )
   })
 
+  it('is read as the runtime does from any short bytes, also damaged ones', () => {
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+    const text = fc.string({ unit: fc.constantFrom('a', 'é', 'ß', '\u0080', '\u07ff', 'ࠀ', '𝒳'), maxLength: 20 })
+    const damaged = fc.array(fc.constantFrom(0x41, 0x7f, 0x80, 0xbf, 0xc0, 0xc1, 0xc2, 0xc3, 0xdf, 0xe0, 0xff), { maxLength: 8 })
+    const bytes = fc.oneof(
+      text.map((one) => Buffer.from(one)),
+      damaged.map((list) => Buffer.from(list)),
+    )
+    fc.assert(
+      fc.property(bytes, fc.nat({ max: 3 }), (written, cut) => {
+        const end = Math.max(0, written.length - cut)
+        expect(readUtf8(written, 0, end)).toBe(decoder.decode(written.subarray(0, end)))
+      }),
+      { ...RUNS, numRuns: 5000 },
+    )
+  })
+
   it.each([
     ['every code point up to U+FFFF', 0, 0xffff],
     ['code points beyond it', 0x10000, 0x10fff],
