@@ -1,5 +1,5 @@
 /** The JSON result of a run: the machine, the commit and one entry per comparison. Unknown members are refused. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const storageNames = ['sqlite', 'postgres', 'memory', 'none'] as const
 

@@ -1,6 +1,6 @@
 /** The command line of a run. */
 import { parseArgs } from 'node:util'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type StorageName, storageNames } from '../report/result-shape.ts'
 
 export interface Arguments {

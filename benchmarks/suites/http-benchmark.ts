@@ -1,6 +1,6 @@
 /** Benchmark: one request per operation over HTTP, 32 connections, against a server that only parses the body and answers a constant of the same size. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import { localKeys } from '../../src/adapters/keys/index.ts'
 import { memoryStorage } from '../../src/adapters/memory/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { z } from 'zod'
+import * as z from 'zod'
 import { builtName } from '../../scripts/entry-points.ts'
 import { localKeys } from '../../src/adapters/keys/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'

@@ -1,4 +1,4 @@
-/** The type of an object as its maker sees it: members that are read-only to everyone else can be assigned. */
+/** The type of an object as its maker sees it: it can assign members that others only read. */
 
 /**
  * An object whose state changes has members, and no getters, if one is made for each call or slice. V8 makes a hidden class for each object
