@@ -12,7 +12,7 @@ import { OWNER } from '../../support/vaults/test-vault.ts'
 const CALLS = 60
 const ROUNDS = 12
 
-/** One record with a column for each call, so that every change can be seen in the end. */
+/** A table with a column for each call, so that every change can be seen in the end. */
 const TABLES = {
   wide: {
     key: column.string({ unique: true }),
@@ -63,6 +63,7 @@ async function runRandom({ session, random, record }: RandomCall, n: number): Pr
   const [isChange, run] = random.pick<readonly [boolean, () => Promise<unknown>]>([
     [true, () => session.update('wide', record.id, { fields: value })],
     [true, () => session.insert('wide', [{ fields: { key: 'key', ...value } }], { upsert: 'key' })],
+    [true, () => session.update('wide', record.id, { fields: { key: 'taken', ...value } })],
     [false, () => session.getOne('wide', record.id)],
     [false, () => session.detokenize([{ token: record.token }])],
     [false, () => session.tokenize([{ table: 'wide', column: 'code', value: 'code' }])],
@@ -102,6 +103,7 @@ async function runRound(opened: StorageHandle, random: SeededRandom): Promise<nu
   const { storage, fail, mend } = faultyStorage(opened)
   const { vault, session } = await openLoose(storage, TABLES)
   const { records } = await session.insert('wide', [{ fields: { key: 'key', code: 'code' } }], { tokenization: true })
+  await session.insert('wide', [{ fields: { key: 'taken' } }])
   const record = { id: records[0]?.id ?? '', token: records[0]?.tokens.code ?? '' }
   const sessionOf = (n: number) => asLoose(vault.as({ ...OWNER, request: { requestID: `call ${n}` } }))
   fail(randomFaults(random))
