@@ -101,6 +101,33 @@ for (const audit of ['on', 'off'] as const) {
       await expect(earlier.insert('things', [{ fields: { name: 'two' } }])).rejects.toMatchObject({ code: 'conflict' })
     })
 
+    it('are found by calls that run as one and by changes that take turns', async () => {
+      const place = engine.fresh()
+      const earlier = (await open(place.open(), audit)).as(OWNER)
+      const other = place.open()
+      await open(other, audit)
+      await changeRoots(other, ADDED)
+      await changeRoots(other, ACTIVATED)
+      const newer = (await open(place.open(), audit)).as(OWNER)
+      const names = Array.from({ length: 12 }, (_, n) => ({ fields: { name: `name ${n}`, code: `code ${n}` } }))
+      const { records } = await newer.insert('things', names, { tokenization: true })
+      const [hot = ''] = records.map(({ id }) => id)
+      const changes = Array.from({ length: 12 }, (_, n) => [
+        earlier.update('things', hot, { fields: { code: `update ${n}` } }),
+        earlier.insert('things', [{ fields: { name: 'name 1', code: `upsert ${n}` } }], { upsert: 'name' }),
+      ])
+      const resolved = await Promise.all(records.map(({ tokens }) => earlier.detokenize([{ token: tokens.name ?? '' }])))
+      expect(resolved.map((one) => one.records[0]?.value)).toEqual(names.map(({ fields }) => fields.name))
+      const read = await Promise.all(records.slice(2).map(({ id }) => earlier.getOne('things', id)))
+      expect(read.map(({ fields }) => fields.code)).toEqual(names.slice(2).map(({ fields }) => fields.code))
+      await Promise.all(changes.flat())
+      const { records: changed } = await newer.get('things', { ids: records.slice(0, 2).map(({ id }) => id) })
+      expect(changed.map(({ fields }) => fields.code)).toEqual([
+        expect.stringMatching(/^update /),
+        expect.stringMatching(/^upsert /),
+      ])
+    })
+
     it('are found by what reads and revokes credentials', async () => {
       const place = engine.fresh()
       const earlier = await open(place.open(), audit)
