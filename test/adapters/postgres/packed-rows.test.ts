@@ -114,15 +114,9 @@ describe('rows read packed', () => {
   })
 
   it('are equal in a database whose text is not UTF-8', async () => {
-    const pool = new pg.Pool({ connectionString: database.url })
-    await pool.query("create database packed_latin encoding 'LATIN1' locale 'C' template template0")
-    const url = new URL(database.url)
-    url.pathname = '/packed_latin'
-    closing.push(async () => {
-      await pool.query('drop database packed_latin with (force)')
-      await pool.end()
-    })
-    const { storage } = await filled({}, url.href)
+    const latin = await freshDatabase(database.url, "encoding 'LATIN1' locale 'C'")
+    closing.push(() => latin.drop())
+    const { storage } = await filled({}, latin.url)
     await expectAllReads(storage)
   })
 
