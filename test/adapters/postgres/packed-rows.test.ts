@@ -114,15 +114,9 @@ describe('rows read packed', () => {
   })
 
   it('are equal in a database whose text is not UTF-8', async () => {
-    const pool = new pg.Pool({ connectionString: database.url })
-    await pool.query("create database packed_latin encoding 'LATIN1' locale 'C' template template0")
-    const url = new URL(database.url)
-    url.pathname = '/packed_latin'
-    closing.push(async () => {
-      await pool.query('drop database packed_latin with (force)')
-      await pool.end()
-    })
-    const { storage } = await filled({}, url.href)
+    const latin = await freshDatabase(database.url, "encoding 'LATIN1' locale 'C'")
+    closing.push(() => latin.drop())
+    const { storage } = await filled({}, latin.url)
     await expectAllReads(storage)
   })
 
@@ -145,6 +139,25 @@ describe('rows read packed', () => {
     // A limit of this size is not packed.
     expect(packed).toEqual(await storage.find('notes', EVERY, { order: 'asc', limit: 100_000 }))
     expect(packed).toHaveLength(COUNT + 3)
+  })
+
+  it('equal those read one by one where the database holds cells at the bounds of their types, and text no vault writes', async () => {
+    const { storage, pool, schema } = await filled()
+    const odd = {
+      body: ["''", String.raw`'\xffffffff'`, `decode(repeat('ff', 2048), 'hex')`],
+      text: ["''", String.raw`E'\x01'`, String.raw`E'\x01\x01\x01\x02\x03'`, `repeat('ß', 1024)`, String.raw`U&'\FFFE'`],
+      amount: ['-9223372036854775808', '9223372036854775807', '9007199254740992', '-9007199254740993', '4294967296'],
+      rate: ["'NaN'", "'Infinity'", "'-Infinity'", "'-0'", '5e-324', '1.7976931348623157e308'],
+    }
+    const cells = Object.entries(odd).flatMap(([column, texts]) => texts.map((text) => ({ column, text })))
+    for (const [at, { column, text }] of cells.entries()) {
+      await pool.query(`insert into ${schema}.notes (id, version, ${column}) values (${COUNT + 1 + at}, 1, ${text})`)
+    }
+    const packed = await storage.find('notes', EVERY, { order: 'asc', limit: 500 })
+    expect(packed).toEqual(await storage.find('notes', EVERY, { order: 'asc', limit: 100_000 }))
+    expect(packed).toHaveLength(COUNT + cells.length)
+    const ids = packed.map(({ id }) => id)
+    expect(await storage.get('notes', ids)).toEqual(packed)
   })
 })
 

@@ -9,10 +9,10 @@ export interface FreshDatabase {
   drop(): Promise<void>
 }
 
-/** `url` is a superuser's address on the server: `inject('postgresUrl')`. */
-export async function freshDatabase(url: string): Promise<FreshDatabase> {
+/** `url` is a superuser's address on the server: `inject('postgresUrl')`. `options` are those of CREATE DATABASE. */
+export async function freshDatabase(url: string, options = ''): Promise<FreshDatabase> {
   const name = `fresh_${randomBytes(8).toString('hex')}`
-  await asSuperuser(url, `create database ${name} template template0`)
+  await asSuperuser(url, `create database ${name} template template0 ${options}`)
   const own = new URL(url)
   own.pathname = `/${name}`
   return { url: own.href, drop: () => dropDatabase(url, name) }
