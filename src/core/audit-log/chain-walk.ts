@@ -4,7 +4,6 @@ import { chainOfRow, fromRowId, type RowRange, rowsOfChains } from '../audit/cha
 import { MAX_CHAINS } from '../limits.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage } from '../maintenance/possible-rows.ts'
-import type { Filter, Row } from '../ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { PacedReader } from './dated-events.ts'
@@ -54,36 +53,23 @@ async function currentHeads(reader: PacedReader): Promise<Map<number, ChainHead 
   return heads
 }
 
-/** Chains up to which each is looked at by a read of its own. There are no more on an engine with one writer. */
-const FEW_CHAINS = 4
-/** Chains of one read, and rows of it. */
-const CHAINS_TOGETHER = 64
-const LATER_ROWS = 128
+/** Chains in each of which any later row is searched. Each takes a read of its own, so with more chains a listing would take too many. */
+const MAX_SEARCHED = 16
 
-/** Returns the chains in which rows after their head are stored. Any later row counts, not only the next one: that one can have been deleted. */
-async function chainsWithLaterRows(reader: PacedReader, heads: readonly ChainHead[]): Promise<Set<number>> {
-  const found = new Set<number>()
-  if (heads.length <= FEW_CHAINS) {
-    for (const head of heads) if ((await lastRow(reader, rowsAfter(head))) !== undefined) found.add(head.chain)
-    return found
-  }
-  for (let start = 0; start < heads.length; ) {
-    const open = heads.slice(start, start + CHAINS_TOGETHER).filter(({ chain }) => !found.has(chain))
-    const rows = open.length === 0 ? [] : await laterRows(reader, open)
-    for (const { id } of rows) found.add(chainOfRow(id))
-    if (rows.length < LATER_ROWS) start += CHAINS_TOGETHER
-  }
-  return found
-}
-
-/** Returns the first rows after the heads of these chains. */
-function laterRows({ storage }: PacedReader, heads: readonly ChainHead[]): Promise<readonly Row[]> {
-  const filters = heads.map((head): Filter => {
-    const { after, before } = rowsAfter(head)
-    const isAfter = { kind: 'compare', column: 'id', operator: '>', value: after } as const
-    return { kind: 'and', filters: [isAfter, { kind: 'compare', column: 'id', operator: '<', value: before }] }
-  })
-  return storage.find(AUDIT_EVENTS.name, { kind: 'or', filters }, { order: 'asc', limit: LATER_ROWS, columns: [] })
+/**
+ * Returns the chains in which a row after their head is stored. Any later row counts, not only the next one: that one can have been deleted.
+ * With many chains, only the next row is looked at, in one read for all.
+ */
+async function chainsWithLaterRows(reader: PacedReader, heads: readonly ChainHead[]): Promise<number[]> {
+  const ranges = heads.map(rowsAfter)
+  const later =
+    heads.length <= MAX_SEARCHED
+      ? await Promise.all(ranges.map((range) => lastRow(reader, range)))
+      : await reader.storage.get(
+          AUDIT_EVENTS.name,
+          ranges.map(({ after }) => after + 1),
+        )
+  return heads.flatMap(({ chain }, index) => (later[index] === undefined ? [] : [chain]))
 }
 
 function rowsAfter({ chain, sequence }: ChainHead): RowRange {
