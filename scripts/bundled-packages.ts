@@ -15,13 +15,32 @@ export const BUNDLED_PACKAGES: readonly string[] = ['kysely', 're2js', 'uuid', '
 /** Where the build puts the licenses of these packages. */
 export const NOTICES = 'third-party-notices.txt'
 
+/**
+ * Private members of classes as the build can write them to CommonJS: it takes `#sql` for the export `sql` of the same file, and assigns that.
+ * Statements of kysely are compiled once, so what they cost does not matter.
+ */
+const WITHOUT_PRIVATE_NAMES = {
+  'class-private-accessor': false,
+  'class-private-brand-check': false,
+  'class-private-field': false,
+  'class-private-method': false,
+  'class-private-static-accessor': false,
+  'class-private-static-field': false,
+  'class-private-static-method': false,
+} as const
+
 /** Removes comments and white space from these packages. Our own code stays as it is written. */
 export const compactPackages: Plugin = {
   name: 'compact-packages',
   setup(build) {
     build.onLoad({ filter: /\/node_modules\/.*\.m?js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8')
-      const { code } = await transform(text, { minifyWhitespace: true, charset: 'ascii', legalComments: 'none' })
+      const { code } = await transform(text, {
+        minifyWhitespace: true,
+        charset: 'ascii',
+        legalComments: 'none',
+        supported: WITHOUT_PRIVATE_NAMES,
+      })
       return { contents: code }
     })
   },

@@ -104,6 +104,7 @@ function checkBuiltFile(path: string): void {
   const text = readFileSync(path, 'latin1')
   const imported = BUNDLED_PACKAGES.filter((name) => new RegExp(`(from ?|require\\()["']${name}["']`).test(text))
   if (imported.length > 0) faults.push(`${path} imports ${imported.join(', ')}, which should be built into it`)
+  if (/#\w+ = exports\./.test(text)) faults.push(`${path} assigns an export in place of a private member`)
   if (/[\u0080-\u00ff]/.test(text)) faults.push(`${path} has characters beyond ASCII`)
 }
 

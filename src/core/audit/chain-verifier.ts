@@ -64,7 +64,7 @@ export function treeHeadOf(hash: Hash, { chain, sequence, digest, tree }: ChainH
 /** Verifies events in the order of rows, one at a time, and returns the result at the end. */
 export class ChainVerifier {
   readonly #input: VerifierInput
-  readonly #hashLeaf: (bytes: Uint8Array) => Uint8Array
+  readonly #leafHasher: (bytes: Uint8Array) => Uint8Array
   /** Heads of chains not reached yet, lowest chain last. */
   readonly #remaining: TreeHead[]
   readonly #treeHeads = new Map<string, TreeHead>()
@@ -81,7 +81,7 @@ export class ChainVerifier {
 
   constructor(input: VerifierInput) {
     this.#input = input
-    this.#hashLeaf = createLeafHasher(input.hash)
+    this.#leafHasher = createLeafHasher(input.hash)
     this.#tree = new MerkleBuilder(input.hash)
     this.#remaining = [...input.heads].sort((left, right) => right.chain - left.chain)
   }
@@ -149,7 +149,7 @@ export class ChainVerifier {
     if (bytes === undefined || event === undefined) return this.#fail(expected, 'cannot be read')
     const problem = this.#problemOf(event, at)
     if (problem !== undefined) return this.#fail(expected, problem, event.changeID)
-    return this.#accept(event, this.#hashLeaf(bytes))
+    return this.#accept(event, this.#leafHasher(bytes))
   }
 
   #problemOf(event: EventLinks, at: bigint | undefined): string | undefined {
