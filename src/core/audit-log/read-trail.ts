@@ -4,7 +4,7 @@ import type { TreeHead } from '../audit/chain-verifier.ts'
 import { treeHeadOf } from '../audit/chain-verifier.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
-import { bytesOfRow, endOfSlice } from '../maintenance/row-bytes.ts'
+import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
 import { createYielder, type Yielder } from '../maintenance/yielder.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
@@ -64,7 +64,7 @@ export async function* openInSlices(
     const end = endOfSlice(rows, start, SLICE)
     const slice = rows.slice(start, end)
     yield await events.open(storage, kind, slice)
-    await yielder.worked(slice.reduce((sum, row) => sum + bytesOfRow(row), 0))
+    await yielder.worked(bytesOfRows(slice))
     start = end
   }
 }

@@ -1,6 +1,6 @@
 /** The number of rows of pages whose rows are of unknown length: pages are small at first, and later about as long as they should be in bytes. */
 import type { Row } from '../ports/storage.ts'
-import { bytesOfRow } from './row-bytes.ts'
+import { bytesOfRows } from './row-bytes.ts'
 
 /** The sizes of the pages of one walk. */
 export interface PageSize {
@@ -32,7 +32,7 @@ export function createPageSize({ first = FIRST_ROWS, max = MAX_ROWS }: PageSizeO
     next: () => size,
     read(rows) {
       if (rows.length === 0) return
-      const bytes = rows.reduce((sum, row) => sum + bytesOfRow(row), 0)
+      const bytes = bytesOfRows(rows)
       const fitting = Math.floor((TARGET_BYTES * rows.length) / Math.max(bytes, 1))
       size = Math.max(1, Math.min(fitting, size * MAX_GROWTH, max))
     },

@@ -11,6 +11,11 @@ export function bytesOfRow(row: Row): number {
   return bytes
 }
 
+/** Estimated bytes of rows. */
+export function bytesOfRows(rows: readonly Row[]): number {
+  return rows.reduce((sum, row) => sum + bytesOfRow(row), 0)
+}
+
 /** Returns the end of a slice that begins at `start`: at most `size` rows, and none after the row that reaches `maxBytes`. It has at least one row of any length. */
 export function endOfSlice(
   rows: readonly Row[],

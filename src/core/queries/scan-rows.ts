@@ -1,7 +1,7 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { LongMatch } from '../expressions/like.ts'
-import { bytesOfRow, endOfSlice } from '../maintenance/row-bytes.ts'
+import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
@@ -150,7 +150,7 @@ function nextSize(size: number, isDue: boolean): number {
 
 /** Number of rows that fit a page if they are as long as these. */
 function nextLimit(rows: readonly Row[]): number {
-  const bytes = rows.reduce((sum, row) => sum + bytesOfRow(row), 0)
+  const bytes = bytesOfRows(rows)
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }
