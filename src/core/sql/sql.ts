@@ -98,10 +98,12 @@ function assertSeparate(texts: readonly string[]): void {
   if (texts.some((text) => /\$\d/.test(text))) {
     throw fault('invalid_request')`A template of sql must not have ${words('$1')} in its text. Interpolate the value.`
   }
+  const last = texts.length - 1
   const isTouched = texts.some((text, index) => {
-    return (index > 0 && /^[A-Za-z0-9_$]/.test(text)) || (index < texts.length - 1 && /[A-Za-z0-9_$]$/.test(text))
+    if (text === '') return index > 0 && index < last
+    return (index > 0 && /^[A-Za-z0-9_$]/.test(text)) || (index < last && /[A-Za-z0-9_$]$/.test(text))
   })
-  if (isTouched) throw fault('invalid_request')`A value of sql touches a word or a number. Put a blank between them.`
+  if (isTouched) throw fault('invalid_request')`A value of sql touches a word, a number or a value. Put a blank between them.`
 }
 
 function made(parts: Parts): SqlQuery {
