@@ -68,6 +68,7 @@ describe('a query of a known form', () => {
     plan("SELECT name FROM people WHERE name = 'a' AND age > -5 AND TRUE LIMIT 3")
     const refused: [string, unknown[]][] = [
       ['SELECT name FROM people WHERE name = $1 AND age > -$2 AND TRUE LIMIT 3', ['a', 5]],
+      ['SELECT name FROM people WHERE name = $1 AND age > - $2 AND TRUE LIMIT 3', ['a', 5]],
       ['SELECT name FROM people WHERE name = $1 AND age > -5 AND $2 LIMIT 3', ['a', true]],
       ['SELECT name FROM people WHERE name = $1 AND age > -5 AND TRUE LIMIT$2', ['a', 3]],
       ['SELECT name FROM people WHERE name =$1 AND age > -5 AND TRUE LIMIT 3', ['a', 'b']],

@@ -20,10 +20,11 @@ const MARKS = { text: '\u0000', number: '\u0001', boolean: '\u0003', null: '\u00
 
 /**
  * A text in quotes, a number or a parameter as the lexer reads it, or the start of what is not cut: a comment, a name in double quotes, a
- * quote that is not closed, another `$`. Digits within a word or after a dot or `$` are no number of a valid query.
+ * quote that is not closed, another `$`. Digits within a word or after a dot or `$` are no number of a valid query. A parameter has no sign, but
+ * a form does not show where the sign of a number was.
  */
 const CUTTABLE =
-  /'[^']*(?:''[^']*)*'|(?<![A-Za-z0-9_$.])(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|\$\d+)(?![A-Za-z0-9_$])|["'$]|--|\/\*/g
+  /'[^']*(?:''[^']*)*'|(?<![A-Za-z0-9_$.])(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?<![+-]\s*)\$\d+)(?![A-Za-z0-9_$])|["'$]|--|\/\*/g
 
 /**
  * Returns the form and the literals of a text and its values; undefined for a long text, for one with comments or double quotes, which can

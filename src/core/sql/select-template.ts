@@ -9,7 +9,7 @@ import type { Select } from './select.ts'
 export interface SelectTemplate {
   /** The query with empty literals. Offsets after the first literal are those of another text, so errors must not use them. */
   readonly select: Select
-  /** Returns the query of a text of this form, of which these are the literals; undefined if they do not fit. */
+  /** Returns the query of a text of this form, of which these are the literals; undefined if their number differs. */
   bind(literals: readonly CutLiteral[]): Select | undefined
 }
 
@@ -38,13 +38,10 @@ export function createTemplate(bound: Select, literals: readonly CutLiteral[]): 
     return empty
   })
   if (!isWhole || slots.size !== literals.length || filled.size !== literals.length) return undefined
-  const signed = [...slots.values()].filter(({ distance }) => distance > 0)
   return {
     select,
     bind(given) {
       if (given.length !== literals.length) return undefined
-      // A sign before a parameter is no part of a number.
-      if (signed.some(({ index }) => given[index]?.parameter !== undefined)) return undefined
       return replaceInSelect(select, (empty) => valueIn(slots.get(empty), given) ?? empty)
     },
   }

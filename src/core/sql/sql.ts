@@ -10,7 +10,7 @@ export interface SqlQuery {
   /** The text, with `$1`, `$2` and so on in the places of the values. */
   readonly text: string
   /** The values; a Date is the text of a DATETIME. */
-  readonly values: readonly FixedValue[]
+  readonly values: readonly Exclude<QueryValue, Date>[]
   readonly [BRAND]: true
 }
 

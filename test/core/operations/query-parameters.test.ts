@@ -131,6 +131,7 @@ it('no argument is ignored', async () => {
   const empty = { records: [] }
   expect(await query(text, [])).toEqual(empty)
   expect(await query(text, undefined, { budget: { maxRows: 0 } })).toEqual(empty)
+  await expect(query(text, new Array(2 ** 32 - 1))).rejects.toMatchObject({ code: 'limit_exceeded' })
   expect(await query(sql`SELECT name FROM clients WHERE salary = ${1}`, undefined, {})).toEqual(empty)
   await expect(query(text, undefined, { budget: { maxRows: -1 } })).rejects.toMatchObject({ code: 'out_of_range' })
   const refused: readonly (readonly [unknown, unknown?, unknown?])[] = [
