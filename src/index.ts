@@ -18,6 +18,7 @@ export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/e
 export { isVaultError, STATUSES, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { IssuedTicket } from './core/execution/file-tickets.ts'
+export type { QueryValue } from './core/expressions/parameter-values.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
 export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
@@ -62,7 +63,7 @@ export type {
   StorageHandle,
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
-export type { QueryRecord } from './core/queries/run-query.ts'
+export type { QueryRecord, QueryRecordFields } from './core/queries/run-query.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
@@ -97,6 +98,8 @@ export type {
   UpdateFields,
 } from './core/schema/infer.ts'
 export type { QueryPlan } from './core/sql/explain-plan.ts'
+export type { SqlPiece, SqlQuery, SqlTag } from './core/sql/sql.ts'
+export { sql } from './core/sql/sql.ts'
 export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
 export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
