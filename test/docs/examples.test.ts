@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { ENTRY_POINTS } from '../../scripts/entry-points.ts'
+import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -12,17 +13,19 @@ interface Example {
   readonly page: string
   readonly line: number
   readonly code: string
+  /** The fence is `ts postgres`: an empty database is at DATABASE_URL of the environment. */
+  readonly needsPostgres: boolean
 }
 
 /** The `ts` blocks of a page. A block that begins with `// continues` belongs to the one before it. */
 function examplesOf(page: string): Example[] {
   const examples: Example[] = []
   const text = readFileSync(join(ROOT, page), 'utf8')
-  for (const match of text.matchAll(/^```ts\n(.*?)^```/gms)) {
-    const code = match[1] ?? ''
+  for (const match of text.matchAll(/^```ts( postgres)?\n(.*?)^```/gms)) {
+    const [, needs, code = ''] = match
     const last = examples[examples.length - 1]
     if (last !== undefined && code.startsWith('// continues')) examples[examples.length - 1] = { ...last, code: last.code + code }
-    else examples.push({ page, line: text.slice(0, match.index).split('\n').length, code })
+    else examples.push({ page, line: text.slice(0, match.index).split('\n').length, code, needsPostgres: needs !== undefined })
   }
   return examples
 }
@@ -61,12 +64,13 @@ it('finds examples', () => {
 
 it.each(examples.map((example) => [`${example.page}:${example.line}`, example] as const))(
   '%s runs as it says',
-  (_where, { code }) => {
+  async (_where, { code, needsPostgres }) => {
     // Inside the project, so that its packages are found; in a folder of its own, so that its files are its own.
     const parent = join(ROOT, '.examples')
     mkdirSync(parent, { recursive: true })
     const folder = mkdtempSync(join(parent, 'run-'))
     const workplace = mkdtempSync(join(tmpdir(), 'strongroom-example-'))
+    const database = needsPostgres ? await freshDatabase(inject('postgresUrl')) : undefined
     try {
       const file = join(folder, 'example.ts')
       writeFileSync(file, againstSources(code))
@@ -83,12 +87,14 @@ it.each(examples.map((example) => [`${example.page}:${example.line}`, example] a
       const { status, stdout, stderr } = spawnSync(process.execPath, command, {
         cwd: usesRunner ? ROOT : workplace,
         encoding: 'utf8',
+        env: { ...process.env, ...(database === undefined ? {} : { DATABASE_URL: database.url }) },
         timeout: 60_000,
       })
       expect(status, stderr + stdout).toBe(0)
       const promises = promisesOf(code)
       if (promises.length > 0) expect(stdout.trim().split('\n')).toEqual(promises)
     } finally {
+      await database?.drop()
       rmSync(folder, { recursive: true, force: true })
       rmSync(workplace, { recursive: true, force: true })
     }
