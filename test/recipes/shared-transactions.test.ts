@@ -261,6 +261,46 @@ for (const [engine, openPlace, libraries] of [
   })
 }
 
+describe('on SQLite, where there is one writer', () => {
+  let place: Place
+  let database: Database.Database
+  beforeAll(async () => {
+    place = await onSqlite()
+    database = new Database(place.address, { timeout: 20 })
+  })
+  afterAll(async () => {
+    database.close()
+    await place.close()
+  })
+  const insertInto = (vault: Pick<Vault<People>, 'as'>) => vault.as(OWNER).insert('people', [{ fields: { name: 'Ann' } }])
+
+  it('a transaction that read before another commit cannot write any more', async () => {
+    database.exec('begin')
+    database.prepare('select count(*) from orders').get()
+    await insertInto(place.vault)
+    await expect(insertInto(place.vault.withTransaction(database))).rejects.toMatchObject({ code: 'unavailable' })
+    expect(() => database.exec("insert into orders (customer) values ('none')")).toThrow(
+      expect.objectContaining({ code: 'SQLITE_BUSY_SNAPSHOT' }),
+    )
+    database.exec('rollback')
+  })
+
+  it('none begins while a transaction of the vault runs', async () => {
+    await place.vault.transaction(async (inside) => {
+      await insertInto(inside)
+      expect(() => database.exec('begin immediate')).toThrow(expect.objectContaining({ code: 'SQLITE_BUSY' }))
+    })
+  })
+
+  it('a session of an earlier transaction is refused between transactions', async () => {
+    database.exec('begin immediate')
+    const joined = place.vault.withTransaction(database)
+    await insertInto(joined)
+    database.exec('commit')
+    await expect(insertInto(joined)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
+
 it('drizzle on better-sqlite3 refuses an asynchronous transaction, so it is begun on the Database', () => {
   const db = drizzleSqlite({ client: new Database(':memory:') })
   expect(() => db.transaction(async () => {})).toThrow('Transaction function cannot return a promise')
