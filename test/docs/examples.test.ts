@@ -1,34 +1,14 @@
 /** Every TypeScript example in the README and the docs runs, and prints what its comments say it prints. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { ENTRY_POINTS } from '../../scripts/entry-points.ts'
+import { allExamples, promisesOf } from '../support/examples/examples-of.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-
-interface Example {
-  readonly page: string
-  readonly line: number
-  readonly code: string
-  /** The fence is `ts postgres`: an empty database is at DATABASE_URL of the environment. */
-  readonly needsPostgres: boolean
-}
-
-/** The `ts` blocks of a page. A block that begins with `// continues` belongs to the one before it. */
-function examplesOf(page: string): Example[] {
-  const examples: Example[] = []
-  const text = readFileSync(join(ROOT, page), 'utf8')
-  for (const match of text.matchAll(/^```ts( postgres)?\n(.*?)^```/gms)) {
-    const [, needs, code = ''] = match
-    const last = examples[examples.length - 1]
-    if (last !== undefined && code.startsWith('// continues')) examples[examples.length - 1] = { ...last, code: last.code + code }
-    else examples.push({ page, line: text.slice(0, match.index).split('\n').length, code, needsPostgres: needs !== undefined })
-  }
-  return examples
-}
 
 /** The same code, importing the sources in place of the package. */
 function againstSources(code: string): string {
@@ -45,18 +25,7 @@ function againstSources(code: string): string {
   return named.replaceAll("from '../../src/", `from '${ROOT}/src/`)
 }
 
-/** What the comments behind `console.log(…) //` say will be printed. */
-function promisesOf(code: string): string[] {
-  return [...code.matchAll(/^\s*console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1] ?? '')
-}
-
-const pages = [
-  'README.md',
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-]
-const examples = pages.flatMap(examplesOf)
+const examples = allExamples()
 
 it('finds examples', () => {
   expect(examples.some(({ page }) => page === 'README.md')).toBe(true)
