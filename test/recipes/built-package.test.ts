@@ -2,9 +2,12 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { buildPackage } from '../../benchmarks/runner/build-package.ts'
 import { required } from '../../src/core/util/at.ts'
+
+// A build and webpack take a while on a busy machine.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 const ROOT = join(import.meta.dirname, '../..')
 let folder = ''
@@ -32,7 +35,7 @@ function blockOf(page: string, name: string): string {
 
 /** Runs a program of Node in the project. Returns what it prints. */
 function run(...command: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8', timeout: 60_000 })
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8', timeout: 150_000 })
   expect(status, stderr + stdout).toBe(0)
   return stdout + stderr
 }
