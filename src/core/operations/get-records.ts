@@ -49,7 +49,7 @@ export interface GetOptions extends ReadOptions {
   /** Records to skip. Default 0. Records that others delete shift what is skipped; `after` does not depend on them. */
   readonly offset?: number
   /** The `next` of an earlier page: returns the records after that page. Not with `offset` or `ids`. Source: docs/reading.md. */
-  readonly after?: string
+  readonly after?: string | undefined
   /** Records to return at most. Default 25; of `ids`, all. */
   readonly limit?: number
   /** The order of row ids, usually of insertion. Default ASCENDING; of `ids`, their own order, as with NONE. */

@@ -80,7 +80,7 @@ onEachStorage('a cursor', (engine) => {
     expect(await page(owner, { after })).toEqual(['', undefined])
   })
 
-  it('skips the records that the policy hides, whether or not the storage can tell, and does not count them', async () => {
+  it('skips the records that the policy hides, whether or not the storage can filter them, and does not count them', async () => {
     const { vault } = await open(engine.fresh().open(), 'aBcdEfgHiJklm')
     for (const role of ['swede', 'rich']) {
       const session = vault.as(callerOf(role))

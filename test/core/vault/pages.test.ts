@@ -1,4 +1,4 @@
-/** `session.pages`: one audited read a page, read when it is asked for, and nothing left open. */
+/** Pages of a session: one audited read each, read when it is asked for, and nothing left open. */
 import { expect, it } from 'vitest'
 import type { StorageHandle } from '../../../src/index.ts'
 import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
