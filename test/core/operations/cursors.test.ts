@@ -188,7 +188,7 @@ onEachStorage('a cursor', (engine) => {
       ['resumable cannot be combined with orderBy DESCENDING', { resumable: true, orderBy: 'DESCENDING' }],
       ['resumable must be true or false.', { resumable: 'yes' }],
       ['after must be a cursor', { after: 5 }],
-      ['after must be a cursor', { after: null }],
+      ['after', { after: null }],
       ['signal must be an AbortSignal.', { signal: 5 }],
       ['signal must be an AbortSignal.', { ids, signal: {} }],
     ]
