@@ -5,6 +5,7 @@ import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { bytesOf, openFileVault, pngOf } from '../../support/files/open-file-vault.ts'
 import { abortedEverywhere } from '../../support/signals/aborted-at.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const ANN = { name: 'Ann', email: 'ann@acme.example' }
@@ -71,6 +72,27 @@ onEachStorage('a change with a signal', (engine) => {
     await session.insert('clients', [{ fields: BO }], { signal: controller.signal })
     controller.abort()
     expect(await names()).toEqual(['Ann', 'Bo'])
+  })
+
+  it('that is aborted after its last write rolls back', async () => {
+    const { storage, interpose } = interposedStorage(engine.fresh().open())
+    const session = (await openClients(storage)).as(OWNER)
+    const { records } = await session.insert('clients', [{ fields: ANN }])
+    const [{ id } = { id: '' }] = records
+    const calls: ((signal: Signal) => Promise<unknown>)[] = [
+      (signal) => session.insert('clients', [{ fields: { ...ANN, name: 'Bo' } }], { upsert: 'email', signal }),
+      (signal) => session.batch([{ method: 'PUT', tableName: 'clients', ID: id, fields: { name: 'Bo' } }], { signal }),
+    ]
+    for (const call of calls) {
+      const controller = new AbortController()
+      const isDone = interpose({
+        isDue: ({ method, table }) => method === 'update' && table?.startsWith('records_') === true,
+        work: async () => controller.abort(),
+      })
+      await expect(call(controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
+      expect(isDone()).toBe(true)
+      expect((await session.getOne('clients', id, { redaction: 'PLAIN_TEXT' })).fields.name).toBe('Ann')
+    }
   })
 
   it('rolls back alone among changes of one key that share a transaction', async () => {
