@@ -21,9 +21,6 @@ const ADDRESSES: readonly ClamdAddress[] =
 /** The test text of EICAR, which every scanner calls infected and which harms nothing. In two parts, so that this file is not. */
 const TEST_VIRUS = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('')
 
-/** A scan that no one ends early. */
-const NO_CANCELLATION = { isCancelled: false, onCancel: () => () => {} }
-
 const CONTRACT = join(import.meta.dirname, '../LICENSE')
 const PICTURE = join(import.meta.dirname, '../docs/files.svg')
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-files-'))
@@ -132,7 +129,7 @@ async function findScanner(): Promise<FileScanner> {
     const clamd = clamdScanner(address)
     const place = 'socket' in address ? address.socket : `${address.host}:${address.port}`
     try {
-      await clamd.scan({ content: Readable.from([Buffer.from('hello')]), size: 5, cancellation: NO_CANCELLATION })
+      await clamd.scan({ content: Readable.from([Buffer.from('hello')]), size: 5, signal: new AbortController().signal })
       line(`Files are scanned by clamd at ${place}.`)
       return clamd
     } catch (error) {

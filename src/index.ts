@@ -44,7 +44,7 @@ export type { Clock } from './core/ports/clock.ts'
 export type { Entropy } from './core/ports/entropy.ts'
 export type { KeyProvider, WrappedKey } from './core/ports/keys.ts'
 export type { Log } from './core/ports/log.ts'
-export type { Cancellation, FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
+export type { FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
 export type { Signer } from './core/ports/signer.ts'
 export type {
   Aggregate,
@@ -101,14 +101,18 @@ export type { QueryPlan } from './core/sql/explain-plan.ts'
 export type { SqlPiece, SqlQuery, SqlTag } from './core/sql/sql.ts'
 export { sql } from './core/sql/sql.ts'
 export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
+export type { OnProgress, Progress } from './core/util/progress.ts'
+export type { Signal } from './core/util/signal.ts'
 export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
+export type { RecordPage } from './core/vault/read-pages.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
   FoundRecord,
   Session,
   SessionGetOptions,
   SessionInsertOptions,
+  SessionPagesOptions,
   SessionReadOptions,
   SessionStatusRecord,
   SessionUpload,
@@ -120,6 +124,7 @@ export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'
+export type { WatchOptions } from './core/vault/watched-work.ts'
 export type { RecordFinding, RecordFindingKind, RecordVerificationResult } from './core/verification/record-findings.ts'
 export type { VerifyRecordsOptions } from './core/verification/verify-records.ts'
 export { createVault } from './create-vault.ts'

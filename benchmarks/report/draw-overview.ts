@@ -70,13 +70,13 @@ function groupsOf(entries: readonly Entry[], storage: StorageName): Group[] {
 
 function drawGroups(groups: readonly Group[], x: number): string[] {
   const max = Math.max(...groups.flatMap(({ bars }) => bars.map(({ rate }) => rate)))
-  const room = PANEL.width - PANEL.left - PANEL.right
+  const available = PANEL.width - PANEL.left - PANEL.right
   let y = PANEL.top
   return groups.flatMap(({ name, bars }) => {
     const heading = `<text class="group" x="${x + 12}" y="${y + 11}">${escapeXml(name)}</text>`
     y += BAR.step
     const drawn = bars.flatMap((bar) => {
-      const width = Math.max(1, Math.round((bar.rate / max) * room))
+      const width = Math.max(1, Math.round((bar.rate / max) * available))
       const lines = [
         `<text class="faint" x="${x + PANEL.left - 8}" y="${y + 11}" text-anchor="end">${escapeXml(bar.name)}</text>`,
         `<rect class="${bar.kind}" x="${x + PANEL.left}" y="${y}" width="${width}" height="${BAR.height}"/>`,

@@ -103,13 +103,13 @@ export async function scan(): Promise<ScanVerdict> {
       return verdict === 'clean' ? 'clean' : 'infected'
     },
   }
-  const cancellation = { isCancelled: false, onCancel: () => () => {} }
+  const { signal } = new AbortController()
   const content = (async function* () {
     yield new Uint8Array(1)
   })()
   holds<Same<ScanVerdict, 'clean' | 'infected' | 'unscannable'>>()
   const scanners = [remote, both]
-  const verdicts = await Promise.all(scanners.map((one) => one.scan({ content, size: 1, cancellation })))
+  const verdicts = await Promise.all(scanners.map((one) => one.scan({ content, size: 1, signal })))
   return verdicts[0] ?? 'unscannable'
 }
 

@@ -20,10 +20,10 @@ export function clamdScanner(address: ClamdAddress, options: ClamdOptions = {}):
   let isChecked = false
   return {
     async scan(file) {
-      if (file.cancellation.isCancelled) throw cancelledError()
+      if (file.signal.aborted) throw cancelledError()
       if (file.size > maxBytes) return 'unscannable'
       try {
-        if (!isChecked) await checkSettings(target, timeoutMs, file.cancellation)
+        if (!isChecked) await checkSettings(target, timeoutMs, file.signal)
         isChecked = true
         return await streamFile(target, timeoutMs, file)
       } catch (error) {

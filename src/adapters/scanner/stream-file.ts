@@ -26,13 +26,15 @@ export async function streamFile(address: NetConnectOpts, timeoutMs: number, fil
   }
 }
 
-/** Runs work on a connection, which a cancellation ends at once. */
-async function whileWanted<T>({ cancellation }: ScannedFile, connection: ClamdConnection, work: () => Promise<T>): Promise<T> {
-  const stopListening = cancellation.onCancel(() => connection.end(cancelledError()))
+/** Runs work on a connection, which an abort ends at once. */
+async function whileWanted<T>({ signal }: ScannedFile, connection: ClamdConnection, work: () => Promise<T>): Promise<T> {
+  const end = (): void => connection.end(cancelledError())
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   try {
     return await work()
   } finally {
-    stopListening()
+    signal.removeEventListener('abort', end)
   }
 }
 

@@ -4,6 +4,7 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
 import { VaultError } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 import type { AuditContext } from './audit-context.ts'
 import { allReadable, eachEvent, readHeads } from './read-trail.ts'
 
@@ -11,11 +12,15 @@ import { allReadable, eachEvent, readHeads } from './read-trail.ts'
 export interface ExportOptions {
   /** Checkpoints that were stored elsewhere, for the verifier of the export. */
   readonly checkpoints?: readonly SignedCheckpoint[]
+  /** An `AbortSignal`. When it is aborted, the export throws `cancelled` in place of the next line. It is incomplete then, and its verifier says so. */
+  readonly signal?: Signal
 }
 
-/** Yields the lines, without line ends. Throws `data_loss` if an event or a head fails authentication. */
+/** Yields the lines, without line ends. Throws `cancelled` after an abort, and `data_loss` if an event or a head fails authentication. */
 export async function* exportAudit(context: AuditContext, options: ExportOptions = {}): AsyncGenerator<string> {
   const checkpoints = readInput(() => oldestFirst(options.checkpoints ?? []))
+  const signal = readInput(() => parseSignal(options.signal))
+  assertNotAborted(signal)
   const heads = allReadable(await readHeads(context))
   const ends = new Map(heads.map(({ chain, sequence }) => [chain, sequence]))
   yield headerLine(context.vaultID)
@@ -28,6 +33,7 @@ export async function* exportAudit(context: AuditContext, options: ExportOptions
       // Events appended after the heads were read belong to the next export.
       if (position !== undefined && position.sequence > (ends.get(position.chain) ?? 0)) continue
       if (bytes === undefined) throw unreadable()
+      assertNotAborted(signal)
       yield eventLine(context.hash, bytes)
       events++
     }

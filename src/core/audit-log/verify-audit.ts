@@ -5,6 +5,8 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { findDivergence, parseCheckpoint, positionsOf } from '../audit/checkpoint.ts'
 import { fault } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'
+import type { OnProgress, ReportProgress } from '../util/progress.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { AuditContext } from './audit-context.ts'
 import { eachEvent, readable, readHeads } from './read-trail.ts'
 
@@ -12,10 +14,20 @@ import { eachEvent, readable, readHeads } from './read-trail.ts'
 export interface VerifyAuditOptions {
   /** Trusted checkpoints that the application stored elsewhere. With them, removing events from before a checkpoint is detected. */
   readonly checkpoints?: readonly SignedCheckpoint[]
+  /** An `AbortSignal`. When it is aborted, the verification throws `cancelled`. */
+  readonly signal?: Signal
+  /** Called after each slice with the number of events read so far and in all, and awaited. Its error ends the verification, and is thrown unchanged. */
+  readonly onProgress?: OnProgress
+}
+
+/** What the verification does, besides its checkpoints. */
+interface AuditVerification extends Pick<VerifyAuditOptions, 'checkpoints'> {
+  readonly signal?: Signal | undefined
+  readonly report?: ReportProgress
 }
 
 /** Returns whether the audit trail is intact, and the first failure. Events appended meanwhile are checked as far as they are read. Throws `invalid_request` for a checkpoint of another vault. */
-export async function verifyAudit(context: AuditContext, options: VerifyAuditOptions = {}): Promise<VerificationResult> {
+export async function verifyAudit(context: AuditContext, options: AuditVerification = {}): Promise<VerificationResult> {
   const { hash, vaultID, catalog, storage } = context
   const checkpoints = readInput(() =>
     (options.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index)),
@@ -32,8 +44,13 @@ export async function verifyAudit(context: AuditContext, options: VerifyAuditOpt
     return { ok: false, eventCount: 0, firstFailure: { chain: unreadable.chain, sequence: 0, reason } }
   }
   const verifier = new ChainVerifier({ hash, vaultID, heads: readable(heads), watchedPositions: positionsOf(checkpoints) })
+  const total = readable(heads).reduce((sum, { sequence }) => sum + sequence, 0)
+  let done = 0
   for await (const entries of eachEvent(context)) {
+    assertNotAborted(options.signal)
     for (const { id, at, bytes } of entries) verifier.add(id, bytes, at)
+    done += entries.length
+    await options.report?.({ done, total })
   }
   const result = verifier.end(readable(await readHeads(context)))
   if (!result.ok) return result
@@ -48,5 +65,5 @@ export async function verifyAudit(context: AuditContext, options: VerifyAuditOpt
 function parseOwn(vaultID: string, given: unknown, index: number): SignedCheckpoint {
   const signed = parseCheckpoint(given)
   if (signed?.checkpoint.vaultID === vaultID) return signed
-  throw fault('invalid_request', { index })`Verify failed. checkpoints[${index}] is not a checkpoint of this vault.`
+  throw fault('invalid_request', { index })`checkpoints[${index}] is not a checkpoint of this vault.`
 }

@@ -6,6 +6,8 @@ import type { ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
+import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
+import { parseSignal, type Signal } from '../util/signal.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
 import { beginSteps, type MethodValue } from './batch-methods.ts'
@@ -19,6 +21,8 @@ export interface BatchOptions {
   readonly continueOnError?: boolean
   /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: ByotMode
+  /** An `AbortSignal`. Aborted before the commit begins, the batch throws `cancelled`, and nothing is stored; later it has no effect. */
+  readonly signal?: Signal
 }
 
 /** Input of a batch. */
@@ -33,6 +37,7 @@ type Value = MethodValue<MethodName>
 export interface BatchRequest {
   readonly steps: readonly Step<Value>[]
   readonly continueOnError: boolean
+  readonly signal: Signal | undefined
   /** How each step ended, in order: of the newest attempt. */
   readonly ended: Ended<Value>[]
 }
@@ -42,24 +47,25 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   action: 'BATCH',
   resourceType: 'VAULT',
   verb: 'Batch',
-  recorded: { items: RECORDED_ITEM, continueOnError: 'flag', byot: BYOT_MODES },
+  recorded: { items: RECORDED_ITEM, continueOnError: 'flag', byot: BYOT_MODES, signal: 'omitted' },
   parse({ items, options = {} }, context) {
-    assertOptions<BatchOptions>(options, ['continueOnError', 'byot'])
+    assertOptions<BatchOptions>(options, ['continueOnError', 'byot', 'signal'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
+    const signal = parseSignal(options.signal)
     const given = options.byot
     const byot = given === undefined ? undefined : parseByot(given)
     const steps = beginSteps(context, parseList(context, items, 'items'), byot)
     const ended: Ended<Value>[] = []
     context.event.setTables([...new Set(steps.flatMap(({ event }) => event.table ?? []))])
     context.event.setParts(() => partsOf(context, steps, ended))
-    return { steps, continueOnError, ended }
+    return { steps, continueOnError, signal, ended }
   },
-  async execute(context, { steps, continueOnError, ended }) {
+  async execute(context, { steps, continueOnError, signal, ended }) {
     // Contents of files are not part of the transaction, so none is removed inside it.
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
-    const responses = await context.unit.change(async ({ storage }) => {
+    const responses = await abortableUnit(context.unit, signal).change(async ({ storage }) => {
       ended.length = 0
-      await runSteps({ context: inside, continueOnError, ended }, storage, steps)
+      await runSteps({ context: inside, continueOnError, signal, ended }, storage, steps)
       return ended.map(({ response }) => response)
     })
     if (steps.some(({ runner }) => runner.method === 'DELETE'))

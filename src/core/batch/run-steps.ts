@@ -7,6 +7,7 @@ import { createYielder, type Yielder } from '../maintenance/yielder.ts'
 import type { Storage } from '../ports/storage.ts'
 import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
 
@@ -27,6 +28,7 @@ export interface Ended<Value> {
 export interface Running<Value> {
   readonly context: OperationContext
   readonly continueOnError: boolean
+  readonly signal: Signal | undefined
   /** How each step ended, in order. Steps that run are added. */
   readonly ended: Ended<Value>[]
 }
@@ -55,6 +57,7 @@ function recordOf<Value>({ runner }: Step<Value>, { response }: Ended<Value>, po
 /** Runs a part as a whole. If a step is refused, runs one half after the other: in the end, the step is alone. */
 async function runPart<Value>(running: Paced<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
   await running.yielder.worked()
+  assertNotAborted(running.signal)
   if (part.length === 1) return runAlone(running, storage, at(part, 0))
   const values = await tryGroups(running, storage, part)
   if (values !== undefined) {

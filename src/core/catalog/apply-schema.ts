@@ -7,8 +7,10 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
-import { fillDigests } from './fill-digests.ts'
-import { assertCanGrow, equalValues, grownColumns } from './grown-columns.ts'
+import type { ReportProgress } from '../util/progress.ts'
+import type { Signal } from '../util/signal.ts'
+import { type DigestsToFill, fillDigests } from './fill-digests.ts'
+import { assertCanGrow, equalValues, type GrownColumn, grownColumns } from './grown-columns.ts'
 import type { Catalog } from './open-catalog.ts'
 import { raiseHeads } from './raise-heads.ts'
 
@@ -17,13 +19,15 @@ export interface SchemaChange {
   readonly catalog: Catalog
   readonly definition: SchemaDefinition
   readonly scheduler: Scheduler
+  readonly signal?: Signal | undefined
+  readonly report?: ReportProgress
 }
 
 /**
  * Returns the layout of the schema, after its tables were prepared. Throws `failed_precondition` that names the column that cannot
  * change, and CATALOG_MOVED if another process changed the catalog first. The stored schema keeps what this one does not have.
  */
-export async function applySchema(storage: Storage, { catalog, definition, scheduler }: SchemaChange): Promise<Layout> {
+export async function applySchema(storage: Storage, { catalog, definition, ...watch }: SchemaChange): Promise<Layout> {
   const { barrier, state } = catalog
   const catalogSchema = assignIds(definition, state.schema)
   const layout = layoutSchema(catalogSchema)
@@ -32,22 +36,43 @@ export async function applySchema(storage: Storage, { catalog, definition, sched
   await storage.prepare(physicalTables(before))
   if (JSON.stringify(catalogSchema) !== JSON.stringify(state.schema)) {
     const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
-    for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, scheduler })
+    for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, ...watch })
     await storage.prepare(physicalTables(layout))
     await storage.transaction(async (inner) => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
       await inner.lock([...new Set(grown.map(({ table }) => table.physical.name))])
       if (!(await catalog.store(inner, { schema: catalogSchema }))) throw CATALOG_MOVED
+      const report = await summedProgress(inner, grown, watch.report)
       for (const growth of grown) {
-        await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, scheduler })
+        await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, ...watch })
         if (growth.needsDigest)
-          await fillDigests(inner, barrier, { ...growth, scheduler, equalValues: () => equalValues(growth) })
+          await fillDigests(inner, barrier, { ...growth, ...watch, report, equalValues: () => equalValues(growth) })
       }
       await raiseHeads(inner, barrier, { ...state, generation: state.generation + 1 })
     })
     await catalog.reload(storage)
   }
   return layoutSchema(knownPart(definition, catalogSchema), layout)
+}
+
+/** Returns a function that adds up the records of all columns to fill, and reports the sum; undefined if the caller does not ask for it. */
+async function summedProgress(
+  storage: Storage,
+  grown: readonly GrownColumn[],
+  report: ReportProgress,
+): Promise<DigestsToFill['report']> {
+  if (report === undefined) return undefined
+  let total = 0
+  for (const { table, needsDigest } of grown) {
+    if (!needsDigest) continue
+    const [count] = await storage.aggregate(table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
+    total += Number(count)
+  }
+  let done = 0
+  return async (records) => {
+    done += records
+    await report({ done, total })
+  }
 }
 
 function physicalTables(layout: Layout): PhysicalTable[] {

@@ -10,12 +10,16 @@ import type { Row, Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
 import { retry, retryStale } from '../util/retry.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** The column to fill, and the error for records that hold equal values of a unique one. */
 export interface DigestsToFill {
   readonly table: Table
   readonly column: Column
   readonly scheduler: Scheduler
+  readonly signal?: Signal | undefined
+  /** Called after each page with the number of records that got their digest. Its error ends the work. */
+  readonly report?: ((records: number) => Promise<void>) | undefined
   equalValues(): Error
 }
 
@@ -29,21 +33,23 @@ type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
 export async function fillDigests(
   storage: Storage,
   barrier: Barrier,
-  { table, column, scheduler, equalValues }: DigestsToFill,
+  { table, column, scheduler, signal, report, equalValues }: DigestsToFill,
 ): Promise<void> {
   const name = required(column.digest, 'The digest of a filled column')
-  const fill = async (digestsOf: DigestsOf): Promise<void> => {
+  const fill = async (digestsOf: DigestsOf, filled?: DigestsToFill['report']): Promise<void> => {
     for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
-      await patchPage(storage, barrier, { table, name, rows, digestsOf, scheduler })
+      assertNotAborted(signal)
+      try {
+        await patchPage(storage, barrier, { table, name, rows, digestsOf, scheduler })
+      } catch (error) {
+        throw isVaultError(error, 'conflict') ? equalValues() : error
+      }
+      await filled?.(rows.length)
     }
   }
-  try {
-    // Digests of an earlier attempt may be stale. They are cleared first, so that none of them conflicts with a fresh one.
-    await fill((rows) => rows.map(() => undefined))
-    await fill((rows) => digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows)))
-  } catch (error) {
-    throw isVaultError(error, 'conflict') ? equalValues() : error
-  }
+  // Digests of an earlier attempt may be stale. They are cleared first, so that none of them conflicts with a fresh one.
+  await fill((rows) => rows.map(() => undefined))
+  await fill((rows) => digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows)), report)
 }
 
 /** A page of rows, the column of the digests, and how they are computed. */

@@ -9,6 +9,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { keyOfBytes } from '../util/bytes.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** A column that is new in an existing table, or that has new requirements. */
 export interface GrownColumn {
@@ -37,14 +38,15 @@ export function grownColumns(table: Table, before: Table | undefined): GrownColu
 export async function assertCanGrow(
   storage: Storage,
   barrier: Barrier,
-  growth: GrownColumn & { readonly scheduler: Scheduler },
+  growth: GrownColumn & { readonly scheduler: Scheduler; readonly signal?: Signal | undefined },
 ): Promise<void> {
-  const { table, column, isNew, needsDigest, isRequired, scheduler } = growth
+  const { table, column, isNew, needsDigest, isRequired, scheduler, signal } = growth
   if (isNew) return assertCanAdd(storage, growth)
   const isChecked = needsDigest && column.unique
   if (!isRequired && !isChecked) return
   const seen = new Set<string>()
   for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
+    assertNotAborted(signal)
     const values = columnValues(barrier, table, column, rows)
     if (isRequired && values.includes(null)) throw withoutValue(growth)
     if (isChecked) addDistinct(seen, digestPresent(barrier.ring, column, values), growth)

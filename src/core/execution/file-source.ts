@@ -1,5 +1,6 @@
 /** Reads the content of an upload from what callers have: bytes, a Blob, a web stream, a Node stream, or any async iterable of bytes. */
 import { fault } from '../errors.ts'
+import { type Signal, unlessAborted } from '../util/signal.ts'
 
 /** Returns the content as an async iterable, whose chunks are not checked yet. Throws `invalid_request` for anything else. */
 export function toSource(file: unknown): AsyncIterable<unknown> {
@@ -15,6 +16,20 @@ export function toSource(file: unknown): AsyncIterable<unknown> {
   throw fault(
     'invalid_request',
   )`file must be a Uint8Array, a Blob, a web stream, a Node stream, or another async iterable of bytes.`
+}
+
+/** Returns the source with an end: after an abort it throws `cancelled`, also while a chunk is waited for that may never come. */
+export function untilAborted(source: AsyncIterable<unknown>, signal: Signal | undefined): AsyncIterable<unknown> {
+  if (signal === undefined) return source
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = source[Symbol.asyncIterator]()
+      return {
+        next: () => unlessAborted(signal, () => chunks.next()),
+        return: async () => (await chunks.return?.()) ?? { done: true, value: undefined },
+      }
+    },
+  }
 }
 
 /** Returns the name that a File has; undefined for anything else. */

@@ -1,4 +1,5 @@
 /** Finds the records that a read names: by their ids, by the value of a column, or page by page. */
+import { decodeCursor, encodeCursor, type PagedRead } from '../barrier/cursors.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
 import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
@@ -10,12 +11,29 @@ import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { recordsNotFound } from './check-input.ts'
 import type { OperationContext } from './context.ts'
 import { requireColumn } from './grants.ts'
 
 /** The records to read: by their ids, or those of a page. */
-export type Which = ListedIds | { readonly page: Page; readonly lookup: Lookup | undefined }
+export type Which = ListedIds | ListedPage
+
+/** A page of the records of a table, or of those with given values in a column. */
+export interface ListedPage {
+  readonly page: Page
+  readonly lookup: Lookup | undefined
+  /** The cursor of the page before. */
+  readonly after: string | undefined
+  /** True if the last page has a cursor too. Only with a rising order. */
+  readonly isResumable: boolean
+  readonly signal: Signal | undefined
+}
+
+/** The rows of a read, and the cursor of the next page; undefined if there was no further row, and for ids. */
+export interface FoundPage extends FoundRows {
+  readonly next?: string | undefined
+}
 
 /** Ids, and which of their records are returned. Every id must have a record. */
 export interface ListedIds {
@@ -40,8 +58,11 @@ export function allOf(ids: readonly string[]): ListedIds {
   return { ids, order: undefined, offset: 0, limit: undefined }
 }
 
-/** Returns the rows of a read, with their access. Throws `not_found` if one of its ids has no visible record. */
-export function findRecords(context: OperationContext, access: TableAccess, which: Which): Promise<FoundRows> {
+/**
+ * Returns the rows of a read, with their access. Throws `not_found` if one of its ids has no visible record, `invalid_request` for a
+ * cursor of another read, and `cancelled`.
+ */
+export function findRecords(context: OperationContext, access: TableAccess, which: Which): Promise<FoundPage> {
   return 'ids' in which ? rowsById(context, access, which) : rowsOnPage(context, access, which)
 }
 
@@ -91,22 +112,44 @@ function pageOf(found: FoundRows, offset: number, limit: number): FoundRows {
   return { rows: found.rows.slice(offset, offset + limit), ids: found.ids.slice(offset, offset + limit) }
 }
 
-async function rowsOnPage(
-  context: OperationContext,
-  access: TableAccess,
-  { page, lookup }: Exclude<Which, ListedIds>,
-): Promise<FoundRows> {
+/** Reads one row more than the page has, which shows whether there is a next page. */
+async function rowsOnPage(context: OperationContext, access: TableAccess, listed: ListedPage): Promise<FoundPage> {
   const { unit, barrier } = context
-  const { needs, ...wanted } = lookup === undefined ? EVERY_ROW : rowsHolding(context, access, lookup)
-  const rows = await findVisible(unit.storage, barrier, { ...wanted, access, needs: [...needs, VISIBLE], page })
-  const ids = rows.map(({ row }) => row.id)
-  return { rows, ids: encodeRecordIds(barrier.ring, access.table, ids) }
+  const { page, lookup, after, isResumable, signal } = listed
+  const { table } = access
+  const { wanted, found } = lookup === undefined ? EVERY_ROW : rowsHolding(context, access, lookup)
+  const read: PagedRead = { table, order: page.order, lookup: found }
+  const start = after === undefined ? {} : { after: startOf(context, read, after) }
+  const needs = [...wanted.needs, VISIBLE]
+  assertNotAborted(signal)
+  const rows = await findVisible(unit.storage, barrier, {
+    ...wanted,
+    ...{ access, needs, signal, page: { ...page, ...start, limit: page.limit + 1 } },
+  })
+  const hasNext = rows.length > page.limit
+  const shown = hasNext ? rows.slice(0, page.limit) : rows
+  const rowIds = shown.map(({ row }) => row.id)
+  const last = rowIds.at(-1) ?? start.after ?? 0
+  const next = hasNext || isResumable ? encodeCursor(barrier.ring, read, last) : undefined
+  return { rows: shown, ids: encodeRecordIds(barrier.ring, table, rowIds), next }
 }
 
-/** The rows to find, without page and access. */
-type WantedRows = Omit<VisibleRows, 'page' | 'access'>
+/** Returns the row after which a page begins. */
+function startOf({ barrier }: OperationContext, read: PagedRead, after: string): number {
+  const row = decodeCursor(barrier.ring, read, after)
+  if (row !== undefined) return row
+  throw fault(
+    'invalid_request',
+  )`after is not a cursor of this read. Pass the next of a page with the same table, columnName, columnValues and orderBy.`
+}
 
-const EVERY_ROW: WantedRows = { needs: [], filter: { kind: 'all' } }
+/** The rows to find, without page and access, and what a cursor is bound to. */
+interface WantedRows {
+  readonly wanted: Omit<VisibleRows, 'page' | 'access'>
+  readonly found: PagedRead['lookup']
+}
+
+const EVERY_ROW: WantedRows = { wanted: { needs: [], filter: { kind: 'all' } }, found: undefined }
 
 /** Returns the rows with one of the values in the column. */
 function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
@@ -126,6 +169,6 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]
-  if (column.lookup !== column.digest) return { needs, filter }
-  return { needs, filter, holds: { column, digests: new Set(cells.map(keyOfCell)) } }
+  const holds = column.lookup === column.digest ? { holds: { column, digests: new Set(cells.map(keyOfCell)) } } : {}
+  return { wanted: { needs, filter, ...holds }, found: { column, cells } }
 }

@@ -1,5 +1,6 @@
 /** Runs slow work over stored rows in slices that commit one by one. The work can be stopped after a slice and run again. */
 import type { Scheduler } from '../ports/scheduler.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** Slow work, divided into slices. */
 export interface MaintenancePass {
@@ -10,17 +11,20 @@ export interface MaintenancePass {
 /** Options of a run. */
 export interface PassOptions {
   readonly scheduler: Scheduler
-  /** Called after each slice with the number of rows changed so far. */
-  onProgress?(rows: number): void
+  /** Throws `cancelled` before the next slice. What earlier ones committed stays. */
+  readonly signal?: Signal | undefined
+  /** Called after each slice with the number of rows changed so far, and awaited. Its error ends the pass. */
+  onProgress?(rows: number): Promise<void> | void
 }
 
 /** Runs a pass to its end. Returns the number of rows changed. Yields to the event loop between two slices. */
-export async function runPass(pass: MaintenancePass, { scheduler, onProgress }: PassOptions): Promise<number> {
+export async function runPass(pass: MaintenancePass, { scheduler, signal, onProgress }: PassOptions): Promise<number> {
   let total = 0
   for (;;) {
+    assertNotAborted(signal)
     const { rows, isLast } = await pass.slice()
     total += rows
-    onProgress?.(total)
+    await onProgress?.(total)
     if (isLast) return total
     await scheduler.yield()
   }

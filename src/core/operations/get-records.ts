@@ -4,7 +4,7 @@ import { fault, words } from '../errors.ts'
 import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
-import { allOf, findRecords, type ListedIds, type Which } from '../execution/find-records.ts'
+import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
@@ -18,6 +18,7 @@ import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** How records are shown. Source: specification, "Records". */
 export interface ReadOptions {
@@ -45,16 +46,30 @@ export interface GetOptions extends ReadOptions {
   /** A unique, searchable or indexed column to look up. */
   readonly columnName?: string
   readonly columnValues?: readonly unknown[]
-  /** Records to skip. Default 0. */
+  /** Records to skip. Default 0. Records that others delete shift what is skipped; `after` does not depend on them. */
   readonly offset?: number
+  /** The `next` of an earlier page: returns the records after that page. Not with `offset` or `ids`. Source: docs/reading.md. */
+  readonly after?: string | undefined
   /** Records to return at most. Default 25; of `ids`, all. */
   readonly limit?: number
-  /** The order of insertion. Default ASCENDING; of `ids`, their own order, as with NONE. */
+  /** The order of row ids, usually of insertion. Default ASCENDING; of `ids`, their own order, as with NONE. */
   readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE'
+  /** Return `next` also when there is no further record, to look for later ones from there. Not with DESCENDING or `ids`. Default false. */
+  readonly resumable?: boolean
+  /** An `AbortSignal`. When it is aborted, the read throws `cancelled` before the next rows are read from the storage. */
+  readonly signal?: Signal
+}
+
+/** Records as a read returns them. */
+export interface GetResult {
+  readonly records: UntypedRecord[]
+  /** The cursor of the next page. Absent if there was no further record, unless the read is `resumable`, and for `ids`. */
+  readonly next?: string
 }
 
 const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered', 'downloadURL', 'returnFileMetadata'] as const
-const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', 'offset', 'limit', 'orderBy'] as const
+const PAGE_OPTIONS = ['offset', 'after', 'limit', 'orderBy', 'resumable', 'signal'] as const
+const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', ...PAGE_OPTIONS] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
 /** The options of both operations that events record. */
@@ -93,7 +108,7 @@ export interface GetRequest {
 }
 
 /** Returns records in the order of insertion, or of `ids`. Throws `not_found` for an id without a record. */
-export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> = {
+export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
@@ -103,14 +118,17 @@ export const get: Operation<GetInput, GetRequest, { records: UntypedRecord[] }> 
     columnName: 'name',
     columnValues: 'value',
     offset: 'number',
+    after: 'value',
     limit: 'number',
     orderBy: ORDERS,
+    resumable: 'flag',
+    signal: 'omitted',
   },
   parse({ table, options = {} }, context) {
     assertOptions<GetOptions>(options, GET_OPTIONS)
     return { ...parseShow(table, options, context), which: parseWhich(options, context) }
   },
-  execute: async (context, request) => ({ records: await readRecords(context, request) }),
+  execute: (context, request) => readRecords(context, request),
   joined: {
     groupOf: groupOfFew,
     async execute(context, requests, events) {
@@ -130,7 +148,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
     assertOptions<ReadOptions>(options, READ_OPTIONS)
     return { ...parseShow(table, options, context), which: allOf(toTexts([id])) }
   },
-  execute: async (context, request) => required((await readRecords(context, request))[0], 'A record that was read'),
+  execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
   together: {
     groupOf: ({ table, redaction, asTokens, refusesLowered, files, fields }) =>
       fields === undefined
@@ -138,9 +156,10 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
         : undefined,
     async execute(context, requests, events) {
       const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
-      return readRecords(context, { ...at(requests, 0), which: allOf(ids) }, (table, rows) => {
+      const { records } = await readRecords(context, { ...at(requests, 0), which: allOf(ids) }, (table, rows) => {
         for (const [index, row] of rows.entries()) at(events, index).addRows(table, [row])
       })
+      return records
     },
   },
   joined: {
@@ -177,7 +196,7 @@ async function readTogether(
   const idsOf = requests.map(({ which }) => ('ids' in which ? which.ids : []))
   const found: number[] = []
   const which = { ...allOf(idsOf.flat()), skipsMissing: true }
-  const shown = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => void found.push(...rows))
+  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => void found.push(...rows))
   let next = 0
   return idsOf.map((ids, index) => {
     const begin = next
@@ -211,18 +230,35 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
 function parseWhich(options: GetOptions, context: ParsingContext): Which {
   if (options.ids !== undefined) {
     assertNoLookup(options)
+    assertNoCursor(options)
+    assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
     const ids = toTexts(parseList(context, options.ids, 'ids'))
     const page = parsePage(context, options)
     const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
   }
-  const page = parsePage(context, options)
+  const listed = parseListedPage(context, options)
   const { columnName, columnValues } = options
-  if (!isGiven(columnName) && !hasItems(columnValues)) return { page, lookup: undefined }
+  if (!isGiven(columnName) && !hasItems(columnValues)) return listed
   if (!isGiven(columnName) || columnValues === undefined)
     throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { page, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
+  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
+}
+
+/** Returns a page without a look-up. */
+function parseListedPage(context: ParsingContext, options: GetOptions): ListedPage {
+  const { after } = options
+  const page = parsePage(context, options)
+  if (after !== undefined && typeof after !== 'string')
+    throw fault('invalid_request')`after must be a cursor: the next of an earlier page.`
+  if (after !== undefined && options.offset !== undefined) throw fault('invalid_request')`after cannot be combined with offset.`
+  const isResumable = parseFlag(options.resumable, 'resumable')
+  if (isResumable && page.order === 'desc')
+    throw fault(
+      'invalid_request',
+    )`resumable cannot be combined with orderBy DESCENDING: later records come before its first page.`
+  return { page, lookup: undefined, after, isResumable, signal: parseSignal(options.signal) }
 }
 
 /** Returns the records of a request in order. `addRows` adds their rows to the event, or to several. */
@@ -230,7 +266,7 @@ async function readRecords(
   context: OperationContext,
   request: GetRequest,
   addRows = (table: Table, rows: readonly number[]): void => context.event.addRows(table, rows),
-): Promise<UntypedRecord[]> {
+): Promise<GetResult> {
   const { table, which, redaction, asTokens, refusesLowered, fields } = request
   const access = requireAccess(context, table, 'READ')
   const columns = readInput(() => columnsToShow(access, request))
@@ -244,7 +280,8 @@ async function readRecords(
     found.rows.map(({ row }) => row.id),
   )
   const shown = await showRecords(context, found, { table, columns, redaction, asTokens })
-  return withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...request.files })
+  const records = await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...request.files })
+  return found.next === undefined ? { records } : { records, next: found.next }
 }
 
 /** Returns the columns to show. A transient value is never read with its record, but its token is. */
@@ -266,6 +303,12 @@ function filesAmong({ files }: Table, fields: readonly unknown[] | undefined): r
 
 function assertNoLookup({ columnName, columnValues }: GetOptions): void {
   const named = isGiven(columnName) ? 'columnName' : hasItems(columnValues) ? 'columnValues' : undefined
+  if (named !== undefined) throw fault('invalid_request')`ids cannot be combined with ${words(named)}.`
+}
+
+/** Throws `invalid_request` for members of a read page by page. */
+function assertNoCursor({ after, resumable }: GetOptions): void {
+  const named = after !== undefined ? 'after' : parseFlag(resumable, 'resumable') ? 'resumable' : undefined
   if (named !== undefined) throw fault('invalid_request')`ids cannot be combined with ${words(named)}.`
 }
 

@@ -32,10 +32,12 @@ import { findExisting, storeUpserts } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
+import { parseSignal, type Signal } from '../util/signal.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {
@@ -53,6 +55,8 @@ export interface InsertOptions {
   readonly homogeneous?: boolean
   /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: ByotMode
+  /** An `AbortSignal`. Aborted before the records are handed to the storage, the insert throws `cancelled`, and nothing is stored; later it has no effect. */
+  readonly signal?: Signal
 }
 
 /** Input of an insert. */
@@ -70,6 +74,7 @@ export interface InsertRequest {
   readonly homogeneous: boolean
   readonly mode: ByotMode
   readonly upsert: string | undefined
+  readonly signal: Signal | undefined
 }
 
 /** Checked records. */
@@ -93,11 +98,12 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
     upsert: 'name',
     homogeneous: 'flag',
     byot: BYOT_MODES,
+    signal: 'omitted',
   },
   parse({ table: name, records, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'homogeneous', 'byot'])
+    assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'homogeneous', 'byot', 'signal'])
     return {
       table,
       tokenization: parseFlag(options.tokenization, 'tokenization'),
@@ -105,9 +111,11 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
       mode: parseByot(options.byot),
       records: parseList(context, records, 'records'),
       upsert: options.upsert,
+      signal: parseSignal(options.signal),
     }
   },
-  async execute(context, request) {
+  async execute(given, request) {
+    const context = request.signal === undefined ? given : { ...given, unit: abortableUnit(given.unit, request.signal) }
     const access = requireAccess(context, request.table, 'CREATE')
     const key = upsertColumn(context, access, request)
     const parsed = readInput(() => parseRecords(context, access, request))

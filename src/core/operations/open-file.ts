@@ -11,6 +11,7 @@ import { withVerbOf } from '../execution/operation-errors.ts'
 import { readContent } from '../file-store/read-content.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import type { ByteRange } from '../ports/blobs.ts'
+import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of opening a file. */
 export interface OpenFileOptions {
@@ -19,6 +20,8 @@ export interface OpenFileOptions {
    * Default: the whole file.
    */
   readonly range?: { readonly start: number; readonly end?: number } | { readonly last: number }
+  /** An `AbortSignal`. When it is aborted, the stream throws `cancelled` in place of its next chunk. */
+  readonly signal?: Signal
 }
 
 /** Input of opening a file. */
@@ -40,8 +43,8 @@ export interface OpenFileResult {
   readonly range: ByteRange
 }
 
-/** What events record of a range. */
-const RECORDED_RANGE = { range: { start: 'number', end: 'number', last: 'number' } } as const
+/** What events record of the options. */
+const RECORDED_OPENING = { range: { start: 'number', end: 'number', last: 'number' }, signal: 'omitted' } as const
 
 /** The bytes that are asked for, before the length of the file is known: from an offset, or the last ones. */
 type WantedRange = { readonly start: number; readonly end: number | undefined } | { readonly last: number }
@@ -49,6 +52,7 @@ type WantedRange = { readonly start: number; readonly end: number | undefined } 
 /** A parsed request, before grants are checked. */
 export interface OpenFileRequest extends FileRequest {
   readonly range: WantedRange
+  readonly signal: Signal | undefined
   /** The row id that the file must have, by its ticket. */
   readonly onlyFile: number | undefined
 }
@@ -58,11 +62,10 @@ export const openFile: Operation<OpenFileInput, OpenFileRequest, OpenFileResult>
   action: 'OPEN_FILE',
   resourceType: 'FILE',
   verb: 'Open file',
-  recorded: { ...RECORDED_FILE, ...RECORDED_RANGE },
+  recorded: { ...RECORDED_FILE, ...RECORDED_OPENING },
   parse({ options = {}, ...file }, context) {
     const request = parseFileInput(file, context)
-    assertOptions<OpenFileOptions>(options, ['range'])
-    return { ...request, range: parseRange(options.range), onlyFile: undefined }
+    return { ...request, ...parseOpening(options), onlyFile: undefined }
   },
   execute: openStream,
 }
@@ -73,15 +76,14 @@ export function openByTicket(
 ): Operation<Pick<OpenFileInput, 'options'>, OpenFileRequest, OpenFileResult> {
   return {
     ...openFile,
-    recorded: RECORDED_RANGE,
+    recorded: RECORDED_OPENING,
     parse({ options = {} }, context) {
-      assertOptions<OpenFileOptions>(options, ['range'])
-      const range = parseRange(options.range)
+      const opening = parseOpening(options)
       const { table: name, id, column, file } = requireTicket(ticket)
       const table = context.layout.tables.get(name)
       if (table === undefined || id === undefined) throw invalidTicket()
       context.event.setTable(table)
-      return { table, id, column, range, onlyFile: file }
+      return { table, id, column, ...opening, onlyFile: file }
     },
     execute: (context, request) => refusedAlike(REFUSALS, () => openStream(context, request)),
   }
@@ -95,6 +97,11 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'failed_precondition',
   'unprocessable',
 ])
+
+function parseOpening(options: unknown): Pick<OpenFileRequest, 'range' | 'signal'> {
+  assertOptions<OpenFileOptions>(options, ['range', 'signal'])
+  return { range: parseRange(options.range), signal: parseSignal(options.signal) }
+}
 
 /** Returns a range. Throws `out_of_range` for one that no file has. */
 function parseRange(given: unknown): OpenFileRequest['range'] {
@@ -122,7 +129,8 @@ function outOfRange(): Fault {
 /** Opens a file. */
 async function openStream(context: OperationContext, request: OpenFileRequest): Promise<OpenFileResult> {
   assertOutsideTransaction(context)
-  const { table, id } = request
+  const { table, id, signal } = request
+  assertNotAborted(signal)
   const access = requireAccess(context, table, 'READ')
   const column = requireFileColumn(context, access, { name: request.column, action: 'READ' })
   const found = await requireOpenableFile(context, access, { column, id })
@@ -130,7 +138,7 @@ async function openStream(context: OperationContext, request: OpenFileRequest): 
   const { size } = found.stored
   const range = rangeIn(size, request.range)
   context.event.addRows(table, [found.row])
-  return { stream: guardedStream(context, found, range), metadata: metadataOf(found.stored), size, range }
+  return { stream: guardedStream(context, found, { range, signal }), metadata: metadataOf(found.stored), size, range }
 }
 
 /** Returns the bytes of a file of this length. Throws `out_of_range` for a start beyond it. */
@@ -142,11 +150,16 @@ function rangeIn(size: number, wanted: WantedRange): ByteRange {
 }
 
 /** Yields the bytes. Errors are thrown as they may leave the vault, and a vault that was closed refuses the rest. */
-async function* guardedStream(context: OperationContext, { file }: OpenableFile, range: ByteRange): AsyncGenerator<Uint8Array> {
+async function* guardedStream(
+  context: OperationContext,
+  { file }: OpenableFile,
+  { range, signal }: { readonly range: ByteRange; readonly signal: Signal | undefined },
+): AsyncGenerator<Uint8Array> {
   const { lifetime } = context
   const pieces = readContent(context.files, { file: file.id, key: file.entry.key, size: file.entry.size, range })
   try {
     for (;;) {
+      assertNotAborted(signal)
       lifetime.begin()
       let next: IteratorResult<Uint8Array>
       try {

@@ -4,20 +4,20 @@ import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
-import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
+import type { QueryBudget } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-query.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import { readInput } from '../util/boundary.ts'
+import { parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of a query. */
 export interface QueryOptions {
   /** The name of the record id in queries and records. Default `svc_id`. */
   readonly idName?: string
   /** An `AbortSignal`. When it is aborted, the query throws `cancelled`. */
-  readonly signal?: Stop
+  readonly signal?: Signal
   /** The resources that the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
   readonly budget?: Partial<QueryBudget>
   /** `throw`: throw `forbidden` rather than return a record with masked, redacted or hidden fields. */
@@ -48,7 +48,7 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
     const refusesLowered = options.onLowered === 'throw'
-    return { ...text, budget, signal: stopOf(options.signal), refusesLowered }
+    return { ...text, budget, signal: parseSignal(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
     const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
@@ -61,16 +61,6 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
 function idNameIn(options: unknown): string {
   const given = typeof options === 'object' && options !== null && 'idName' in options ? options.idName : undefined
   return typeof given === 'string' ? given : RECORD_ID_NAME
-}
-
-/** Returns the signal as the query reads it. Throws `invalid_request` if the caller's own throws. */
-function stopOf(signal: Stop | undefined): Stop | undefined {
-  if (signal === undefined) return undefined
-  return {
-    get aborted() {
-      return readInput(() => signal.aborted)
-    },
-  }
 }
 
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()

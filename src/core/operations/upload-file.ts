@@ -15,7 +15,7 @@ import {
   requireFileColumn,
   requireUpdatable,
 } from '../execution/file-columns.ts'
-import { nameOfFile, toSource } from '../execution/file-source.ts'
+import { nameOfFile, toSource, untilAborted } from '../execution/file-source.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { assertGranted, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
@@ -31,10 +31,12 @@ import type { TableAccess } from '../policy/table-access.ts'
 import type { Storage } from '../ports/storage.ts'
 import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
+import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { causeOf } from '../util/bare-cause.ts'
 import { retry } from '../util/retry.ts'
+import { assertNotAborted, parseSignal, type Signal, unlessAborted } from '../util/signal.ts'
 import { nowMs } from '../util/timestamp.ts'
 import type { StoredFile } from '../values/file-type.ts'
 
@@ -42,6 +44,8 @@ import type { StoredFile } from '../values/file-type.ts'
 export interface UploadFileOptions {
   /** Return the metadata of the file. Default false. */
   readonly returnFileMetadata?: boolean
+  /** An `AbortSignal`. Aborted before the commit begins, the upload throws `cancelled`, and nothing is stored; later it has no effect. */
+  readonly signal?: Signal
 }
 
 /** Input of an upload. */
@@ -77,6 +81,7 @@ export interface UploadFileRequest {
   /** Returns the id, once the content is stored; undefined if the id is known. */
   askId: AskId | undefined
   readonly source: AsyncIterable<unknown>
+  readonly signal: Signal | undefined
   readonly name: string
   readonly returnsMetadata: boolean
   /** Row id of the file, if a ticket reserved it. */
@@ -99,7 +104,15 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
   action: 'UPLOAD_FILE',
   resourceType: 'FILE',
   verb: 'Upload',
-  recorded: { table: 'name', column: 'name', id: 'value', file: 'omitted', fileName: 'value', returnFileMetadata: 'flag' },
+  recorded: {
+    table: 'name',
+    column: 'name',
+    id: 'value',
+    file: 'omitted',
+    fileName: 'value',
+    returnFileMetadata: 'flag',
+    signal: 'omitted',
+  },
   parse({ table: name, column, id, ...given }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
@@ -144,11 +157,13 @@ function parseContent({
   file,
   fileName,
   options = {},
-}: Untrusted<TicketUpload>): Pick<UploadFileRequest, 'source' | 'name' | 'returnsMetadata' | 'uploaded'> {
-  assertOptions<UploadFileOptions>(options, ['returnFileMetadata'])
+}: Untrusted<TicketUpload>): Pick<UploadFileRequest, 'source' | 'signal' | 'name' | 'returnsMetadata' | 'uploaded'> {
+  assertOptions<UploadFileOptions>(options, ['returnFileMetadata', 'signal'])
   if (fileName !== undefined && typeof fileName !== 'string') throw fault('invalid_request')`fileName must be a string.`
+  const signal = parseSignal(options.signal)
   return {
-    source: toSource(file),
+    source: untilAborted(toSource(file), signal),
+    signal,
     name: toFileName(fileName ?? nameOfFile(file) ?? ''),
     returnsMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
     uploaded: undefined,
@@ -170,14 +185,16 @@ async function storeOrAbandon(context: OperationContext, request: UploadFileRequ
 /** Stores an upload. */
 async function storeUpload(context: OperationContext, request: UploadFileRequest): Promise<UploadedFile> {
   assertOutsideTransaction(context)
-  const { table } = request
+  const { table, signal } = request
+  assertNotAborted(signal)
   if (request.askId !== undefined) await uploadBeforeId(context, request, request.askId)
   const { id } = request
   const { access, column } = requireWritable(context, request, id === undefined ? 'CREATE' : 'UPDATE')
   await assertAccepted(context, access, { column, id })
   request.uploaded ??= await storeFile(context, request, column)
   const { uploaded } = request
-  const row = await attachToRecord(context, access, { column, id, uploaded })
+  const unit = abortableUnit(context.unit, signal)
+  const row = await attachToRecord({ ...context, unit }, access, { column, id, uploaded })
   await removeDueQuietly(context, FEW_FILES)
   context.files.wakeScans()
   return {
@@ -205,7 +222,7 @@ async function uploadBeforeId(context: OperationContext, request: UploadFileRequ
   const isUpdatable = given !== undefined && context.access.table(table).possiblyAllows('UPDATE', given)
   const { column } = requireWritable(context, request, isUpdatable ? 'UPDATE' : 'CREATE')
   request.uploaded ??= await storeFile(context, request, column)
-  request.id = toRecordId(await idFrom(askId))
+  request.id = toRecordId(await unlessAborted(request.signal, () => idFrom(askId)))
   request.askId = undefined
 }
 

@@ -2,6 +2,7 @@
 import { fault, words } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** Limits of one query. */
 export interface QueryBudget {
@@ -11,11 +12,6 @@ export interface QueryBudget {
   readonly timeoutMs: number
   /** Estimated bytes of the rows buffered for joins. */
   readonly maxBytes: number
-}
-
-/** The member of an `AbortSignal` that a query reads. Core has no DOM types. */
-export interface Stop {
-  readonly aborted: boolean
 }
 
 /**
@@ -42,7 +38,7 @@ const NARROW = words('Narrow it, or compare searchable columns by =.')
 export function createBudgetMeter(
   { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
   budget: QueryBudget,
-  signal: Stop | undefined,
+  signal: Signal | undefined,
 ): BudgetMeter {
   const end = clock.now() + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
   let lastYield = clock.now()
@@ -50,7 +46,7 @@ export function createBudgetMeter(
   let bytesInUse = 0
 
   const assertTime = () => {
-    if (signal?.aborted === true) throw fault('cancelled')`It was cancelled by its AbortSignal.`
+    assertNotAborted(signal)
     if (clock.now() > end) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
   }
   assertTime()

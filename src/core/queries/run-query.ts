@@ -17,8 +17,9 @@ import type { Plan } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
 import { toQueryError } from '../sql/query-error.ts'
 import { at, required } from '../util/at.ts'
+import type { Signal } from '../util/signal.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import type { QueryBudget, Stop } from './budget-meter.ts'
+import type { QueryBudget } from './budget-meter.ts'
 import { createBudgetMeter } from './budget-meter.ts'
 import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
 import { type PlanContext, planText, type QueryText } from './query-text.ts'
@@ -35,7 +36,7 @@ export interface QueryContext extends PlanContext, ScanContext {
 /** A query, the budget it can use, and the signal that cancels it. */
 export interface QueryRequest extends QueryText {
   readonly budget: QueryBudget
-  readonly signal: Stop | undefined
+  readonly signal: Signal | undefined
   /** Whether a result with lowered fields is refused. */
   readonly refusesLowered: boolean
 }

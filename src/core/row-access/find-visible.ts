@@ -11,6 +11,7 @@ import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { evaluateAccess, type RowWithAccess } from './evaluate-access.ts'
 
 /** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
@@ -21,6 +22,8 @@ export interface VisibleRows {
   readonly page: Page
   /** Compared with the opened values, so that a digest that was moved in the database finds no wrong record. */
   readonly holds?: HeldValues
+  /** Throws `cancelled` between two reads of the storage. */
+  readonly signal?: Signal | undefined
 }
 
 /** A column, and the keys of the values to find in it, as `keyOfCell` returns them. */
@@ -31,7 +34,7 @@ export interface HeldValues {
 
 /** Returns the rows of one page. `offset` and `limit` count visible rows only, so that hidden rows have no effect. */
 export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<RowWithAccess[]> {
-  const { access, needs, filter, page, holds } = wanted
+  const { access, needs, filter, page, holds, signal } = wanted
   const { physical } = access.table
   if (holds === undefined && needs.every((need) => access.alwaysMeets(need))) {
     return evaluateAccess(barrier, access, await storage.find(physical.name, filter, page))
@@ -40,6 +43,7 @@ export async function findVisible(storage: StorageReads, barrier: Barrier, wante
   let offset = page.offset ?? 0
   const pages = eachPage(storage, physical.name, { ...page, filter: storageFilter(barrier, wanted) })
   for await (const rows of pages) {
+    assertNotAborted(signal)
     const isHeld = holds === undefined ? undefined : areHeld(barrier, access.table, { ...holds, rows })
     for (const [index, one] of evaluateAccess(barrier, access, rows).entries()) {
       if (isHeld?.[index] === false || !needs.every((need) => one.access.meets(need))) continue

@@ -18,6 +18,8 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { readInput } from '../util/boundary.ts'
+import type { OnProgress } from '../util/progress.ts'
+import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 import type { OnInfected } from './scan-worker.ts'
 
@@ -53,6 +55,13 @@ export interface VaultOptions<S extends SchemaDefinition> {
   readonly onInfected?: OnInfected
   /** Limits of single requests: `maxRecords` and `maxPageSize`, each from 1 to 1,000,000. Default 1,000 each. */
   readonly limits?: Partial<Limits>
+  /** An `AbortSignal`. When it is aborted before the vault is open, opening throws `cancelled`, and a change of the schema is rolled back; later it has no effect. */
+  readonly signal?: Signal
+  /**
+   * Called while a column that was made unique or searchable gets its digests, with the number of records that have theirs, and awaited. It
+   * runs inside the transaction of the schema change, so it must not call a vault. Its error ends the opening, and is thrown unchanged.
+   */
+  readonly onProgress?: OnProgress
 }
 
 /** The options with all ports, as `createVault` passes them to core. */
@@ -77,7 +86,11 @@ const limit = z
 const limitsShape = z.strictObject({ maxRecords: limit, maxPageSize: limit })
 
 function hasMethod(value: unknown, name: string): boolean {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
+  return isObject(value) && typeof Reflect.get(value, name) === 'function'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** Returns the shape of an id. The storage compares ids byte by byte, so they must be well-formed. */
@@ -118,6 +131,8 @@ const optionsShape = z.strictObject({
     .optional(),
   onInfected: z.enum(['quarantine', 'delete'], "must be 'quarantine' or 'delete'").optional(),
   limits: limitsShape.partial().optional(),
+  signal: z.custom((value) => isObject(value) && 'aborted' in value, 'must be an AbortSignal').optional(),
+  onProgress: z.custom((value) => typeof value === 'function', 'must be a function').optional(),
 })
 
 /** Returns the limits of requests. Throws `invalid_request` that names the first invalid option. */

@@ -8,8 +8,10 @@ import { type ClaimedFile, claimDueFile, postponeScan, releaseScan, removeInfect
 import type { ScanState } from '../files/scan-state.ts'
 import { recordScan } from '../operations/record-scan.ts'
 import type { Log } from '../ports/log.ts'
-import type { Cancellation, FileScanner } from '../ports/scanner.ts'
+import type { FileScanner } from '../ports/scanner.ts'
 import type { Timer } from '../ports/timer.ts'
+import { assertNotAborted, createAbortable, type Signal, unlessAborted } from '../util/signal.ts'
+import type { Watch } from './watched-work.ts'
 
 /** Files that one process scans at the same time. */
 const SCANS_AT_ONCE = 2
@@ -36,103 +38,87 @@ export interface ScanPorts {
 export interface ScanWorker {
   /** Begins the scans that are due, if none are in progress. */
   wake(): void
-  /** Scans all files that are due. Returns how many it scanned, without those in progress, for which it waits. Throws if one of its results cannot be stored. */
-  scanDue(): Promise<number>
-  /** Cancels the scans in progress, and waits for them. */
+  /** Scans all files that are due. Returns how many it scanned, without those in progress, for which it waits. Throws if one of its results cannot be stored, and `cancelled`. */
+  scanDue(watch: Watch): Promise<number>
+  /** Aborts the scans in progress, and waits for them. */
   stop(): Promise<void>
 }
 
 /** Returns the worker of a vault. It does nothing before `wake`. */
 export function createScanWorker(ports: ScanPorts): ScanWorker {
-  const cancellation = createCancellation()
+  const { signal, abort } = createAbortable()
   let running: Promise<void> | undefined
   let isAwoken = false
   let stopTimer = (): void => {}
   const run = async (): Promise<void> => {
     do {
       isAwoken = false
-      await Promise.all(Array.from({ length: SCANS_AT_ONCE }, () => runScans(ports, cancellation)))
-    } while (isAwoken && !cancellation.isCancelled)
+      await Promise.all(Array.from({ length: SCANS_AT_ONCE }, () => runScans(ports, signal)))
+    } while (isAwoken && !signal.aborted)
   }
   const wake = (): void => {
     isAwoken = true
-    if (running !== undefined || cancellation.isCancelled) return
+    if (running !== undefined || signal.aborted) return
     stopTimer()
     running = run().finally(() => {
       running = undefined
-      if (!cancellation.isCancelled) stopTimer = ports.timer.after(POLL_MS, wake)
+      if (!signal.aborted) stopTimer = ports.timer.after(POLL_MS, wake)
     })
   }
   return {
     wake,
-    async scanDue() {
-      const scanned = await scanAll(ports, cancellation)
+    async scanDue(watch) {
+      const scanned = await scanAll(ports, signal, watch)
       // Those that this process had begun before count as due, too.
-      await running
+      await unlessAborted(watch.signal, async () => running)
       return scanned
     },
     async stop() {
-      cancellation.cancel()
+      abort()
       stopTimer()
       await running
     },
   }
 }
 
-function createCancellation(): Cancellation & { cancel(): void } {
-  const callbacks = new Set<() => void>()
-  let isCancelled = false
-  return {
-    get isCancelled() {
-      return isCancelled
-    },
-    onCancel(callback) {
-      if (isCancelled) runQuietly(callback)
-      else callbacks.add(callback)
-      return () => callbacks.delete(callback)
-    },
-    cancel() {
-      isCancelled = true
-      for (const callback of callbacks) runQuietly(callback)
-      callbacks.clear()
-    },
-  }
-}
-
-/** Runs a callback of the scanner. Its errors do not keep the others from running, nor the vault from closing. */
-function runQuietly(callback: () => void): void {
-  try {
-    callback()
-  } catch {
-    // The scan that it belongs to ends all the same.
-  }
-}
-
 /** Scans until nothing is due. After errors of storage, the next look tries again. */
-async function runScans(ports: ScanPorts, cancellation: Cancellation): Promise<void> {
-  for (let errors = 0; errors < MAX_ERRORS && !cancellation.isCancelled; ) {
+async function runScans(ports: ScanPorts, signal: Signal): Promise<void> {
+  for (let errors = 0; errors < MAX_ERRORS && !signal.aborted; ) {
     try {
-      if (!(await scanNext(ports, cancellation))) return
+      if (!(await scanNext(ports, signal))) return
       errors = 0
     } catch (error) {
       errors++
-      if (!cancellation.isCancelled)
-        ports.log?.error({ code: isVaultError(error) ? error.code : 'internal' }, 'scan of a file not stored')
+      if (!signal.aborted) ports.log?.error({ code: isVaultError(error) ? error.code : 'internal' }, 'scan of a file not stored')
     }
   }
 }
 
-async function scanAll(ports: ScanPorts, cancellation: Cancellation): Promise<number> {
+/** Scans until nothing is due. An abort by the caller ends the scan in progress, too. */
+async function scanAll(ports: ScanPorts, ofWorker: Signal, { signal: ofCaller, report }: Watch): Promise<number> {
+  const { signal, abort } = createAbortable()
+  const ending = [ofWorker, ofCaller].filter((one) => one !== undefined)
+  for (const one of ending) one.addEventListener('abort', abort)
+  const isOver = (): boolean => signal.aborted || ending.some((one) => one.aborted)
   let scanned = 0
-  while (!cancellation.isCancelled && (await scanNext(ports, cancellation))) scanned++
+  try {
+    while (!isOver() && (await scanNext(ports, signal))) {
+      if (isOver()) break
+      scanned++
+      await report?.({ done: scanned })
+    }
+  } finally {
+    for (const one of ending) one.removeEventListener('abort', abort)
+  }
+  assertNotAborted(ofCaller)
   return scanned
 }
 
 /** Scans one file that is due. Returns false if there is none. */
-async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<boolean> {
+async function scanNext(ports: ScanPorts, signal: Signal): Promise<boolean> {
   const claimed = await claimDueFile(ports.files)
   if (claimed === undefined) return false
-  if (cancellation.isCancelled) {
+  if (signal.aborted) {
     await releaseScan(ports.files, claimed)
     return false
   }
@@ -141,13 +127,13 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
     await removeInfected(ports.files, { ...file, version: claimed.version() })
     return true
   }
-  const state = await scan(ports, claimed, cancellation)
+  const state = await scan(ports, claimed, signal)
   if (state === undefined) return true
   try {
     const { version } = await perform(ports.session(), recordScan, { file, version: claimed.version(), state })
     if (state === 'deleted') await removeInfected(ports.files, { ...file, version })
   } catch (error) {
-    if (cancellation.isCancelled) await releaseScan(ports.files, claimed)
+    if (signal.aborted) await releaseScan(ports.files, claimed)
     // Replaced or deleted meanwhile: the result is of no file any more.
     else if (!isVaultError(error, 'not_found')) throw error
   }
@@ -155,15 +141,15 @@ async function scanNext(ports: ScanPorts, cancellation: Cancellation): Promise<b
 }
 
 /** Returns the state after a scan; undefined if it failed and is repeated later, or if the file is gone. */
-async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancellation): Promise<ScanState | undefined> {
+async function scan(ports: ScanPorts, claimed: ClaimedFile, signal: Signal): Promise<ScanState | undefined> {
   const { files, scanner, onInfected, log } = ports
   const { id, entry } = claimed.file
   // The row says the length since the upload ended: this one was put back from before. No scan of nothing makes it clean.
   if (entry.size === 0) return 'invalid'
   const reading: Reading = { isLost: false, read: 0, error: undefined }
   try {
-    const content = contentOf(files, claimed, { reading, cancellation })
-    const verdict = await untilCancelled(cancellation, () => scanner.scan({ content, size: entry.size, cancellation }))
+    const content = contentOf(files, claimed, { reading, signal })
+    const verdict = await unlessAborted(signal, () => scanner.scan({ content, size: entry.size, signal }))
     // A scanner that goes on after an error of the content has not read the file.
     if (reading.error !== undefined) throw reading.error
     if (verdict === 'clean') return reading.read === entry.size ? 'clean' : 'unscannable'
@@ -175,9 +161,9 @@ async function scan(ports: ScanPorts, claimed: ClaimedFile, cancellation: Cancel
   } catch (error) {
     const lost = lostStateOf(error)
     if (lost !== undefined) return lost
-    if (!cancellation.isCancelled) log?.warn({ file: id, ...loggedError(error) }, 'scan failed, and is repeated later')
+    if (!signal.aborted) log?.warn({ file: id, ...loggedError(error) }, 'scan failed, and is repeated later')
   }
-  if (cancellation.isCancelled) await releaseScan(files, claimed)
+  if (signal.aborted) await releaseScan(files, claimed)
   else if (!reading.isLost) await postponeScan(files, claimed)
   return undefined
 }
@@ -192,31 +178,16 @@ interface Reading {
   error: unknown
 }
 
-/** Returns the result of a scan. Rejects at a cancellation, so that a scanner that does not stop then does not hold up `close`. */
-async function untilCancelled<T>(cancellation: Cancellation, work: () => Promise<T>): Promise<T> {
-  let forget = (): void => {}
-  const cancelled = new Promise<never>((_, reject) => {
-    forget = cancellation.onCancel(() => reject(new Error('the scan was cancelled')))
-  })
-  cancelled.catch(() => {})
-  try {
-    // The scanner's own callback runs in the same turn. What it throws after that concerns no scan any more.
-    return await Promise.race([work(), cancelled])
-  } finally {
-    forget()
-  }
-}
-
 /** What the log says of an error: of a scanner's `VaultError` also its text, which says what the operator must set up. */
 function loggedError(error: unknown): { readonly code: ErrorCode; readonly reason?: string } {
   return VaultError.isGenuine(error) ? { code: error.code, reason: error.message } : { code: 'internal' }
 }
 
-/** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost or the scan is cancelled. */
+/** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost or the scan is aborted. */
 async function* contentOf(
   files: ReadingFiles,
   claimed: ClaimedFile,
-  { reading, cancellation }: { readonly reading: Reading; readonly cancellation: Cancellation },
+  { reading, signal }: { readonly reading: Reading; readonly signal: Signal },
 ): AsyncGenerator<Uint8Array> {
   const { id, entry } = claimed.file
   const range = { start: 0, end: entry.size }
@@ -226,7 +197,7 @@ async function* contentOf(
         reading.isLost = true
         throw new Error('the claim of a scan was lost')
       }
-      if (cancellation.isCancelled) throw new Error('the scan was cancelled')
+      if (signal.aborted) throw new Error('the scan was aborted')
       reading.read += piece.length
       yield piece
     }

@@ -42,7 +42,9 @@ import type {
   UpdateFields,
 } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
+import { type RecordPage, readPages } from './read-pages.ts'
 import type { BatchResponses, OnlyKnownItems, SessionBatchItem } from './session-batch.ts'
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
@@ -53,6 +55,7 @@ export interface SessionInsertOptions<T extends TableDefinition> {
   readonly upsert?: UniqueColumn<T>
   readonly homogeneous?: boolean
   readonly byot?: ByotMode
+  readonly signal?: Signal
 }
 
 /** Options of a read of one record, with column names checked by the compiler. */
@@ -66,6 +69,9 @@ export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOp
   readonly columnName?: LookupColumn<T>
   readonly columnValues?: readonly InputValue<T[LookupColumn<T>]>[]
 }
+
+/** Options of a read page by page. `after` is where it begins. */
+export type SessionPagesOptions<T extends TableDefinition> = Omit<SessionGetOptions<T>, 'ids' | 'offset'>
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
@@ -113,6 +119,8 @@ export type SessionUpload<S extends SchemaDefinition, T extends TableName<S>> = 
   readonly file: UploadContent
   /** Default: the name of a `File`, else "file". */
   readonly fileName?: string
+  /** An `AbortSignal`. Aborted before the commit begins, the upload throws `cancelled`, and nothing is stored; later it has no effect. */
+  readonly signal?: Signal
 }
 
 /** What an upload reads its content from. */
@@ -135,13 +143,22 @@ export interface Session<S extends SchemaDefinition> {
     options?: O,
   ): Promise<{ records: WrittenRecord<S[T], O>[] }>
   /**
-   * Reads by `ids`, by `columnName` and `columnValues`, or page by page. Throws `not_found` for an id without a record, and `forbidden`
-   * for a masked or redacted field with `onLowered`.
+   * Reads by `ids`, by `columnName` and `columnValues`, or page by page: pass `next` of a page as `after`. Throws `not_found` for an id
+   * without a record, `forbidden` for a masked or redacted field with `onLowered`, and `invalid_request` for a cursor of another read.
    */
   get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = Record<never, never>>(
     table: T,
     options?: O,
-  ): Promise<{ records: ReadRecord<S[T], O>[] }>
+  ): Promise<RecordPage<S[T], O>>
+  /**
+   * Yields the pages of a read, `limit` records each: `for await (const page of session.pages('customers', { limit: 500 }))`. A record that was
+   * stored before the first page is read is on one page, whatever others insert, change or delete meanwhile. Each page is a `get` with an
+   * event of its own, and throws like it. Source: docs/reading.md.
+   */
+  pages<T extends TableName<S>, const O extends SessionPagesOptions<S[T]> = Record<never, never>>(
+    table: T,
+    options?: O,
+  ): AsyncGenerator<RecordPage<S[T], O>, undefined>
   /** Reads one record. Throws like `get`. */
   getOne<T extends TableName<S>, const O extends SessionReadOptions<S[T]> = Record<never, never>>(
     table: T,
@@ -258,6 +275,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     insert: (table: string, records: readonly RecordInput[], options = {}) =>
       performNamed(context, 'insert', { table, records, options }),
     get: (table: string, options = {}) => performNamed(context, 'get', { table, options }),
+    pages: (table: string, options = {}) => readPages(context, table, options),
     getOne: (table: string, id: string, options = {}) => performNamed(context, 'getOne', { table, id, options }),
     update: (table: string, id: string, change: RecordInput, options = {}) =>
       performNamed(context, 'update', {

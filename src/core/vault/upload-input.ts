@@ -23,8 +23,8 @@ export function toUploadInput(given: GivenUpload): UploadFileInput {
       return given?.fileName as string
     },
     get options() {
-      const returnFileMetadata = given?.returnFileMetadata
-      return returnFileMetadata === undefined ? {} : { returnFileMetadata }
+      const { returnFileMetadata, signal }: UploadFileOptions = given ?? {}
+      return { ...(returnFileMetadata === undefined ? {} : { returnFileMetadata }), ...(signal === undefined ? {} : { signal }) }
     },
   }
 }

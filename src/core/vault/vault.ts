@@ -17,15 +17,15 @@ import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
-import { VaultError } from '../errors.ts'
+import { Fault, VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
-import { withVerb } from '../execution/operation-errors.ts'
+import { withVerb, withVerbOf } from '../execution/operation-errors.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import { removalPass } from '../file-store/remove-files.ts'
-import { runPass } from '../maintenance/run-pass.ts'
+import { type MaintenancePass, runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
@@ -52,8 +52,10 @@ import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/o
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
-import { guard, guardAround, type RunCallback, readInput, toVaultError } from '../util/boundary.ts'
+import { guard, guardAround, type RunCallback, readInput } from '../util/boundary.ts'
+import { parseOnProgress } from '../util/progress.ts'
 import { retry } from '../util/retry.ts'
+import { assertNotAborted, parseSignal } from '../util/signal.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
 import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
 import type { OpenOptions } from './options.ts'
@@ -63,6 +65,7 @@ import type { Session } from './session.ts'
 import { createSession } from './session.ts'
 import { createVaultCredentials, type Refusal, recordRefusal, type VaultCredentials } from './vault-credentials.ts'
 import { createVaultFiles, type UploadByTicket } from './vault-files.ts'
+import { type Watch, type WatchOptions, watched } from './watched-work.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition> {
@@ -88,11 +91,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
    * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
-   * have served, an hour after they expired. Returns the number of values, of files, and of these.
+   * have served, an hour after they expired. Returns the number of values, of files, and of these. `onProgress` counts all of them. It
+   * removes them slice by slice: what was removed before an abort stays removed.
    */
-  purgeExpired(): Promise<{ deleted: number; files: number; credentials: number }>
-  /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. */
-  scanFiles(): Promise<{ scanned: number }>
+  purgeExpired(options?: WatchOptions): Promise<{ deleted: number; files: number; credentials: number }>
+  /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. `onProgress` counts the files it scanned. An abort ends the scan of a file, which is due again. */
+  scanFiles(options?: WatchOptions): Promise<{ scanned: number }>
   /**
    * Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any
    * more. `request` is the origin of this request, for its event: the ticket has the caller, but not where it is used.
@@ -145,11 +149,18 @@ const MAX_ATTEMPTS = 10
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
 export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
-  return guard('Cannot open the vault.', () => open(options))
+  return guardAround('Cannot open the vault.', (run) => open(options, run)).catch((error: unknown) => {
+    const isAborted = Fault.isFault(error) && error.code === 'cancelled'
+    throw isAborted ? new VaultError(error.code, `Cannot open the vault. ${error.message}`) : error
+  })
 }
 
-async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+async function open<S extends SchemaDefinition>(options: OpenOptions<S>, run: RunCallback): Promise<Vault<S>> {
   const limits = parseOptions(options)
+  const { signal, report } = readInput(() => ({
+    signal: parseSignal(options.signal),
+    report: parseOnProgress(options.onProgress, run),
+  }))
   const { tables } = defineSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
@@ -157,8 +168,12 @@ async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promis
     exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
   const opened = await retry(policy, async () => {
+    assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, tables)
-    const layout = await applySchema(options.storage, { catalog, definition: tables, scheduler: options.scheduler })
+    const layout = await applySchema(options.storage, {
+      ...{ catalog, definition: tables, scheduler: options.scheduler },
+      ...{ signal, report },
+    })
     const schema = describeSchema(layout, tables)
     return {
       barrier: catalog.barrier,
@@ -221,6 +236,8 @@ function createVault<S extends SchemaDefinition>(
       assertOutsideTransaction(storage)
       return lifetime.run(async () => work(run))
     })
+  const outsideWatched = <T>(verb: string, given: WatchOptions | undefined, work: (watch: Watch) => Promise<T>): Promise<T> =>
+    outsideAround(`${verb} failed.`, (run) => watched({ verb, given, run }, work))
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
   const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
@@ -245,13 +262,21 @@ function createVault<S extends SchemaDefinition>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    purgeExpired: () =>
-      outside('Purge failed.', async () => ({
-        deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }),
-        files: await runPass(removalPass(files.outer), { scheduler }),
-        credentials: await runPass(expiredCredentialsPass(storage, { clock }), { scheduler }),
-      })),
-    scanFiles: () => outside('Scan failed.', async () => ({ scanned: (await files.scans?.scanDue()) ?? 0 })),
+    purgeExpired: (given) =>
+      outsideWatched('Purge', given, async ({ signal, report }) => {
+        let before = 0
+        const run = async (pass: MaintenancePass): Promise<number> => {
+          const rows = await runPass(pass, { scheduler, signal, onProgress: (done) => report?.({ done: before + done }) })
+          before += rows
+          return rows
+        }
+        return {
+          deleted: await run(purgePass(storage, { clock, layout })),
+          files: await run(removalPass(files.outer)),
+          credentials: await run(expiredCredentialsPass(storage, { clock })),
+        }
+      }),
+    scanFiles: (given) => outsideWatched('Scan', given, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
@@ -270,19 +295,17 @@ function createVault<S extends SchemaDefinition>(
           readQuery(query, { layout, idName: RECORD_ID_NAME }, values),
         )
       }),
-    verifyRecords: (given = {}) =>
-      outsideAround('Verify failed.', (run) => {
-        const { table, signal, onProgress } = readInput(() => ({ ...given }))
-        if (onProgress !== undefined) assertFunction(onProgress, 'Verify failed. onProgress must be a function.')
-        const tables =
-          table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]
-        const reportProgress = (records: number) => run(async () => onProgress?.(records))
-        return verifyRecords({ ...shared, barrier: retryingBarrier(barrier), storage }, tables, {
-          ...(signal === undefined ? {} : { signal }),
-          onProgress: reportProgress,
-        })
+    verifyRecords: (given) =>
+      outsideWatched('Verify', given, (watch) => {
+        const { table } = readInput((): VerifyRecordsOptions => ({ ...given }))
+        const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+        return verifyRecords({ ...shared, barrier: retryingBarrier(barrier), storage }, tables, watch)
       }),
-    verifyAudit: (verifying) => outside('Verify failed.', () => verifyAudit(audit, verifying)),
+    verifyAudit: (given) =>
+      outsideWatched('Verify', given, (watch) => {
+        const { checkpoints } = readInput((): VerifyAuditOptions => ({ ...given }))
+        return verifyAudit(audit, { ...(checkpoints === undefined ? {} : { checkpoints }), ...watch })
+      }),
     exportAudit: (exporting) =>
       guardedLines(() => {
         assertOutsideTransaction(storage)
@@ -319,7 +342,7 @@ async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGener
   try {
     yield* exporting()
   } catch (error) {
-    throw toVaultError(error, 'Export failed.')
+    throw withVerbOf({ verb: 'Export' }, error)
   }
 }
 

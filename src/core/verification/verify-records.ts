@@ -1,17 +1,16 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import { VaultError } from '../errors.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows, isRowId } from '../maintenance/possible-rows.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import type { Stop } from '../queries/budget-meter.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
-import { readInput } from '../util/boundary.ts'
+import type { OnProgress, ReportProgress } from '../util/progress.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
 import { checkFiles } from './check-files.ts'
 import { openPage } from './check-records.ts'
@@ -23,9 +22,15 @@ export interface VerifyRecordsOptions {
   /** The table to verify. Default: all tables. */
   readonly table?: string
   /** An `AbortSignal`. When it is aborted, the verification throws `cancelled`. */
-  readonly signal?: Stop
-  /** Called after each slice with the number of records read so far, and awaited. Its error stops the verification. */
-  onProgress?(records: number): unknown
+  readonly signal?: Signal
+  /** Called after each slice with the number of records read so far and in all, and awaited. Its error ends the verification, and is thrown unchanged. */
+  readonly onProgress?: OnProgress
+}
+
+/** What the verification does for its caller. */
+interface VerificationWatch {
+  readonly signal?: Signal | undefined
+  readonly report?: ReportProgress
 }
 
 /** The dependencies of a verification. */
@@ -47,12 +52,12 @@ const MAX_CHECKS = 10
 export async function verifyRecords(
   context: VerifyingContext,
   tables: readonly Table[],
-  { signal, onProgress }: Omit<VerifyRecordsOptions, 'table'> = {},
+  { signal, report }: VerificationWatch = {},
 ): Promise<RecordVerificationResult> {
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
+  const total = report === undefined ? 0 : await countRecords(storage, tables)
   let recordCount = 0
-  assertNotAborted(signal)
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
     const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
@@ -64,16 +69,20 @@ export async function verifyRecords(
       assertNotAborted(signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length
-      await onProgress?.(recordCount)
+      await report?.({ done: recordCount, total })
     }
   }
   await verifyTokenRows(context, { tables, findings, signal })
   return findings.result(recordCount)
 }
 
-function assertNotAborted(signal: Stop | undefined): void {
-  if (readInput(() => signal?.aborted === true))
-    throw new VaultError('cancelled', 'Verify failed. It was cancelled by its AbortSignal.')
+async function countRecords(storage: StorageReads, tables: readonly Table[]): Promise<number> {
+  let total = 0
+  for (const { physical } of tables) {
+    const [count] = await storage.aggregate(physical.name, { kind: 'all' }, [{ kind: 'count' }])
+    total += Number(count)
+  }
+  return total
 }
 
 /** Rows of one table to check. */
@@ -143,7 +152,7 @@ async function storedAgain({ storage }: VerifyingContext, table: string, rows: r
 interface TokenWalk {
   readonly tables: readonly Table[]
   readonly findings: RecordFindings
-  readonly signal: Stop | undefined
+  readonly signal: Signal | undefined
 }
 
 /** A stored token, and the column that it names. */

@@ -13,7 +13,7 @@ import {
   once,
   startFakeClamd,
 } from '../../support/scanner/fake-clamd.ts'
-import { fileOf, testCancellation, watchedContent } from '../../support/scanner/scanned-file.ts'
+import { fileOf, neverAborted, watchedContent } from '../../support/scanner/scanned-file.ts'
 
 /** Long enough for a busy machine to reply, where a test waits for it to pass. */
 const LIMIT_MS = 1000
@@ -38,7 +38,7 @@ describe('replies before the end of the file', () => {
   const scanEndless = (content: AsyncIterable<Uint8Array>): ScannedFile => ({
     content,
     size: 2_000_000_000,
-    cancellation: testCancellation(),
+    signal: neverAborted(),
   })
 
   it.each([
@@ -66,13 +66,13 @@ describe('replies before the end of the file', () => {
       await clamd.idle()
       return undefined
     })
-    expect(await codeOf(scanner.scan({ content, size: 0, cancellation: testCancellation() }))).toBe('unavailable')
+    expect(await codeOf(scanner.scan({ content, size: 0, signal: neverAborted() }))).toBe('unavailable')
   })
 
   it('a reply while the content is awaited counts at once', async () => {
     const scanner = await scannerWith(clamd, replyingAfter(3, 'stream: Test.Found FOUND'))
     const content = watchedContent((index) => (index === 0 ? Buffer.from('abc') : new Promise<undefined>(() => {})))
-    expect(await scanner.scan({ content, size: 9, cancellation: testCancellation() })).toBe('infected')
+    expect(await scanner.scan({ content, size: 9, signal: neverAborted() })).toBe('infected')
   })
 })
 
@@ -110,7 +110,7 @@ describe('a daemon that fails', () => {
       timeoutMs: LIMIT_MS,
     })
     const content = watchedContent(() => Buffer.alloc(MEBIBYTE, CANARY))
-    expect(await codeOf(scanner.scan({ content, size: 2_000_000_000, cancellation: testCancellation() }))).toBe('unavailable')
+    expect(await codeOf(scanner.scan({ content, size: 2_000_000_000, signal: neverAborted() }))).toBe('unavailable')
     expect(content.isClosed).toBe(true)
     // What the system buffers for a connection is a few MiB.
     expect(content.taken).toBeLessThan(64)

@@ -12,7 +12,7 @@ import {
   parsePieces,
   startFakeClamd,
 } from '../../support/scanner/fake-clamd.ts'
-import { fileOf, testCancellation, watchedContent } from '../../support/scanner/scanned-file.ts'
+import { fileOf, neverAborted, watchedContent } from '../../support/scanner/scanned-file.ts'
 
 let clamd: FakeClamd
 
@@ -43,7 +43,7 @@ describe('what is sent', () => {
   it('leaves out empty chunks, which would end the file', async () => {
     const chunks = ['', 'a', '', '', 'b', '']
     const content = watchedContent((index) => (index < chunks.length ? Buffer.from(chunks[index] ?? '') : undefined))
-    const received = await sentFor({ content, size: 2, cancellation: testCancellation() })
+    const received = await sentFor({ content, size: 2, signal: neverAborted() })
     expect(received).toEqual(Buffer.from('zINSTREAM\0\0\0\0\x01a\0\0\0\x01b\0\0\0\0'))
   })
 
@@ -57,7 +57,7 @@ describe('what is sent', () => {
   it('is unaffected by a content that overwrites each chunk with the next', async () => {
     const buffer = Buffer.alloc(300_000)
     const content = watchedContent((index) => (index < 20 ? buffer.fill(index + 1) : undefined))
-    const received = parsePieces(await sentFor({ content, size: 20 * buffer.length, cancellation: testCancellation() }))
+    const received = parsePieces(await sentFor({ content, size: 20 * buffer.length, signal: neverAborted() }))
     const expected = Buffer.concat(Array.from({ length: 20 }, (_, index) => Buffer.alloc(buffer.length, index + 1)))
     expect(received.content.equals(expected)).toBe(true)
   })

@@ -5,7 +5,7 @@ import { isVaultError } from '../../../src/index.ts'
 import { zipFile } from '../../support/archives/zip-file.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 import { EICAR, isClamdInstalled, NEEDED_SETTINGS, type RealClamd, startRealClamd } from '../../support/scanner/real-clamd.ts'
-import { fileOf, testCancellation } from '../../support/scanner/scanned-file.ts'
+import { fileOf } from '../../support/scanner/scanned-file.ts'
 
 /** Length of a piece of the protocol, in bytes. */
 const PIECE = 64 * 1024
@@ -89,9 +89,9 @@ describe.skipIf(!isInstalled)('the real clamd (skipped where it is not installed
 
   it('scans on after scans that were cancelled', async () => {
     for (let turn = 0; turn < 20; turn++) {
-      const cancellation = testCancellation()
-      const scan = scanner.scan(fileOf(Buffer.alloc(MEBIBYTE, 'x'), 10_000, cancellation))
-      setImmediate(() => cancellation.cancel())
+      const controller = new AbortController()
+      const scan = scanner.scan(fileOf(Buffer.alloc(MEBIBYTE, 'x'), 10_000, controller.signal))
+      setImmediate(() => controller.abort())
       await expect(scan).rejects.toThrow('cancelled')
     }
     expect(await scanner.scan(fileOf(EICAR))).toBe('infected')

@@ -239,8 +239,11 @@ describe('an object of a caller that throws', () => {
             get aborted(): boolean {
               return fail()
             },
+            addEventListener: fail,
+            removeEventListener: fail,
           },
         }),
+      'pages, options': () => owner.pages('clients', throwing).next(),
       listEvents: () => owner.listEvents(throwing),
       perform: () => owner.perform('get', throwing),
       'a getter that imitates a VaultError': () =>

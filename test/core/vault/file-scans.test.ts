@@ -271,22 +271,22 @@ onEachStorage('scans of files', (engine) => {
   })
 
   it.each([
-    ['ignores the cancellation', () => {}],
+    ['ignores the abort', () => {}],
     [
-      'throws at the cancellation',
+      'throws at the abort',
       () => {
         throw new Error('foreign')
       },
     ],
-  ])('do not hold up the closing of the vault by a scanner that %s', async (_name, onCancelled) => {
+  ])('do not hold up the closing of the vault by a scanner that %s', async (_name, onAborted) => {
     const storage = engine.fresh().open()
     let begin = (): void => {}
     const begun = new Promise<void>((resolve) => {
       begin = resolve
     })
     const scanner: FileScanner = {
-      scan({ cancellation }) {
-        cancellation.onCancel(onCancelled)
+      scan({ signal }) {
+        signal.addEventListener('abort', onAborted)
         begin()
         return new Promise(() => {})
       },
@@ -304,11 +304,11 @@ onEachStorage('scans of files', (engine) => {
     const blobs = countedBlobs()
     let begun = 0
     let cancelled = 0
-    const scanner = {
-      scan: ({ cancellation }: { cancellation: { onCancel(callback: () => void): () => void } }) =>
+    const scanner: FileScanner = {
+      scan: ({ signal }) =>
         new Promise<ScanVerdict>((_, reject) => {
           begun++
-          cancellation.onCancel(() => {
+          signal.addEventListener('abort', () => {
             cancelled++
             reject(new VaultError('cancelled', 'Scan cancelled.'))
           })

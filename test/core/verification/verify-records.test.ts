@@ -271,7 +271,7 @@ describe('verifyRecords', () => {
     limits.length = 0
     transactions = 0
     const progress: number[] = []
-    expect(await watched.verifyRecords({ onProgress: (records) => progress.push(records) })).toMatchObject({
+    expect(await watched.verifyRecords({ onProgress: ({ done }) => progress.push(done) })).toMatchObject({
       ok: true,
       recordCount: 500,
     })
@@ -289,7 +289,7 @@ describe('verifyRecords', () => {
       Array.from({ length: 20 }, () => ({ fields: { text } })),
     )
     const progress: number[] = []
-    await vault.verifyRecords({ onProgress: (records) => progress.push(records) })
+    await vault.verifyRecords({ onProgress: ({ done }) => progress.push(done) })
     expect(progress).toEqual([4, 6, 8, 10, 12, 14, 16, 18, 20])
   })
 

@@ -26,10 +26,10 @@ export function plannedScanner(): PlannedScanner {
       isBroken = broken
     },
     scanner: {
-      async scan({ content, cancellation }) {
+      async scan({ content, signal }) {
         const hash = createHash('sha256')
         for await (const chunk of content) {
-          if (cancellation.isCancelled) throw new VaultError('cancelled', 'The scan was cancelled.')
+          if (signal.aborted) throw new VaultError('cancelled', 'The scan was cancelled.')
           hash.update(chunk)
         }
         if (isBroken) throw new VaultError('unavailable', 'The scanner is out of order.')

@@ -1,45 +1,19 @@
-/** Files to scan, with contents and cancellations that a test controls. */
-import type { Cancellation, ScannedFile } from '../../../src/core/ports/scanner.ts'
+/** Files to scan, with contents and signals that a test controls. */
+import type { ScannedFile } from '../../../src/core/ports/scanner.ts'
 
-/** A cancellation that a test can trigger. */
-export interface TestCancellation extends Cancellation {
-  cancel(): void
-  /** Number of callbacks that are registered. */
-  readonly listeners: number
-}
-
-export function testCancellation(): TestCancellation {
-  const callbacks = new Set<() => void>()
-  let isCancelled = false
-  return {
-    get isCancelled() {
-      return isCancelled
-    },
-    get listeners() {
-      return callbacks.size
-    },
-    onCancel(callback) {
-      if (isCancelled) callback()
-      callbacks.add(callback)
-      return () => {
-        callbacks.delete(callback)
-      }
-    },
-    cancel() {
-      isCancelled = true
-      for (const callback of callbacks) callback()
-    },
-  }
+/** A signal of a scan that runs to its end. */
+export function neverAborted(): AbortSignal {
+  return new AbortController().signal
 }
 
 /** A file of these bytes, in chunks of a length. */
 export function fileOf(
   content: string | Uint8Array,
   chunkBytes = 1024 * 1024,
-  cancellation: Cancellation = testCancellation(),
+  signal: AbortSignal = neverAborted(),
 ): ScannedFile {
   const bytes = Buffer.from(content)
-  return { content: chunksOf(bytes, chunkBytes), size: bytes.length, cancellation }
+  return { content: chunksOf(bytes, chunkBytes), size: bytes.length, signal }
 }
 
 async function* chunksOf(bytes: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
