@@ -51,7 +51,7 @@ function isAccepted(type: string, options: object): boolean {
 
 /** The types that a cell names: `all`, `all but FILE`, `STRING, INTEGER`. */
 function typesIn(cell: string): string[] {
-  const named = cell.match(/[A-Z]{3,}/g) ?? []
+  const named = [...cell.matchAll(/[A-Z]{3,}/g)].map(([name]) => name)
   return cell.startsWith('all') ? TYPES.filter((type) => !named.includes(type)) : named
 }
 
@@ -59,7 +59,10 @@ function typesIn(cell: string): string[] {
 const OPTION_ROWS = rowsOf('Options', /^`\w+`$/).filter(([, types = '']) => /^all|^[A-Z]{4}/.test(types))
 
 it('has one row for each column type, with its builder', () => {
-  const builders = Object.entries(column).map(([name, build]) => [build().type, `\`column.${name}\``])
+  const builders = Object.entries<() => { readonly type: string }>(column).map(([name, build]) => [
+    build().type,
+    `\`column.${name}\``,
+  ])
   expect(builders.map(([type]) => type).sort()).toEqual([...TYPES].sort())
   expect(rowsOf('Types', /^[A-Z]+$/).map(([type, builder]) => [type, builder])).toEqual(
     TYPES.map((type) => [type, builders.find(([of]) => of === type)?.[1]]),
