@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { createPeople } from './fixtures/people.ts'
 import { drawChart } from './report/draw-chart.ts'
 import { drawGrowth } from './report/draw-growth.ts'
+import { drawOverview } from './report/draw-overview.ts'
 import { formatTable } from './report/format-table.ts'
 import { type Entry, type Result, resultShape, storageNames } from './report/result-shape.ts'
 import { type Arguments, isFullRun, parseArguments, USAGE } from './runner/arguments.ts'
@@ -100,8 +101,9 @@ async function main(words: readonly string[]): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(resultShape.parse(result), undefined, 2)}\n`)
   writeFileSync(path.replace(/(\.json)?$/, '.svg'), drawChart(result))
-  const growth = drawGrowth(result)
-  if (growth !== undefined) writeFileSync(path.replace(/(\.json)?$/, '-growth.svg'), growth)
+  for (const [name, svg] of Object.entries({ growth: drawGrowth(result), overview: drawOverview(result) })) {
+    if (svg !== undefined) writeFileSync(path.replace(/(\.json)?$/, `-${name}.svg`), svg)
+  }
 }
 
 try {

@@ -1,4 +1,4 @@
-/** What both charts share: their colors in light and dark, and the frame of an SVG document. */
+/** What the charts share: their colors in light and dark, and the frame of an SVG document. */
 import type { Result, StorageName } from './result-shape.ts'
 
 export const STORAGE_HEADINGS: Readonly<Record<StorageName, string>> = {
@@ -28,6 +28,8 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink) }
 .band { fill: var(--band) }
 .met { fill: var(--met) }
 .missed { fill: var(--missed) }
+.plain { fill: var(--faint) }
+.other { fill: var(--third) }
 .cpu { fill: var(--ink); stroke: var(--paper) }
 .line { stroke: var(--line); stroke-width: 1 }
 .goal { stroke: var(--ink); stroke-width: 1.5 }

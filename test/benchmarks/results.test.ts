@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { drawChart } from '../../benchmarks/report/draw-chart.ts'
 import { drawGrowth } from '../../benchmarks/report/draw-growth.ts'
+import { drawOverview } from '../../benchmarks/report/draw-overview.ts'
 import { formatTable } from '../../benchmarks/report/format-table.ts'
 import {
   type Entry,
@@ -109,6 +110,8 @@ describe('the chart', () => {
   it.runIf(existsSync(latestResult()))('that is committed is that of the committed result', () => {
     const result = resultShape.parse(JSON.parse(readFileSync(latestResult(), 'utf8')))
     expect(readFileSync(new URL('latest.svg', latestResult()), 'utf8')).toBe(drawChart(result))
+    expect(readFileSync(new URL('latest-growth.svg', latestResult()), 'utf8')).toBe(drawGrowth(result))
+    expect(readFileSync(new URL('latest-overview.svg', latestResult()), 'utf8')).toBe(drawOverview(result))
   })
 
   it('groups entries by storage and leaves out a storage without entries', () => {
@@ -153,6 +156,28 @@ describe('the chart of growth', () => {
 
   it('does not exist without entries of growth', () => {
     expect(drawGrowth(RESULT)).toBeUndefined()
+  })
+})
+
+describe('the chart of records per second', () => {
+  const read: Entry = { ...FAST, benchmark: 'get 1,000', figure: 300_000, baselineFigure: 400_000 }
+  const alternative: Entry = { ...UNTARGETED, benchmark: 'insert 1,000, alternative', baseline: 'by hand', ratio: 10 }
+
+  it('has a bar for plaintext, the vault and each alternative, as long as their rates', () => {
+    const svg = drawOverview({ ...RESULT, entries: [FAST, read, alternative, HEAVY] }) ?? ''
+    const bars = [...svg.matchAll(/<rect class="(plain|met|other)"[^>]* width="(\d+)"/g)].map(
+      ([, kind, width]) => [kind, Number(width)] as const,
+    )
+    expect(bars.map(([kind]) => kind)).toEqual(['plain', 'met', 'other', 'plain', 'met'])
+    const [plain, vault, other, , reading] = bars.map(([, width]) => width)
+    expect(vault).toBe(Math.round((plain ?? 0) / 2))
+    expect(other).toBe(Math.round((plain ?? 0) / 20))
+    expect(reading).toBeGreaterThan(plain ?? 0)
+    expect(textsOf(svg)).toEqual(expect.arrayContaining(['SQLite', 'by hand', '123k', '12k']))
+  })
+
+  it('does not exist without entries of these operations', () => {
+    expect(drawOverview({ ...RESULT, entries: [UNTARGETED] })).toBeUndefined()
   })
 })
 

@@ -70,6 +70,10 @@ describe('a client that writes every member', () => {
   it('is still refused for null in place of a required member, or of another type', async () => {
     expect(await refused('POST', `${V}/people`, { records: null })).toBe('400 Insert failed. records must be an array.')
     expect(await refused('POST', `${V}/query`, { query: null })).toBe('400 Query failed. query must be a string.')
+    const parameterized = { query: 'SELECT name FROM people WHERE name = $1' }
+    const withoutValue = '400 Query failed. Line 1, column 38: This parameter has no value.'
+    expect(await refused('POST', `${V}/query`, parameterized)).toBe(withoutValue)
+    expect(await refused('POST', `${V}/query`, { ...parameterized, values: ['Bo'] })).toBe(withoutValue)
     expect(await refused('POST', `${V}/detokenize`, { detokenizationParameters: [{ token: '' }, { token: null }] })).toBe(
       '400 Detokenize failed. detokenizationParameters[1].token must be a string.',
     )

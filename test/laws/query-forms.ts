@@ -1,5 +1,6 @@
 /** Law of known forms: a query of a form that was planned before has the plan, the names and the error that it has alone. */
 import { isDeepStrictEqual } from 'node:util'
+import type { QueryValue } from '../../src/core/expressions/parameter-values.ts'
 import type { QuerySchema } from '../../src/core/queries/query-forms.ts'
 import { type PlanContext, planText, readQuery } from '../../src/core/queries/query-text.ts'
 import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
@@ -12,6 +13,7 @@ import { printQuery } from '../support/sql/print-query.ts'
 import { drawQuery } from '../support/sql/random-query.ts'
 import { damage } from '../support/sql/random-selects.ts'
 import { vaultDialect } from '../support/sql/vault-dialect.ts'
+import { withParameters } from '../support/sql/with-parameters.ts'
 import type { Law } from './law.ts'
 
 /** Queries for each schema. */
@@ -38,10 +40,14 @@ export const queryForms: Law = {
         const query = drawQuery(random, fixture)
         const printed = printQuery(vaultDialect(random, query), query)
         const text = random.chance(0.7) ? withoutNotes(printed) : printed
-        for (const variant of variantsOf(random, text)) if (assertPlannedAlike(context, variant)) known++
+        for (const variant of variantsOf(random, text)) {
+          if (assertPlannedAlike(context, variant)) known++
+          const { text: parameterized, values } = withParameters(random, variant)
+          assertPlannedAlike(context, parameterized, values)
+        }
       }
       if (role === 'VAULT_OWNER' && known < QUERIES * TEXTS * MIN_KNOWN) throw new Error(`only ${known} texts had a known form`)
-      return QUERIES * TEXTS
+      return QUERIES * TEXTS * 2
     },
   }),
 }
@@ -67,18 +73,18 @@ function policyOf({ tables }: ReturnType<typeof drawFixture>) {
   return { partial: first, someRows: rows }
 }
 
-/** Throws unless a text is planned as if there were no forms. Returns whether it was of a known form. */
-export function assertPlannedAlike(context: PlanContext, text: string): boolean {
-  const { result, isKnown } = planned(context, text)
+/** Throws unless a query is planned as if there were no forms. Returns whether it was of a known form. */
+export function assertPlannedAlike(context: PlanContext, text: string, values: readonly QueryValue[] = []): boolean {
+  const { result, isKnown } = planned(context, text, values)
   // Forms are kept by layout, and this one has none.
-  const alone = planned({ ...context, layout: { ...context.layout } }, text)
+  const alone = planned({ ...context, layout: { ...context.layout } }, text, values)
   if (alone.isKnown || !isDeepStrictEqual(result, alone.result)) throw new Error(`planned otherwise: ${JSON.stringify(text)}`)
   return isKnown
 }
 
-function planned(context: PlanContext, text: string) {
+export function planned(context: PlanContext, text: string, given: readonly QueryValue[]) {
   const schema: QuerySchema = { layout: context.layout, idName: RECORD_ID_NAME }
-  const { names, parsed, ...rest } = readQuery(text, schema)
+  const { names, parsed, ...rest } = readQuery(text, schema, given)
   const isKnown = parsed.kind === 'known'
   try {
     return { isKnown, result: { names, plan: planText(context, { names, parsed, ...rest }) } }

@@ -4,7 +4,7 @@ import { loadModule } from 'libpg-query'
 import { LanguageError } from '../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../src/core/sql/print-select.ts'
-import type { Select } from '../../src/core/sql/select.ts'
+import type { ParsedSelect } from '../../src/core/sql/select.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import { isComparable, readAsPostgres, toReading } from '../support/sql/postgres-reading.ts'
 import { assertRoundTrip, damage, dress, randomSelect, randomText, withoutPlaces } from '../support/sql/random-selects.ts'
@@ -58,7 +58,7 @@ function randomQuery(random: SeededRandom, query: string): string {
 }
 
 /** The tree of a text; undefined if it is rejected with a LanguageError. */
-export function read(text: string): Select | undefined {
+export function read(text: string): ParsedSelect | undefined {
   try {
     return parseSelect(text)
   } catch (fault) {
@@ -68,7 +68,7 @@ export function read(text: string): Select | undefined {
 }
 
 /** The tree of a text that was parsed in time; undefined if it is rejected. */
-export function readInTime(text: string): Select | undefined {
+export function readInTime(text: string): ParsedSelect | undefined {
   return inTime(() => read(text))
 }
 
@@ -94,7 +94,7 @@ export function spin(milliseconds: number): string {
 }
 
 /** The text that a tree prints to, after it was parsed back. */
-function assertPrinted(tree: Select): string {
+function assertPrinted(tree: ParsedSelect): string {
   const printed = printSelect(tree)
   if (isDeepStrictEqual(withoutPlaces(parseSelect(printed)), withoutPlaces(tree))) return printed
   throw new Error(`printed otherwise: ${printed}`)

@@ -295,7 +295,7 @@ export async function account(privateKey: string): Promise<boolean> {
   }
   // @ts-expect-error no such mode
   vault.as({ ...caller, request: { authMode: 'PASSWORD' } })
-  const { records } = await vault.as(caller).query("select name from customers where country = 'DE'")
+  const { records } = await vault.as(caller).query<{ name: string }>('select name from customers where country = $1', ['DE'])
   const { events, nextOps } = await vault.as(caller).listEvents({ filterOps: { accountID: 'acme', actionType: 'QUERY' } })
   // @ts-expect-error the account must be named
   await vault.as(caller).listEvents({ filterOps: {} })

@@ -25,9 +25,10 @@ describe('a query of a known form', () => {
     queries = await openQueries({ people: PEOPLE, pets: { owner: column.string(SHOWN) } })
   })
 
-  const read = (sql: string) => readQuery(sql, { layout: queries.context.layout, idName: RECORD_ID_NAME })
-  const plan = (sql: string) => planText(queries.context, read(sql))
-  const kindOf = (sql: string) => read(sql).parsed.kind
+  const read = (sql: string, values: readonly unknown[] = []) =>
+    readQuery(sql, { layout: queries.context.layout, idName: RECORD_ID_NAME }, values)
+  const plan = (sql: string, values: readonly unknown[] = []) => planText(queries.context, read(sql, values))
+  const kindOf = (sql: string, values: readonly unknown[] = []) => read(sql, values).parsed.kind
 
   it('is one that differs only in literals', () => {
     plan("SELECT name FROM people WHERE name = 'a' AND age > -5 LIMIT 3")
@@ -45,7 +46,42 @@ describe('a query of a known form', () => {
       'SELECT name FROM people WHERE name = \u0000 AND age > -\u0001 LIMIT 3',
       `SELECT name FROM people WHERE name = '${'x'.repeat(2048)}' AND age > -5 LIMIT 3`,
     ]
-    expect(others.map(kindOf).filter((kind) => kind === 'known')).toEqual([])
+    expect(others.map((sql) => kindOf(sql)).filter((kind) => kind === 'known')).toEqual([])
+  })
+
+  it('is one that differs only in literals and parameters', () => {
+    plan("SELECT name FROM people WHERE name = 'a' AND age > 5 LIMIT 3")
+    const parameterized = 'SELECT name FROM people WHERE name = $1 AND age > $2 LIMIT $3'
+    expect(kindOf(parameterized, ['b', -7, 3])).toBe('known')
+    expect(kindOf("SELECT name FROM people WHERE name = 'b' AND age > $1 LIMIT 3", [2n ** 70n])).toBe('known')
+    expect(kindOf('SELECT name FROM people WHERE name = $2 AND age > $1 LIMIT $1', [3, 'MASKED'])).toBe('known')
+    expect(kindOf(parameterized, ['b', -7, 4])).toBe('new')
+    expect(kindOf(parameterized, ['b', '7', 3])).toBe('new')
+    expect(kindOf(parameterized, ['x'.repeat(2049), 7, 3])).toBe('new')
+    plan('SELECT name FROM people WHERE age = $1 OR name = $2', [1, 'x'])
+    expect(kindOf("SELECT name FROM people WHERE age = 5 OR name = 'y'")).toBe('known')
+    plan('SELECT name FROM people WHERE $1 = $1 OR age = $2', [true, null])
+    expect(kindOf('SELECT name FROM people WHERE $2 = $2 OR age = $1', [null, false])).toBe('known')
+  })
+
+  it('is not one whose parameters are where no literal can be, or whose values do not fit', () => {
+    plan("SELECT name FROM people WHERE name = 'a' AND age > -5 AND TRUE LIMIT 3")
+    const refused: [string, unknown[]][] = [
+      ['SELECT name FROM people WHERE name = $1 AND age > -$2 AND TRUE LIMIT 3', ['a', 5]],
+      ['SELECT name FROM people WHERE name = $1 AND age > - $2 AND TRUE LIMIT 3', ['a', 5]],
+      ['SELECT name FROM people WHERE name = $1 AND age > -5 AND $2 LIMIT 3', ['a', true]],
+      ['SELECT name FROM people WHERE name = $1 AND age > -5 AND TRUE LIMIT$2', ['a', 3]],
+      ['SELECT name FROM people WHERE name =$1 AND age > -5 AND TRUE LIMIT 3', ['a', 'b']],
+      ['SELECT name FROM people WHERE name = $1 AND age > -5 AND TRUE LIMIT 3', []],
+      ['SELECT name FROM people WHERE name = $2 AND age > -5 AND TRUE LIMIT 3', ['a', 'b']],
+      ['SELECT name FROM people WHERE name = $0 AND age > -5 AND TRUE LIMIT 3', ['a']],
+      ['SELECT name FROM people WHERE name = \u0000 AND age > -5 AND TRUE LIMIT 3', []],
+      ['SELECT name FROM people WHERE name = \u0000 AND age > -5 AND \u0003 LIMIT $1', [3]],
+    ]
+    for (const [sql, values] of refused) {
+      expect(kindOf(sql, values), sql).toBe('invalid')
+      expect(() => plan(sql, values), sql).toThrow(/is invalid|has no value|is not supported|is not used|Unexpected|numbered/)
+    }
   })
 
   it('is not one whose literals decide which conditions there are', () => {
@@ -92,6 +128,16 @@ describe('a query of a known form', () => {
     if (parsed.kind !== 'known') throw new Error('the form was not kept')
     const kept = inspect(parsed.form, { depth: 20, showHidden: true, maxArrayLength: null })
     expect(kept).toContain('owner')
+    expect(kept).not.toContain(TEST_SECRET)
+    expect(kept).not.toContain('4711')
+  })
+
+  it('keeps nothing of a value', () => {
+    plan('SELECT name FROM people WHERE name LIKE $1 OR name = $2 OR age = $3 LIMIT 2', [`${TEST_SECRET}%`, TEST_SECRET, 4711])
+    const { parsed } = read("SELECT name FROM people WHERE name LIKE 'a' OR name = 'b' OR age = 1 LIMIT 2")
+    if (parsed.kind !== 'known') throw new Error('the form was not kept')
+    const kept = inspect(parsed.form, { depth: 20, showHidden: true, maxArrayLength: null })
+    expect(kept).toContain('name')
     expect(kept).not.toContain(TEST_SECRET)
     expect(kept).not.toContain('4711')
   })

@@ -93,6 +93,7 @@ function foldList(
   while (start < list.length && entries.length < MAX_ENTRIES) {
     let end = start + 1
     const isLikeFirst = end < list.length ? likenessTo(list[start]) : always
+    if (isLikeFirst === always) end = list.length
     while (end < list.length && isLikeFirst(list[end])) end++
     entries.push(counted(foldItem(list[start]), end - start))
     start = end

@@ -14,13 +14,24 @@ export interface ColumnIdentifier extends Placed {
 
 /** A literal. A number keeps its spelling, including the sign, so that no digit is lost. */
 export type Literal =
-  | ({ readonly kind: 'text'; readonly text: string } & Placed)
-  | ({ readonly kind: 'number'; readonly text: string } & Placed)
-  | ({ readonly kind: 'boolean'; readonly value: boolean } & Placed)
-  | ({ readonly kind: 'null' } & Placed)
+  | ({ readonly kind: 'text'; readonly text: string } & PlacedLiteral)
+  | ({ readonly kind: 'number'; readonly text: string } & PlacedLiteral)
+  | ({ readonly kind: 'boolean'; readonly value: boolean } & PlacedLiteral)
+  | ({ readonly kind: 'null' } & PlacedLiteral)
+
+interface PlacedLiteral extends Placed {
+  /** The number of the parameter whose value this is. Absent for a literal that is written in the text. */
+  readonly parameter?: number
+}
+
+/** The place of a value that is not in the text: `$1` is that of the first value. Queries have them, policy statements do not. */
+export interface Parameter extends Placed {
+  readonly kind: 'parameter'
+  readonly number: number
+}
 
 /** One operand of an operator. */
-export type Operand = ColumnIdentifier | Literal
+export type Operand = ColumnIdentifier | Literal | Parameter
 
 /** Operators that compare two operands. */
 export type Comparator = '=' | '<' | '>'

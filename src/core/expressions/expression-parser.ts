@@ -151,8 +151,10 @@ function parsePrimary(cursor: LexemeCursor): ParsedOperand | Expression {
   })
 }
 
-/** `operand = column | text | [ '-' ] number | TRUE | FALSE | NULL` */
+/** `operand = column | text | [ '-' ] number | TRUE | FALSE | NULL | parameter` */
 function parseOperand(cursor: LexemeCursor): ParsedOperand {
+  const parameter = cursor.takeParameter()
+  if (parameter !== undefined) return parameter
   const { kind, text, at } = cursor.peek()
   const following = cursor.peek(1)
   if (kind === 'text' || kind === 'number') {
@@ -205,6 +207,7 @@ function toCondition(cursor: LexemeCursor, node: ParsedOperand | Expression): Ex
       throw unsupported('A column alone as a condition (write column = TRUE)', node.at)
     case 'text':
     case 'number':
+    case 'parameter':
       throw unsupported('A value alone as a condition', node.at)
     default:
       return unreachable(node)

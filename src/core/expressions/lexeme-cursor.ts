@@ -1,12 +1,13 @@
 /** Reads the lexemes of a text for a parser, and limits the nesting depth. */
 
 import { say } from '../errors.ts'
-import { MAX_NESTING } from '../limits.ts'
+import { MAX_LEXEMES, MAX_NESTING } from '../limits.ts'
 import { RESERVED_WORDS } from '../schema/names.ts'
-import type { Placed } from './ast.ts'
+import type { Parameter, Placed } from './ast.ts'
 import { LanguageError } from './language-error.ts'
 import { foldName, type Lexeme } from './lexeme.ts'
 import { lex } from './lexer.ts'
+import { withoutValue } from './parameter-values.ts'
 import { unexpectedLexeme } from './unsupported.ts'
 
 /** A name in lower case and its offset. */
@@ -14,17 +15,25 @@ export interface PlacedName extends Placed {
   readonly name: string
 }
 
+/** What a language has beside what all have. */
+interface Language {
+  /** Whether there are parameters. Default false. */
+  readonly hasParameters?: boolean
+}
+
 /** A position in a list of lexemes. It only moves forward. */
 export class LexemeCursor {
   readonly #lexemes: readonly Lexeme[]
   readonly #end: Lexeme
+  readonly #hasParameters: boolean
   #next = 0
   #depth = 0
 
   /** Throws `LanguageError` if the text has invalid lexemes or is above a limit. */
-  constructor(text: string) {
+  constructor(text: string, { hasParameters = false }: Language = {}) {
     this.#lexemes = lex(text)
     this.#end = { kind: 'end', text: '', at: text.length }
+    this.#hasParameters = hasParameters
   }
 
   /** Returns the current lexeme, or one `ahead` of it. Returns `end` at and after the end. */
@@ -79,6 +88,17 @@ export class LexemeCursor {
     const isHere = this.atSymbol(symbol)
     if (isHere) this.#next++
     return isHere
+  }
+
+  /** Moves past a parameter and returns it; undefined if the current lexeme is another one. Throws `LanguageError` for one that no value can have. */
+  takeParameter(): Parameter | undefined {
+    const { kind, text, at } = this.peek()
+    if (kind !== 'parameter' || !this.#hasParameters) return undefined
+    const number = Number(text)
+    if (number === 0) throw new LanguageError('syntax', say`Parameters are numbered from 1.`, at)
+    if (number > MAX_LEXEMES) throw withoutValue(at)
+    this.#next++
+    return { kind, number, at }
   }
 
   /** Moves past this word and returns its offset. Throws `LanguageError` for any other lexeme. */

@@ -2,8 +2,8 @@
 import type { Placed } from './ast.ts'
 
 /**
- * One lexeme. A word is in lower case. The text of a string or quoted name is without its quotes. A number is unsigned, as spelled. An
- * operator of several characters is one symbol. Every list of lexemes ends with `end`.
+ * One lexeme. A word is in lower case. The text of a string or quoted name is without its quotes. A number is unsigned, as spelled, and a
+ * parameter is its digits. An operator of several characters is one symbol. Every list of lexemes ends with `end`.
  */
 export type Lexeme = Placed & {
   readonly kind: LexemeKind
@@ -11,7 +11,7 @@ export type Lexeme = Placed & {
 }
 
 /** `text` was in single quotes. `quoted` was in double quotes: its position decides whether it is a name or a string. */
-export type LexemeKind = 'word' | 'quoted' | 'text' | 'number' | 'symbol' | 'end'
+export type LexemeKind = 'word' | 'quoted' | 'text' | 'number' | 'parameter' | 'symbol' | 'end'
 
 /** Folds a name for comparison: A to Z become lower case, other characters are unchanged. */
 export function foldName(name: string): string {

@@ -23,6 +23,7 @@ export function lex(text: string): readonly Lexeme[] {
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
 const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y
 const NUMBER_CONTINUES = /[A-Za-z0-9_$]/
+const PARAMETER = /\$\d+/y
 const BLANKS = /[ \t\n\r\f\v]+/y
 const LINE_COMMENT = /--[^\n\r]*/y
 const COMMENT_EDGE = /\/\*|\*\//g
@@ -52,6 +53,8 @@ class TextCursor {
     if (word !== undefined) return { kind: 'word', text: foldName(word), at }
     const number = this.#take(NUMBER)
     if (number !== undefined) return this.#number(number, at)
+    const parameter = this.#parameter(at)
+    if (parameter !== undefined) return parameter
     const symbol = this.#take(PUNCTUATION) ?? this.#operator()
     if (symbol === undefined) throw new LanguageError('syntax', say`Unexpected character.`, at)
     return { kind: 'symbol', text: symbol, at }
@@ -97,6 +100,15 @@ class TextCursor {
   #number(text: string, at: number): Lexeme {
     if (NUMBER_CONTINUES.test(this.#text[this.#at] ?? '')) throw new LanguageError('syntax', say`Invalid number.`, at)
     return { kind: 'number', text, at }
+  }
+
+  /** A `$` directly behind a word is a part of a name in PostgreSQL, and no parameter. */
+  #parameter(at: number): Lexeme | undefined {
+    if (NUMBER_CONTINUES.test(this.#text[at - 1] ?? '')) return undefined
+    const parameter = this.#take(PARAMETER)
+    if (parameter === undefined) return undefined
+    if (NUMBER_CONTINUES.test(this.#text[this.#at] ?? '')) throw new LanguageError('syntax', say`Invalid parameter.`, at)
+    return { kind: 'parameter', text: parameter.slice(1), at }
   }
 
   #operator(): string | undefined {

@@ -35,7 +35,7 @@ export function printColumn({ table, name }: ColumnIdentifier): string {
   return table === undefined ? printName(name) : `${printName(table)}.${printName(name)}`
 }
 
-/** Prints a column or a literal. Strings are in single quotes. */
+/** Prints a column, a literal or a parameter. Strings are in single quotes. */
 export function printOperand(operand: Operand): string {
   switch (operand.kind) {
     case 'column':
@@ -48,6 +48,8 @@ export function printOperand(operand: Operand): string {
       return printBoolean(operand.value)
     case 'null':
       return 'NULL'
+    case 'parameter':
+      return `$${operand.number}`
     default:
       return unreachable(operand)
   }

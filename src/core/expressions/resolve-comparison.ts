@@ -19,6 +19,7 @@ import {
   mismatch,
   nameOf,
   type ResolvedOperand,
+  subjectOf,
   UNKNOWN,
 } from './resolve-operand.ts'
 
@@ -109,7 +110,11 @@ function compareWithText(
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     return mismatch(
-      new LanguageError('type', say`The literal compared with ${nameOf(cell.ref)} ${words(error.message)}.`, constant.at),
+      new LanguageError(
+        'type',
+        say`${subjectOf(constant.literal, 'The literal')} compared with ${nameOf(cell.ref)} ${words(error.message)}.`,
+        constant.at,
+      ),
       constant,
     )
   }
@@ -132,7 +137,7 @@ function compareWithNumber(cell: ColumnOperand, operator: Comparator, literal: L
   if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
   const value = Number(literal.text)
   if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
-  throw new LanguageError('range', say`The number is too large for a double.`, literal.at)
+  throw new LanguageError('range', say`${subjectOf(literal, 'The number')} is too large for a double.`, literal.at)
 }
 
 function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal {

@@ -6,6 +6,7 @@ import type { ColumnIdentifier, Literal, Operand } from './ast.ts'
 import { truthOf, typeOf } from './columns-of.ts'
 import type { ColumnRef, Condition } from './condition.ts'
 import { LanguageError } from './language-error.ts'
+import { withoutValue } from './parameter-values.ts'
 
 /** An attribute of a caller. */
 export type ContextValue = string | number | boolean
@@ -50,11 +51,12 @@ export const UNKNOWN: Condition = truthOf(undefined)
 const CONTEXT = 'ctx'
 
 /**
- * Resolves the name of an operand. Throws `LanguageError` for an unknown column and for a transient one, whose values are not stored in the
- * row.
+ * Resolves the name of an operand. Throws `LanguageError` for an unknown column, for a transient one, whose values are not stored in the
+ * row, and for a parameter without a value.
  */
 export function resolveOperand(operand: Operand, resolver: NameResolver): ResolvedOperand {
   const { at } = operand
+  if (operand.kind === 'parameter') throw withoutValue(at)
   if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, isUnusable: false, at }
   if (operand.table === CONTEXT && resolver.context !== undefined) {
     const value = resolver.context(operand.name)
@@ -108,10 +110,19 @@ export function nameOf({ column }: ColumnRef): Sentence {
 
 /** An operand and its type as a part of a sentence. */
 export function describe(operand: ResolvedOperand): Sentence {
-  if (operand.kind === 'constant') return words(NOUNS[operand.literal.kind])
+  if (operand.kind === 'constant') return describeLiteral(operand.literal)
   return operand.ref.column === undefined
     ? nameOf(operand.ref)
     : say`${nameOf(operand.ref)} of type ${words(typeOf(operand.ref).name)}`
+}
+
+/** The name of the parameter whose value a literal is, at the beginning of a sentence; otherwise `written`, as in "This pattern". */
+export function subjectOf({ parameter }: Literal, written: string): Sentence {
+  return words(parameter === undefined ? written : `Parameter $${parameter}`)
+}
+
+function describeLiteral({ kind, parameter }: Literal): Sentence {
+  return words(parameter === undefined ? NOUNS[kind] : `parameter $${parameter} (${NOUNS[kind]})`)
 }
 
 const NOUNS: Readonly<Record<Literal['kind'], string>> = {

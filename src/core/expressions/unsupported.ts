@@ -26,7 +26,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ...['<=', '>=', '<>', '!=', '==', '||', '::', ':='].map((sign): [string, string] => [sign, sign]),
   ...['+', '-', '*', '/', '%', '^'].map((sign): [string, string] => [sign, 'Arithmetic']),
   ...['~', '!~', '~*', '!~*'].map((sign): [string, string] => [sign, 'A regular expression']),
-  ...['?', '$', ':'].map((sign): [string, string] => [sign, 'A parameter']),
+  ...['?', '$', ':'].map((sign): [string, string] => [sign, 'A parameter other than $1, $2']),
   ...['[', ']'].map((sign): [string, string] => [sign, 'An array or subscript']),
 ])
 
@@ -62,6 +62,7 @@ export function unexpectedStatement(lexeme: Lexeme): LanguageError {
 
 function constructAt({ kind, text }: Lexeme): string | undefined {
   if (kind === 'word') return CONSTRUCTS.get(text)
+  if (kind === 'parameter') return 'A parameter in this place'
   if (kind !== 'symbol' || OWN_SIGNS.has(text)) return undefined
   return SIGNS.get(text) ?? 'This operator'
 }

@@ -2,12 +2,14 @@
 import * as z from 'zod'
 import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
+import type { QueryValue } from '../expressions/parameter-values.ts'
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
 import type { QueryBudget, Stop } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-query.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
+import type { SqlQuery } from '../sql/sql.ts'
 import { readInput } from '../util/boundary.ts'
 
 /** Options of a query. */
@@ -24,22 +26,24 @@ export interface QueryOptions {
 
 /** Input of a query. */
 export interface QueryInput {
-  readonly query: string
+  readonly query: string | SqlQuery
+  /** The values of its parameters: the first for `$1`. None for a query made by `sql`, which has them. */
+  readonly values?: readonly QueryValue[] | undefined
   readonly options?: QueryOptions
 }
 
 /**
  * Returns the records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its
- * text, `forbidden` for a condition on data that the caller cannot see, `unprocessable` for types that do not fit together.
+ * text and its values, `forbidden` for a condition on data that the caller cannot see, `unprocessable` for types that do not fit together.
  */
 export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[] }> = {
   action: 'QUERY',
   resourceType: 'VAULT',
   verb: 'Query',
   notFoundStatus: 400,
-  recorded: { query: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
-  parse({ query: given, options = {} }, { layout, event }) {
-    const text = readQuery(given, { layout, idName: idNameIn(options) })
+  recorded: { query: 'value', values: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
+  parse({ query: given, values, options = {} }, { layout, event }) {
+    const text = readQuery(given, { layout, idName: idNameIn(options) }, values)
     event.setNames(text.names)
     assertQueryOptions(options)
     const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }

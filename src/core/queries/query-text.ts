@@ -1,7 +1,10 @@
 /** The text of a query on its way to a plan. Texts that differ only in literals share what does not depend on them. */
 import { fault } from '../errors.ts'
+import type { Literal } from '../expressions/ast.ts'
+import { toLiterals } from '../expressions/parameter-values.ts'
 import { filterCells } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
+import { bindParameters } from '../sql/bind-parameters.ts'
 import { type CutText, cutLiterals } from '../sql/cut-literals.ts'
 import { parseSelect } from '../sql/parse-select.ts'
 import type { Plan } from '../sql/plan.ts'
@@ -12,6 +15,8 @@ import { type ResolvedNames, resolveNames, resolveSelect } from '../sql/resolve-
 import type { Select } from '../sql/select.ts'
 import { createTemplate } from '../sql/select-template.ts'
 import type { SourceAccess } from '../sql/source-access.ts'
+import { isSqlQuery } from '../sql/sql.ts'
+import { readInput } from '../util/boundary.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { findForm, keepForm, type QueryForm, type QuerySchema } from './query-forms.ts'
 import type { ScanContext } from './scan-rows.ts'
@@ -24,6 +29,8 @@ export interface PlanContext extends Pick<ScanContext, 'barrier'>, Pick<QuerySch
 /** The text of a query, what it parses to, and the names in it. */
 export interface QueryText {
   readonly text: string
+  /** The values of its parameters, in order. */
+  readonly values: readonly Literal[]
   /** The name of the record id in the query. */
   readonly idName: string
   readonly parsed: ParsedText
@@ -36,37 +43,43 @@ type ParsedText =
   | { readonly kind: 'new'; readonly select: Select; readonly cut: CutText | undefined }
   | { readonly kind: 'invalid'; readonly error: unknown }
 
-/** Reads a query. Throws `invalid_request` if it is not a string. Other errors of the text are thrown when it is planned. */
-export function readQuery(text: unknown, schema: QuerySchema): QueryText {
-  if (typeof text !== 'string') throw fault('invalid_request')`The query must be a string.`
-  const { idName } = schema
-  const cut = cutLiterals(text)
-  const form = cut && findForm(schema, cut.form)
-  const select = cut && form?.template.bind(cut.literals)
-  if (form !== undefined && select !== undefined) {
-    return { text, idName, parsed: { kind: 'known', select, form }, names: form.names }
+/**
+ * Reads a query and the values of its parameters. Throws `invalid_request` if the query is neither a string nor made by `sql`. Other errors
+ * of the text and the values are thrown when it is planned.
+ */
+export function readQuery(query: unknown, schema: QuerySchema, given?: unknown): QueryText {
+  const made = isSqlQuery(query) ? query : undefined
+  const text = made === undefined ? query : made.text
+  if (typeof text !== 'string') throw fault('invalid_request')`The query must be a string, or made by sql.`
+  if (made !== undefined && given !== undefined) throw fault('invalid_request')`A query made by sql takes no other values.`
+  try {
+    const values = readInput(() => toLiterals(made === undefined ? given : made.values))
+    return readText(text, values, schema)
+  } catch (error) {
+    return { text, values: [], idName: schema.idName, parsed: { kind: 'invalid', error }, names: namesIn(text, schema) }
   }
-  const parsed = parseText(text, cut)
-  return { text, idName, parsed, names: parsed.kind === 'new' ? namesOf(parsed.select, schema) : namesIn(text, schema) }
 }
 
-/** Parses the text of a query, without those that came before. Does not throw. */
-function parseText(text: string, cut: CutText | undefined): ParsedText & { readonly kind: 'new' | 'invalid' } {
-  try {
-    return { kind: 'new', select: parseSelect(text), cut }
-  } catch (error) {
-    return { kind: 'invalid', error }
+function readText(text: string, values: readonly Literal[], schema: QuerySchema): QueryText {
+  const { idName } = schema
+  const cut = cutLiterals(text, values)
+  const form = cut && findForm(schema, cut.form)
+  const known = cut && form?.template.bind(cut.literals)
+  if (form !== undefined && known !== undefined) {
+    return { text, values, idName, parsed: { kind: 'known', select: known, form }, names: form.names }
   }
+  const select = bindParameters(parseSelect(text), values)
+  return { text, values, idName, parsed: { kind: 'new', select, cut }, names: namesOf(select, schema) }
 }
 
 /** Returns the plan of a query. Throws the errors of its text, with line and column. Reads no row. */
 export function planText(context: PlanContext, query: QueryText): Plan {
   return withQueryErrors(query.text, () => {
-    const { text, parsed } = query
+    const { text, values, parsed } = query
     switch (parsed.kind) {
       case 'known':
         // A refused query is planned from its text: only that has the positions of its errors.
-        return planKnown(context, query, parsed) ?? planSelect(context, query, parseSelect(text))
+        return planKnown(context, query, parsed) ?? planSelect(context, query, bindParameters(parseSelect(text), values))
       case 'new': {
         const plan = planSelect(context, query, parsed.select)
         keepTemplate(context, query, parsed)

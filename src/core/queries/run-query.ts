@@ -40,11 +40,14 @@ export interface QueryRequest extends QueryText {
   readonly refusesLowered: boolean
 }
 
-/** One record of a result. */
-export interface QueryRecord {
-  readonly fields: Fields
+/** The fields of a record of a result, by key. docs/sql.md says what the keys are. */
+export type QueryRecordFields = Fields
+
+/** One record of a result. `Row` is the type that the caller claims for its fields. */
+export interface QueryRecord<Row extends object = QueryRecordFields> {
+  readonly fields: Row
   /** Keys of the fields that are masked or redacted, or null because their cell is hidden. */
-  readonly lowered: readonly string[]
+  readonly lowered: readonly (keyof Row & string)[]
 }
 
 /** The records of a query, and the rows behind them. */

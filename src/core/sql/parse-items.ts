@@ -136,7 +136,7 @@ function refuseConditions(cursor: LexemeCursor): void {
 
 function atValue(cursor: LexemeCursor): boolean {
   const { kind } = cursor.peek()
-  return kind === 'text' || kind === 'number' || cursor.atWord('true', 'false', 'null')
+  return kind === 'text' || kind === 'number' || kind === 'parameter' || cursor.atWord('true', 'false', 'null')
 }
 
 function columnText(column: ColumnIdentifier | undefined): string {

@@ -1,21 +1,22 @@
 /** Parses a query: text to the syntax tree of one SELECT. Other SQL gives an error with its name and position. */
 import { say, words } from '../errors.ts'
-import type { Expression } from '../expressions/ast.ts'
+import type { Expression, Parameter } from '../expressions/ast.ts'
 import { parseExpression } from '../expressions/expression-parser.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
 import { MAX_PATTERNS } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
-import type { FromTable, Join, JoinKind, Select } from './select.ts'
+import type { FromTable, Join, JoinKind, ParsedSelect } from './select.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /**
- * Parses a query. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
+ * Parses a query. Its parameters have no values yet. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
  *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
-export function parseSelect(text: string): Select {
-  const cursor = new LexemeCursor(text)
+export function parseSelect(text: string): ParsedSelect {
+  const cursor = new LexemeCursor(text, { hasParameters: true })
   if (!cursor.takeWord('select')) throw unexpectedStatement(cursor.peek())
   if (cursor.atWord('all')) throw unsupported('ALL', cursor.peek().at)
   const items = parseItems(cursor)
@@ -101,20 +102,17 @@ function parseOn(cursor: LexemeCursor): Expression {
   return parseExpression(cursor)
 }
 
-interface Window {
-  readonly limit: number | undefined
-  readonly offset: number | undefined
-}
+type Bound = number | Parameter | undefined
 
-/** `window = { LIMIT number | OFFSET number }`, each at most once */
-function parseWindow(cursor: LexemeCursor): Window {
-  const window: { limit: number | undefined; offset: number | undefined } = { limit: undefined, offset: undefined }
+/** `window = { LIMIT bound | OFFSET bound }`, each at most once. `bound = number | parameter` */
+function parseWindow(cursor: LexemeCursor): Pick<ParsedSelect, 'limit' | 'offset'> {
+  const window: { limit: Bound; offset: Bound } = { limit: undefined, offset: undefined }
   for (;;) {
     const { at } = cursor.peek()
     const bound = (['limit', 'offset'] as const).find((word) => cursor.takeWord(word))
     if (bound === undefined) return window
     if (window[bound] !== undefined) throw new LanguageError('syntax', say`${words(bound.toUpperCase())} appears twice.`, at)
-    window[bound] = parseWholeNumber(cursor)
+    window[bound] = cursor.takeParameter() ?? parseWholeNumber(cursor)
     if (cursor.atSymbol(',')) throw unsupported('LIMIT with two numbers (write OFFSET)', cursor.peek().at)
   }
 }
@@ -126,11 +124,7 @@ function parseWholeNumber(cursor: LexemeCursor): number {
   const { kind, text } = cursor.peek()
   if (kind !== 'number') throw cursor.unexpected('an integer')
   cursor.next()
-  const number = Number(text)
-  if (isNegative || !/^\d+$/.test(text) || !Number.isSafeInteger(number)) {
-    throw new LanguageError('range', say`Expected an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`, at)
-  }
-  return number
+  return wholeNumber(isNegative ? `-${text}` : text, at)
 }
 
 function expectEnd(cursor: LexemeCursor): void {

@@ -1,19 +1,24 @@
 /** Prints a query as text that parses to the same tree. */
+import type { Parameter } from '../expressions/ast.ts'
 import { printColumn, printExpression, printName, printOperand } from '../expressions/print-expression.ts'
 import { unreachable } from '../util/unreachable.ts'
-import type { FromTable, Join, JoinKind, Select, SelectItem } from './select.ts'
+import type { FromTable, Join, JoinKind, ParsedSelect, SelectItem } from './select.ts'
 
 /** Prints a query in standard SQL on one line. */
-export function printSelect(select: Select): string {
+export function printSelect(select: ParsedSelect): string {
   const clauses = [
     `SELECT ${select.items.map(printItem).join(', ')}`,
     `FROM ${printTable(select.from)}`,
     ...select.joins.map(printJoin),
     ...(select.where === undefined ? [] : [`WHERE ${printExpression(select.where)}`]),
-    ...(select.limit === undefined ? [] : [`LIMIT ${select.limit}`]),
-    ...(select.offset === undefined ? [] : [`OFFSET ${select.offset}`]),
+    ...(select.limit === undefined ? [] : [`LIMIT ${printBound(select.limit)}`]),
+    ...(select.offset === undefined ? [] : [`OFFSET ${printBound(select.offset)}`]),
   ]
   return clauses.join(' ')
+}
+
+function printBound(bound: number | Parameter): string {
+  return typeof bound === 'number' ? String(bound) : printOperand(bound)
 }
 
 function printItem(item: SelectItem): string {

@@ -1,5 +1,5 @@
 /** The syntax tree of a SELECT. */
-import type { ColumnIdentifier, Expression, Literal, Placed } from '../expressions/ast.ts'
+import type { ColumnIdentifier, Expression, Literal, Parameter, Placed } from '../expressions/ast.ts'
 
 /** A table in FROM. Without an alias, `alias` is the table's name. */
 export interface FromTable extends Placed {
@@ -44,12 +44,15 @@ export type SelectItem =
       readonly text: string
     } & Placed)
 
-/** A parsed query. `limit` and `offset` are integers from 0, or undefined if absent. */
-export interface Select {
+/** A query. `limit` and `offset` are integers from 0, or undefined if absent. */
+export interface Select<Bound = number> {
   readonly items: readonly SelectItem[]
   readonly from: FromTable
   readonly joins: readonly Join[]
   readonly where: Expression | undefined
-  readonly limit: number | undefined
-  readonly offset: number | undefined
+  readonly limit: Bound | undefined
+  readonly offset: Bound | undefined
 }
+
+/** A query as it is parsed: with parameters in the places of values that are not in the text. */
+export type ParsedSelect = Select<number | Parameter>

@@ -8,6 +8,7 @@ import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
+import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import type { CreateCredentialInput, CreatedCredential } from '../operations/create-credential.ts'
 import { ALL } from '../operations/delete-records.ts'
@@ -24,7 +25,7 @@ import type { QueryOptions } from '../operations/query-records.ts'
 import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
-import type { QueryRecord } from '../queries/run-query.ts'
+import type { QueryRecord, QueryRecordFields } from '../queries/run-query.ts'
 import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
@@ -41,6 +42,8 @@ import type {
   UniqueColumn,
   UpdateFields,
 } from '../schema/infer.ts'
+import type { SqlQuery } from '../sql/sql.ts'
+import { toQueryInput } from './query-input.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
@@ -180,10 +183,19 @@ export interface Session<S extends SchemaDefinition> {
   ): Promise<{ records: FoundRecord<S, T, O>[] }>
   /**
    * Runs a SELECT over sealed and plain columns, and returns at most 25 records. docs/sql.md defines the names of fields; the record
-   * id is `svc_id`. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on data that the
+   * id is `svc_id`. `values` are those of `$1`, `$2` and so on; a query made by `sql` has its own. `Row` is what the caller claims of
+   * the fields, and is not checked. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on data that the
    * caller cannot see, `unprocessable` for types that do not fit together.
    */
-  query(sql: string, options?: QueryOptions): Promise<{ records: QueryRecord[] }>
+  query<Row extends object = QueryRecordFields>(
+    text: string,
+    values: readonly QueryValue[],
+    options?: QueryOptions,
+  ): Promise<{ records: QueryRecord<Row>[] }>
+  query<Row extends object = QueryRecordFields>(
+    query: string | SqlQuery,
+    options?: QueryOptions,
+  ): Promise<{ records: QueryRecord<Row>[] }>
   /**
    * Runs many operations in one transaction and records one event. Returns the response to each item, in order: the result of its own method.
    * Without `continueOnError` the first failure rolls back all of it; the error names the item by `index`. With it, a failing item is rolled
@@ -277,7 +289,8 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
       performNamed(context, 'detokenize', { records, options }),
     tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),
     getByTokens: (tokens: readonly string[], options = {}) => performNamed(context, 'getByTokens', { tokens, options }),
-    query: (sql: string, options = {}) => performNamed(context, 'query', { query: sql, options }),
+    query: (query: string | SqlQuery, second?: readonly QueryValue[] | QueryOptions, third?: QueryOptions) =>
+      performNamed(context, 'query', toQueryInput(query, second, third)),
     batch: (items: readonly BatchItem[], options = {}) => performNamed(context, 'batch', { items, options }),
     listEvents: (query: EventQueryInput) => performNamed(context, 'listEvents', { query }),
     uploadFile: (given: GivenUpload) => performNamed(context, 'uploadFile', toUploadInput(given)),

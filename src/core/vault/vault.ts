@@ -23,6 +23,7 @@ import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/operation-errors.ts'
+import type { QueryValue } from '../expressions/parameter-values.ts'
 import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
@@ -47,6 +48,7 @@ import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
+import type { SqlQuery } from '../sql/sql.ts'
 import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
@@ -57,6 +59,7 @@ import type { RecordVerificationResult } from '../verification/record-findings.t
 import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
+import { toExplained } from './query-input.ts'
 import type { Session } from './session.ts'
 import { createSession } from './session.ts'
 import { createVaultCredentials, type Refusal, recordRefusal, type VaultCredentials } from './vault-credentials.ts'
@@ -123,7 +126,15 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     options?: ExplainOptions,
   ): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
-  explainQuery<const Named extends Role | BuiltInRole | (string & {})>(sql: string, caller: CallerIn<Role, Named>): QueryPlan
+  explainQuery<const Named extends Role | BuiltInRole | (string & {})>(
+    text: string,
+    values: readonly QueryValue[],
+    caller: CallerIn<Role, Named>,
+  ): QueryPlan
+  explainQuery<const Named extends Role | BuiltInRole | (string & {})>(
+    query: string | SqlQuery,
+    caller: CallerIn<Role, Named>,
+  ): QueryPlan
   /**
    * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
    * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
@@ -269,12 +280,13 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         const explained = parseCaller(caller)
         return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
       }),
-    explainQuery: (sql, caller) =>
+    explainQuery: (query: string | SqlQuery, second: readonly QueryValue[] | Caller, third?: Caller) =>
       withVerb('Query', () => {
         lifetime.assertOpen()
+        const { values, caller } = toExplained(second, third)
         return explainQuery(
           { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
-          readQuery(sql, { layout, idName: RECORD_ID_NAME }),
+          readQuery(query, { layout, idName: RECORD_ID_NAME }, values),
         )
       }),
     verifyRecords: (given = {}) =>

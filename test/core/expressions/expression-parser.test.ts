@@ -119,9 +119,11 @@ describe('an unsupported construct', () => {
     ['a = (SELECT b FROM c)', 'A subquery', 5],
     ['EXISTS (SELECT 1)', 'EXISTS', 0],
     ['CASE WHEN a = 1 THEN TRUE END', 'CASE', 0],
-    ['a = ?', 'A parameter', 4],
-    ['a = $1', 'A parameter', 4],
-    ['a = :name', 'A parameter', 4],
+    ['a = ?', 'A parameter other than $1, $2', 4],
+    ['a = $1', 'A parameter in this place', 4],
+    ['a = :name', 'A parameter other than $1, $2', 4],
+    ['a = $name', 'A parameter other than $1, $2', 4],
+    ['a = b$1', 'A parameter other than $1, $2', 5],
     ['a[1] = 2', 'An array or subscript', 1],
   ])('is rejected by its name: %s', (text, construct, at) => {
     expect(faultOf(text)).toMatchObject({ kind: 'unsupported', message: `${construct} is not supported.`, at })

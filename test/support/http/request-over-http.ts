@@ -6,9 +6,9 @@ import type { WireRequest } from './wire.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Returns the call with what HTTP can carry of it: values of JSON, texts in a query, and no `onLowered`. Undefined for a call that has no route. */
+/** Returns the call with what HTTP can carry of it: values of JSON, texts in a query, and no `onLowered`. Undefined for a call that has no route, as a query with values. */
 export function carried({ method, args }: LeakRequest): LeakRequest | undefined {
-  if (!Object.hasOwn(TO_WIRE, method)) return undefined
+  if (!Object.hasOwn(TO_WIRE, method) || (method === 'query' && args.length > 1)) return undefined
   const plain: readonly unknown[] = JSON.parse(JSON.stringify(args, withDigits))
   return { method, args: plain.map((arg) => (isObject(arg) ? carriedOptions(arg) : arg)) }
 }

@@ -1,6 +1,7 @@
 /** Random queries of one caller: on readable and hidden columns, with guesses in every condition. */
 
 import type { SeededRandom } from '../random/seeded-random.ts'
+import { withParameters } from '../sql/with-parameters.ts'
 import type { KnownValues, LeakRequest } from './known-values.ts'
 import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
@@ -11,7 +12,9 @@ export function randomQuery(random: SeededRandom, known: KnownValues): LeakReque
   const joined = random.chance(0.15) ? joinOf(random, known, table) : ''
   const where = random.chance(0.7) ? ` WHERE ${condition(random, known, table)}` : ''
   const limit = random.chance(0.2) ? ` LIMIT ${1 + random.below(30)}` : ''
-  return { method: 'query', args: [`SELECT ${outputs(random, known, table)} FROM ${table.name}${joined}${where}${limit}`] }
+  const query = `SELECT ${outputs(random, known, table)} FROM ${table.name}${joined}${where}${limit}`
+  const { text, values } = random.chance(0.4) ? withParameters(random, query) : { text: query, values: [] }
+  return { method: 'query', args: values.length === 0 ? [text] : [text, values] }
 }
 
 function joinOf(random: SeededRandom, known: KnownValues, table: LeakTable): string {

@@ -43,7 +43,7 @@ export interface Queries {
   forget(): void
   insert(table: string, records: readonly Record_[]): Promise<string[]>
   /** The fields of each record of the result. */
-  query(sql: string, options?: QueryOptions): Promise<QueryResult['records'][number]['fields'][]>
+  query(sql: string, options?: QueryOptions, values?: unknown): Promise<QueryResult['records'][number]['fields'][]>
   explain(sql: string): ReturnType<typeof explainQuery>
   /** The same tables for another caller. */
   as(roles: readonly string[]): Queries
@@ -58,10 +58,14 @@ export interface QueriesOptions {
 }
 
 /** Runs a query as the operation does, without a session. */
-export function answer(context: QueryContext, sql: unknown, options: QueryOptions = {}): Promise<QueryResult> {
+export function answer(
+  context: QueryContext,
+  sql: unknown,
+  { values, ...options }: QueryOptions & { readonly values?: unknown } = {},
+): Promise<QueryResult> {
   const layout = layoutSchema(EMPTY_CATALOG_SCHEMA)
   const parsing = { layout, limits: { maxRecords: 1000, maxPageSize: 1000 }, event: new EventBuilder() }
-  return runQuery(context, query.parse({ query: sql, options }, parsing))
+  return runQuery(context, query.parse({ query: sql, values, options }, parsing))
 }
 
 /** Opens these tables in an empty storage. */
@@ -114,7 +118,8 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
         calls.length = 0
         counts.opened = 0
       },
-      query: async (sql, asked = {}) => (await answer(context, sql, asked)).records.map(({ fields }) => fields),
+      query: async (sql, asked = {}, values = undefined) =>
+        (await answer(context, sql, { ...asked, values })).records.map(({ fields }) => fields),
       explain: (sql) => explainQuery(context, readQuery(sql, { layout, idName: RECORD_ID_NAME })),
       as: queriesOf,
     }

@@ -124,7 +124,8 @@ function toPredicate({ name, lexpr, rexpr }: Json): Reading {
 }
 
 function toOperand(node: unknown): Reading {
-  const constant = json(node).A_Const
+  const { A_Const: constant, ParamRef } = json(node)
+  if (ParamRef !== undefined) return { kind: 'parameter', number: json(ParamRef).number }
   if (constant === undefined) {
     const fields = toFields(node)
     return { kind: 'column', table: fields.at(-2), name: fields.at(-1) }
@@ -142,7 +143,9 @@ function toNumber(written: unknown): Reading {
 }
 
 function toBound(node: unknown): unknown {
-  return node === undefined ? undefined : toOperand(node).value
+  if (node === undefined) return undefined
+  const bound = toOperand(node)
+  return bound.kind === 'parameter' ? bound : bound.value
 }
 
 function member(node: unknown, name: string): Json {

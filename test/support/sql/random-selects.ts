@@ -1,23 +1,23 @@
 /** Random queries by the grammar, for the parser: random trees, random spellings of their texts, and random damage. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ColumnIdentifier, Expression, Literal, Operand } from '../../../src/core/expressions/ast.ts'
+import type { ColumnIdentifier, Expression, Literal, Operand, Parameter } from '../../../src/core/expressions/ast.ts'
 import { lex } from '../../../src/core/expressions/lexer.ts'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../../src/core/sql/print-select.ts'
-import type { FromTable, Join, Select, SelectItem } from '../../../src/core/sql/select.ts'
+import type { FromTable, Join, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** A random tree in the form that the parser returns: flat AND and OR, names in lower case. Every position is 0. */
-export function randomSelect(random: SeededRandom): Select {
+export function randomSelect(random: SeededRandom): ParsedSelect {
   const depth = random.below(4)
   return {
     items: list(random, 3, () => randomItem(random)),
     from: randomTable(random),
     joins: random.chance(0.6) ? [] : list(random, 3, () => randomJoin(random)),
     where: random.chance(0.2) ? undefined : randomCondition(random, depth),
-    limit: random.chance(0.7) ? undefined : random.below(100),
-    offset: random.chance(0.7) ? undefined : random.below(2 ** 40),
+    limit: random.chance(0.7) ? undefined : randomBound(random, 100),
+    offset: random.chance(0.7) ? undefined : randomBound(random, 2 ** 40),
   }
 }
 
@@ -34,6 +34,7 @@ export function dress(random: SeededRandom, text: string): string {
   const pieces = lex(text).map(({ kind, text: piece }) => {
     if (kind === 'text') return `'${piece.replaceAll("'", "''")}'`
     if (kind === 'quoted') return `"${randomCase(random, piece).replaceAll('"', '""')}"`
+    if (kind === 'parameter') return `$${piece}`
     return kind === 'word' ? randomCase(random, piece) : piece
   })
   return `${pieces.map((piece) => piece + random.pick(GAPS)).join('')}${random.pick(['', ' ;', ';;', ' -- end'])}`
@@ -70,7 +71,7 @@ export function withoutPlaces(tree: unknown): unknown {
 }
 
 /** Throws unless a tree prints to a text that reads to the same tree, however that text is dressed. */
-export function assertRoundTrip(random: SeededRandom, tree: Select): void {
+export function assertRoundTrip(random: SeededRandom, tree: ParsedSelect): void {
   const text = printSelect(tree)
   for (const spelling of [text, dress(random, text)]) {
     const read = withoutPlaces(parseSelect(spelling))
@@ -178,6 +179,9 @@ const SNIPPETS = [
     '1e3',
     '1.',
     '$1',
+    '$20',
+    '$0',
+    '$',
     '[',
     ']',
     '\\',
@@ -228,8 +232,17 @@ function randomLiteral(random: SeededRandom): Literal {
   return roll < 0.6 ? { kind: 'text', text: random.pick(TEXTS), at: 0 } : { kind: 'number', text: random.pick(NUMBERS), at: 0 }
 }
 
+function randomParameter(random: SeededRandom): Parameter {
+  return { kind: 'parameter', number: 1 + random.below(30), at: 0 }
+}
+
+function randomBound(random: SeededRandom, below: number): number | Parameter {
+  return random.chance(0.2) ? randomParameter(random) : random.below(below)
+}
+
 function randomOperand(random: SeededRandom): Operand {
-  return random.chance(0.6) ? randomColumn(random) : randomLiteral(random)
+  if (random.chance(0.6)) return randomColumn(random)
+  return random.chance(0.2) ? randomParameter(random) : randomLiteral(random)
 }
 
 /** An operand after an operator, where a name in double quotes beside a column would be a text. */

@@ -2,7 +2,7 @@
 import type { Expression, Operand } from '../../../src/core/expressions/ast.ts'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
-import type { FromTable, Select } from '../../../src/core/sql/select.ts'
+import type { FromTable, ParsedSelect } from '../../../src/core/sql/select.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 import type { KnownPlace } from './known-vault.ts'
 
@@ -43,7 +43,7 @@ export function isParsed(sql: string): boolean {
   return parsed(sql) !== undefined
 }
 
-function parsed(sql: string): Select | undefined {
+function parsed(sql: string): ParsedSelect | undefined {
   try {
     return parseSelect(sql)
   } catch (error) {

@@ -1,18 +1,14 @@
-/** Replaces the texts and numbers of a condition. */
+/** Replaces the literals and parameters of a condition. */
 import { unreachable } from '../util/unreachable.ts'
-import type { Expression, Literal, Operand } from './ast.ts'
+import type { Expression, Literal, Operand, Parameter } from './ast.ts'
 
-/** A literal that is a text or a number. */
-export type ReplaceableLiteral = Extract<Literal, { readonly kind: 'text' | 'number' }>
+/** An operand that is no column. */
+export type Constant = Literal | Parameter
 
-/** Returns the condition with each text and number replaced. All else is the same. */
-export function replaceLiterals(
-  expression: Expression,
-  replaced: (literal: ReplaceableLiteral) => ReplaceableLiteral,
-): Expression {
-  const inside = (operand: Expression): Expression => replaceLiterals(operand, replaced)
-  const operandOf = (operand: Operand): Operand =>
-    operand.kind === 'text' || operand.kind === 'number' ? replaced(operand) : operand
+/** Returns the condition with each literal and parameter replaced. All else is the same. */
+export function replaceConstants(expression: Expression, replaced: (constant: Constant) => Constant): Expression {
+  const inside = (operand: Expression): Expression => replaceConstants(operand, replaced)
+  const operandOf = (operand: Operand): Operand => (operand.kind === 'column' ? operand : replaced(operand))
   switch (expression.kind) {
     case 'and':
     case 'or':

@@ -1,0 +1,40 @@
+/** Every TypeScript example in the README and the docs compiles under the strict options of the repository. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { allExamples } from '../support/examples/examples-of.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** An example shows its results in names that it does not use. */
+const CONFIG = {
+  extends: '../../tsconfig.json',
+  compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
+  include: ['*.ts'],
+}
+
+/** Bodies of responses as in the types of browsers, which many applications have: those of Node make them `unknown`. */
+const GLOBALS = 'interface Response { json(): Promise<any> }'
+
+it('every example compiles', { timeout: 180_000 }, () => {
+  const parent = join(ROOT, '.examples')
+  mkdirSync(parent, { recursive: true })
+  // Two levels below the repository, where examples that import its sources expect them.
+  const folder = mkdtempSync(join(parent, 'types-'))
+  try {
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG))
+    writeFileSync(join(folder, 'globals.d.ts'), GLOBALS)
+    for (const { page, line, code } of allExamples()) {
+      const name = `${page.replace(/\W/g, '-')}-line-${line}.ts`
+      // Without an import or export it would be a script, which shares its names with all others.
+      writeFileSync(join(folder, name), `${code}export {}\n`)
+    }
+    const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder], {
+      encoding: 'utf8',
+    })
+    expect(status, stdout).toBe(0)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
