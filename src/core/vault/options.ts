@@ -23,8 +23,8 @@ import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 import type { OnInfected } from './scan-worker.ts'
 
-/** Options of `createVault`. */
-export interface VaultOptions<S extends SchemaDefinition> {
+/** Options of `createVault`. `Role` are the roles of the policy, if they are known. */
+export interface VaultOptions<S extends SchemaDefinition, Role extends string = string> {
   /** Id of the vault, 1 to 128 characters. All sealed data is bound to it, so it can never change. */
   readonly id: string
   /** The result of `defineSchema`. */
@@ -40,7 +40,7 @@ export interface VaultOptions<S extends SchemaDefinition> {
   /** Id of the account in audit events, 1 to 128 characters. Default: the vault id. */
   readonly accountId?: string
   /** Policy statements by role. Default: only the built-in roles VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER. */
-  readonly policy?: PolicyFor<S>
+  readonly policy?: PolicyFor<S, Role>
   /** Whether each operation records an audit event. Default 'on'. */
   readonly audit?: 'on' | 'off'
   /** Receives a span for each operation, such as `openTelemetry()`. Default: no spans. */
@@ -65,7 +65,7 @@ export interface VaultOptions<S extends SchemaDefinition> {
 }
 
 /** The options with all ports, as `createVault` passes them to core. */
-export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
+export type OpenOptions<S extends SchemaDefinition, Role extends string = string> = VaultOptions<S, Role> & {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly keyRingFactory: KeyRingFactory
