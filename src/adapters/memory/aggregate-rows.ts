@@ -1,4 +1,4 @@
-/** Counts, exact sums, means, minima and maxima over rows. Nulls are ignored. */
+/** Counts, exact sums, minima and maxima over rows. Nulls are ignored. */
 
 import { VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
@@ -20,8 +20,6 @@ export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], ag
     switch (kind) {
       case 'sum':
         return sum(type, cells)
-      case 'avg':
-        return Number(sum(type, cells)) / cells.length
       case 'min':
         return extreme(cells, -1)
       case 'max':
@@ -33,22 +31,13 @@ export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], ag
 }
 
 function sum(type: PhysicalType, cells: readonly Present[]): number | bigint {
-  switch (type) {
-    case 'integer':
-      return smallest(cells.reduce<bigint>((total, cell) => total + BigInt(toNumeric(cell)), 0n))
-    case 'real':
-      return cells.reduce<number>((total, cell) => total + Number(toNumeric(cell)), 0)
-    case 'text':
-    case 'bytes':
-      throw new VaultError('internal', `A column of type ${type} has no sum. Use count, min or max.`)
-    default:
-      return unreachable(type)
-  }
+  if (type !== 'integer') throw new VaultError('internal', `A column of type ${type} has no sum. Use count, min or max.`)
+  return smallest(cells.reduce<bigint>((total, cell) => total + BigInt(toInteger(cell)), 0n))
 }
 
-function toNumeric(cell: Present): number | bigint {
+function toInteger(cell: Present): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
-  throw new VaultError('internal', 'A numeric column has a cell that is not a number. This is a defect; please report it.')
+  throw new VaultError('internal', 'An integer column has a cell that is not a number. This is a defect; please report it.')
 }
 
 function extreme(cells: readonly Present[], sign: 1 | -1): Cell {
