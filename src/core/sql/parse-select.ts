@@ -1,7 +1,7 @@
 /** Parses a query: text to the syntax tree of one SELECT. Other SQL gives an error with its name and position. */
 import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
-import { parseExpression } from '../expressions/expression-parser.ts'
+import { parseExpression, takeSigns } from '../expressions/expression-parser.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
@@ -12,12 +12,12 @@ import type { FromTable, Join, JoinKind, Select } from './select.ts'
 /**
  * Parses a query. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
- *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
+ *     query = SELECT [ ALL ] items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
 export function parseSelect(text: string): Select {
   const cursor = new LexemeCursor(text)
   if (!cursor.takeWord('select')) throw unexpectedStatement(cursor.peek())
-  if (cursor.atWord('all')) throw unsupported('ALL', cursor.peek().at)
+  cursor.takeWord('all')
   const items = parseItems(cursor)
   expectFrom(cursor)
   const from = parseTable(cursor)
@@ -122,7 +122,7 @@ function parseWindow(cursor: LexemeCursor): Window {
 function parseWholeNumber(cursor: LexemeCursor): number {
   const { at } = cursor.peek()
   if (cursor.atWord('null')) throw unsupported('LIMIT or OFFSET of NULL', at)
-  const isNegative = cursor.atSymbol('-') && cursor.peek(1).kind === 'number' && cursor.takeSymbol('-')
+  const isNegative = takeSigns(cursor) === '-'
   const { kind, text } = cursor.peek()
   if (kind !== 'number') throw cursor.unexpected('an integer')
   cursor.next()
