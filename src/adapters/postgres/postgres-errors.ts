@@ -4,6 +4,7 @@ import type { Cell } from '../../core/ports/storage.ts'
 import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { ENGINE, noConnectionError, setupErrorOf } from './setup-errors.ts'
+import { printedKey } from './text-indexes.ts'
 import { toWireCell } from './wire-cells.ts'
 
 /** What was being done, so that an error can name the table and the row. */
@@ -144,12 +145,12 @@ function uniqueError(error: unknown, context: ErrorContext, cause: Error): Vault
   return conflictError(table, columns, { index: positionOf(error, columns, context), cause })
 }
 
-/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression. The statements here can reach no other limit. */
+/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole. The statements here can reach no other limit. */
 function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorContext, cause: Error): VaultError {
   const table = shape?.name ?? textOf(error, 'table')
   const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
   const place = table === undefined ? 'a table' : `table "${table}"`
-  const message = `A text of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
+  const message = `A value of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
   return new VaultError('unprocessable', message, detail, { cause })
 }
 
@@ -171,13 +172,12 @@ function positionOf(error: unknown, columns: readonly string[], context: ErrorCo
   return positions[1] ?? positions[0]
 }
 
-function keyText(shape: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>): string {
-  return columns
-    .map((column) => {
-      const wire = toWireCell(shape.types.get(column) ?? 'text', cells[column] ?? null)
-      return Buffer.isBuffer(wire) ? `\\x${wire.toString('hex')}` : wire
-    })
-    .join(', ')
+function keyText({ table, types }: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>): string {
+  const index = table.indexes.find((index) => index.unique && index.columns === columns) ?? { columns, unique: true }
+  return printedKey(table, index, (column) => {
+    const wire = toWireCell(types.get(column) ?? 'text', cells[column] ?? null)
+    return Buffer.isBuffer(wire) ? `\\x${wire.toString('hex')}` : wire
+  })
 }
 
 function textOf(error: unknown, field: string): string | undefined {
