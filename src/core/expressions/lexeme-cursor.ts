@@ -1,7 +1,7 @@
 /** Reads the lexemes of a text for a parser, and limits the nesting depth. */
 
 import { say } from '../errors.ts'
-import { MAX_NESTING } from '../limits.ts'
+import { QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { RESERVED_WORDS } from '../schema/names.ts'
 import type { Placed } from './ast.ts'
 import { LanguageError } from './language-error.ts'
@@ -18,12 +18,14 @@ export interface PlacedName extends Placed {
 export class LexemeCursor {
   readonly #lexemes: readonly Lexeme[]
   readonly #end: Lexeme
+  readonly #maxDepth: number
   #next = 0
   #depth = 0
 
   /** Throws `LanguageError` if the text has invalid lexemes or is above a limit. */
-  constructor(text: string) {
-    this.#lexemes = lex(text)
+  constructor(text: string, limits: QueryLimits = QUERY_LIMITS) {
+    this.#lexemes = lex(text, limits)
+    this.#maxDepth = limits.maxQueryNesting
     this.#end = { kind: 'end', text: '', at: text.length }
   }
 
@@ -108,7 +110,8 @@ export class LexemeCursor {
 
   /** Runs `work` one nesting level deeper. Throws `LanguageError` above the limit, so that no recursive function overflows the stack. */
   nested<Result>(at: number, work: () => Result): Result {
-    if (this.#depth === MAX_NESTING) throw new LanguageError('limit', say`This nests deeper than ${MAX_NESTING} levels.`, at)
+    if (this.#depth === this.#maxDepth)
+      throw new LanguageError('limit', say`This nests deeper than ${this.#maxDepth} levels.`, at)
     this.#depth++
     const result = work()
     this.#depth--

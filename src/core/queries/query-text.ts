@@ -1,5 +1,6 @@
 /** The text of a query on its way to a plan. Texts that differ only in literals share what does not depend on them. */
 import { fault } from '../errors.ts'
+import { QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { filterCells } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
 import { type CutText, cutLiterals } from '../sql/cut-literals.ts'
@@ -26,6 +27,7 @@ export interface QueryText {
   readonly text: string
   /** The name of the record id in the query. */
   readonly idName: string
+  readonly limits: QueryLimits
   readonly parsed: ParsedText
   readonly names: QueryNames
 }
@@ -39,21 +41,25 @@ type ParsedText =
 /** Reads a query. Throws `invalid_request` if it is not a string. Other errors of the text are thrown when it is planned. */
 export function readQuery(text: unknown, schema: QuerySchema): QueryText {
   if (typeof text !== 'string') throw fault('invalid_request')`The query must be a string.`
-  const { idName } = schema
-  const cut = cutLiterals(text)
+  const { idName, limits = QUERY_LIMITS } = schema
+  const cut = text.length > limits.maxQueryLength ? undefined : cutLiterals(text)
   const form = cut && findForm(schema, cut.form)
   const select = cut && form?.template.bind(cut.literals)
   if (form !== undefined && select !== undefined) {
-    return { text, idName, parsed: { kind: 'known', select, form }, names: form.names }
+    return { text, idName, limits, parsed: { kind: 'known', select, form }, names: form.names }
   }
-  const parsed = parseText(text, cut)
-  return { text, idName, parsed, names: parsed.kind === 'new' ? namesOf(parsed.select, schema) : namesIn(text, schema) }
+  const parsed = parseText(text, cut, limits)
+  return { text, idName, limits, parsed, names: parsed.kind === 'new' ? namesOf(parsed.select, schema) : namesIn(text, schema) }
 }
 
 /** Parses the text of a query, without those that came before. Does not throw. */
-function parseText(text: string, cut: CutText | undefined): ParsedText & { readonly kind: 'new' | 'invalid' } {
+function parseText(
+  text: string,
+  cut: CutText | undefined,
+  limits: QueryLimits,
+): ParsedText & { readonly kind: 'new' | 'invalid' } {
   try {
-    return { kind: 'new', select: parseSelect(text), cut }
+    return { kind: 'new', select: parseSelect(text, limits), cut }
   } catch (error) {
     return { kind: 'invalid', error }
   }
@@ -62,11 +68,11 @@ function parseText(text: string, cut: CutText | undefined): ParsedText & { reado
 /** Returns the plan of a query. Throws the errors of its text, with line and column. Reads no row. */
 export function planText(context: PlanContext, query: QueryText): Plan {
   return withQueryErrors(query.text, () => {
-    const { text, parsed } = query
+    const { text, parsed, limits } = query
     switch (parsed.kind) {
       case 'known':
         // A refused query is planned from its text: only that has the positions of its errors.
-        return planKnown(context, query, parsed) ?? planSelect(context, query, parseSelect(text))
+        return planKnown(context, query, parsed) ?? planSelect(context, query, parseSelect(text, limits))
       case 'new': {
         const plan = planSelect(context, query, parsed.select)
         keepTemplate(context, query, parsed)
@@ -81,7 +87,7 @@ export function planText(context: PlanContext, query: QueryText): Plan {
 }
 
 function planSelect(context: PlanContext, query: QueryText, select: Select): Plan {
-  return planResolved(context, select, namesFor(context, query, select))
+  return planResolved(context, query, { select, names: namesFor(context, query, select) })
 }
 
 /** Returns the plan of a query of a known form; undefined if it is refused. */
@@ -92,18 +98,22 @@ function planKnown(
 ): Plan | undefined {
   try {
     const names = form.resolvedFor(context.access, () => namesFor(context, query, form.template.select))
-    return planResolved(context, select, names)
+    return planResolved(context, query, { select, names })
   } catch {
     return undefined
   }
 }
 
-function namesFor({ layout, access }: PlanContext, { text, idName }: QueryText, select: Select): ResolvedNames {
-  return resolveNames(select, { text, layout, idName, accessTo: (table) => access.table(table) })
+function namesFor({ layout, access }: PlanContext, { text, idName, limits }: QueryText, select: Select): ResolvedNames {
+  return resolveNames(select, { text, layout, idName, limits, accessTo: (table) => access.table(table) })
 }
 
-function planResolved({ barrier }: PlanContext, select: Select, names: ResolvedNames): Plan {
-  return planQuery(resolveSelect(select, names), (table) => filterCells(barrier, table))
+function planResolved(
+  { barrier }: PlanContext,
+  { limits }: QueryText,
+  { select, names }: { readonly select: Select; readonly names: ResolvedNames },
+): Plan {
+  return planQuery(resolveSelect(select, names, limits), (table) => filterCells(barrier, table))
 }
 
 /** Keeps the form of a query that is valid, so that the only words in it are those of SQL and of the schema, and aliases. */

@@ -5,7 +5,7 @@ import { parseExpression, takeSigns } from '../expressions/expression-parser.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
-import { MAX_PATTERNS } from '../limits.ts'
+import { MAX_PATTERNS, QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
 import type { FromTable, Join, JoinKind, Select } from './select.ts'
 
@@ -14,8 +14,8 @@ import type { FromTable, Join, JoinKind, Select } from './select.ts'
  *
  *     query = SELECT [ ALL ] items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
-export function parseSelect(text: string): Select {
-  const cursor = new LexemeCursor(text)
+export function parseSelect(text: string, limits: QueryLimits = QUERY_LIMITS): Select {
+  const cursor = new LexemeCursor(text, limits)
   if (!cursor.takeWord('select')) throw unexpectedStatement(cursor.peek())
   cursor.takeWord('all')
   const items = parseItems(cursor)

@@ -19,6 +19,7 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { readInput } from '../util/boundary.ts'
 import { isWellFormed } from '../values/well-formed.ts'
+import { limitsShape } from './limits-shape.ts'
 import type { OnInfected } from './scan-worker.ts'
 
 /** Options of `createVault`. */
@@ -51,7 +52,11 @@ export interface VaultOptions<S extends SchemaDefinition> {
   readonly scanner?: FileScanner
   /** What is done with an infected file: its content is kept, and never opened, or destroyed. Default 'quarantine'. */
   readonly onInfected?: OnInfected
-  /** Limits of single requests: `maxRecords` and `maxPageSize`, each from 1 to 1,000,000. Default 1,000 each. */
+  /**
+   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
+   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
+   * 256 MiB. Ranges: docs/reliability.md.
+   */
   readonly limits?: Partial<Limits>
 }
 
@@ -65,16 +70,6 @@ export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
 }
-
-const MAX_LIMIT = 1_000_000
-
-const limit = z
-  .int(`must be an integer from 1 to ${MAX_LIMIT}`)
-  .min(1, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .max(MAX_LIMIT, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .default(1000)
-
-const limitsShape = z.strictObject({ maxRecords: limit, maxPageSize: limit })
 
 function hasMethod(value: unknown, name: string): boolean {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'

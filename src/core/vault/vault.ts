@@ -262,7 +262,7 @@ function createVault<S extends SchemaDefinition>(
         lifetime.assertOpen()
         return explainQuery(
           { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
-          readQuery(sql, { layout, idName: RECORD_ID_NAME }),
+          readQuery(sql, { layout, idName: RECORD_ID_NAME, limits }),
         )
       }),
     verifyRecords: (given = {}) =>
