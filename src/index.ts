@@ -96,7 +96,8 @@ export type {
   TokensOf,
   UpdateFields,
 } from './core/schema/infer.ts'
-export type { QueryPlan } from './core/sql/explain-plan.ts'
+export type { ExplainedColumn, ExplainedSource, QueryPlan } from './core/sql/explain-plan.ts'
+export type { RowStatement } from './core/sql/source-access.ts'
 export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
 export type { JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
