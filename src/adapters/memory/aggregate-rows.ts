@@ -16,10 +16,11 @@ export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], ag
     const { name, type } = columnNamed(table, column ?? '')
     const cells = rows.flatMap((row) => row[name] ?? [])
     if (kind === 'count') return cells.length
+    if (kind === 'sum') assertSummable(type)
     if (cells.length === 0) return null
     switch (kind) {
       case 'sum':
-        return sum(type, cells)
+        return sum(cells)
       case 'min':
         return extreme(cells, -1)
       case 'max':
@@ -30,8 +31,11 @@ export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], ag
   })
 }
 
-function sum(type: PhysicalType, cells: readonly Present[]): number | bigint {
+function assertSummable(type: PhysicalType): void {
   if (type !== 'integer') throw new VaultError('internal', `A column of type ${type} has no sum. Use count, min or max.`)
+}
+
+function sum(cells: readonly Present[]): number | bigint {
   return smallest(cells.reduce<bigint>((total, cell) => total + BigInt(toInteger(cell)), 0n))
 }
 
