@@ -156,7 +156,7 @@ function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorC
 
 /**
  * The position of the row whose cells the engine's detail quotes. Where two rows of one request share the key, the later
- * one is named: it could not be stored in any case.
+ * one is named: it could not be stored in any case. Long texts that begin alike cannot be distinguished: no row is named then.
  */
 function positionOf(error: unknown, columns: readonly string[], context: ErrorContext): number | undefined {
   const { shape, written = [], start = 0 } = context
@@ -164,15 +164,18 @@ function positionOf(error: unknown, columns: readonly string[], context: ErrorCo
   const detail = textOf(error, 'detail')
   if (detail === undefined || shape === undefined || columns.length === 0) return undefined
   const positions: number[] = []
+  let isSure = true
   for (const [position, cells] of written.entries()) {
-    if (columns.every((column) => cells[column] !== undefined) && detail.includes(`=(${keyText(shape, columns, cells)})`)) {
-      positions.push(start + position)
-    }
+    if (columns.some((column) => cells[column] === undefined)) continue
+    const { text, isWhole } = keyOf(shape, columns, cells)
+    if (!detail.includes(`=${text}`)) continue
+    positions.push(start + position)
+    isSure &&= isWhole
   }
-  return positions[1] ?? positions[0]
+  return isSure || positions.length === 1 ? (positions[1] ?? positions[0]) : undefined
 }
 
-function keyText({ table, types }: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>): string {
+function keyOf({ table, types }: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>) {
   const index = table.indexes.find((index) => index.unique && index.columns === columns) ?? { columns, unique: true }
   return printedKey(table, index, (column) => {
     const wire = toWireCell(types.get(column) ?? 'text', cells[column] ?? null)

@@ -1,5 +1,4 @@
 /** How texts of any length are indexed and found by index: an entry of an index of PostgreSQL has at most 2,704 bytes. */
-import { createHash } from 'node:crypto'
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
 import type { PartialIndex } from '../sql/sql-dialect.ts'
@@ -64,16 +63,19 @@ function digestOf(text: RawBuilder<unknown>, length: number): RawBuilder<unknown
   return sql`case when length(${text}) > ${sql.lit(length)} then sha256(${bytes}) else ''::bytea end`
 }
 
-/** A key of an index as PostgreSQL prints it. `textOf` returns a cell as text. */
-export function printedKey(table: PhysicalTable, index: PhysicalIndex, textOf: (column: string) => string | null): string {
+/**
+ * The beginning of a key of an index as PostgreSQL prints it, up to the digests of long texts. `isWhole`: there are none, so that no other
+ * key begins alike. `textOf` returns a cell as text.
+ */
+export function printedKey(
+  table: PhysicalTable,
+  index: PhysicalIndex,
+  textOf: (column: string) => string | null,
+): { readonly text: string; readonly isWhole: boolean } {
   const long = longTextsOf(table, index)
   const length = charactersOf(long)
   const characters = new Map(long.map((name) => [name, [...(textOf(name) ?? '')]]))
-  const parts = index.columns.map((name) => characters.get(name)?.slice(0, length).join('') ?? textOf(name))
-  const digests = index.unique ? [...characters.values()].map((all) => (all.length > length ? sha256(all.join('')) : '\\x')) : []
-  return [...parts, ...digests].join(', ')
-}
-
-function sha256(text: string): string {
-  return `\\x${createHash('sha256').update(text).digest('hex')}`
+  const parts = index.columns.map((name) => characters.get(name)?.slice(0, length).join('') ?? textOf(name)).join(', ')
+  if ([...characters.values()].some((all) => all.length > length)) return { text: `(${parts}, `, isWhole: false }
+  return { text: `(${[parts, ...long.map(() => '\\x')].join(', ')})`, isWhole: true }
 }

@@ -15,7 +15,7 @@ const WORD_BITS = 32
 const WORD = 2 ** WORD_BITS
 /** Values that are added to a word before its carry: a word is a double, which is exact up to 2 ** 53. */
 const MAX_UNCARRIED = 2 ** 20
-const LEAST_EXPONENT = -1074
+const MIN_EXPONENT = -1074
 
 /** Returns a sum of no values. A value is added to the three words that its digits are in; a carry follows later. */
 export function createExactSum(): ExactSum {
@@ -42,7 +42,7 @@ export function createExactSum(): ExactSum {
       carry(words)
       uncarried = 0
     },
-    dividedBy: (divisor) => nearestDouble(totalOf(words), BigInt(divisor), LEAST_EXPONENT),
+    dividedBy: (divisor) => nearestDouble(totalOf(words), BigInt(divisor), MIN_EXPONENT),
   }
 }
 

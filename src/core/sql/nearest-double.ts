@@ -3,7 +3,7 @@
 /** Bits of the significand of a double. */
 const PRECISION = 53
 /** Exponent of the least positive double. */
-const LEAST_EXPONENT = -1074
+const MIN_EXPONENT = -1074
 
 /**
  * Returns the double nearest to `numerator / denominator * 2 ** exponent`, the even one of two that are equally near. It is infinite if
@@ -14,7 +14,7 @@ export function nearestDouble(numerator: bigint, denominator: bigint, exponent =
   if (size === 0n) return 0
   // The value is less than 2 ** (magnitude + 1), and more than 2 ** (magnitude - 1).
   const magnitude = bitLength(size) - bitLength(denominator) + exponent
-  let unit = Math.max(LEAST_EXPONENT, magnitude - PRECISION)
+  let unit = Math.max(MIN_EXPONENT, magnitude - PRECISION)
   let divided = divide(size, denominator, exponent - unit)
   if (divided.quotient >> BigInt(PRECISION) !== 0n) divided = divide(size, denominator, exponent - ++unit)
   const { quotient, remainder, divisor } = divided
