@@ -21,6 +21,7 @@ import { readInput } from '../util/boundary.ts'
 import type { OnProgress } from '../util/progress.ts'
 import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/well-formed.ts'
+import { limitsShape } from './limits-shape.ts'
 import type { OnInfected } from './scan-worker.ts'
 
 /** Options of `createVault`. `Role` are the roles of the policy, if they are known. */
@@ -53,7 +54,11 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly scanner?: FileScanner
   /** What is done with an infected file: its content is kept, and never opened, or destroyed. Default 'quarantine'. */
   readonly onInfected?: OnInfected
-  /** Limits of single requests: `maxRecords` and `maxPageSize`, each from 1 to 1,000,000. Default 1,000 each. */
+  /**
+   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
+   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
+   * 256 MiB. Ranges: docs/reliability.md.
+   */
   readonly limits?: Partial<Limits>
   /** An `AbortSignal`. When it is aborted before the vault is open, opening throws `cancelled`, and a change of the schema is rolled back; later it has no effect. */
   readonly signal?: Signal
@@ -74,16 +79,6 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
 }
-
-const MAX_LIMIT = 1_000_000
-
-const limit = z
-  .int(`must be an integer from 1 to ${MAX_LIMIT}`)
-  .min(1, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .max(MAX_LIMIT, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .default(1000)
-
-const limitsShape = z.strictObject({ maxRecords: limit, maxPageSize: limit })
 
 function hasMethod(value: unknown, name: string): boolean {
   return isObject(value) && typeof Reflect.get(value, name) === 'function'

@@ -314,7 +314,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         const { values, caller } = toExplained(second, third)
         return explainQuery(
           { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
-          readQuery(query, { layout, idName: RECORD_ID_NAME }, values),
+          readQuery(query, { layout, idName: RECORD_ID_NAME, limits }, values),
         )
       }),
     verifyRecords: (given) =>
