@@ -167,7 +167,7 @@ describe('an unsupported construct', () => {
     ['SELECT a FROM t LIMIT 1, 2', 'LIMIT with two numbers (write OFFSET)', 23],
     ['SELECT a FROM t LIMIT 1 + 1', 'Arithmetic', 24],
     ['SELECT $1 FROM t', 'A value in the select list', 7],
-    ['SELECT COUNT($1) FROM t', 'A function of a value', 13],
+    ['SELECT COUNT($1) FROM t', 'A value in a function', 13],
     ['SELECT REDACTION(a, $1) FROM t', 'A parameter in this place', 20],
     ['SELECT a AS $1 FROM t', 'A parameter in this place', 12],
     ['SELECT a FROM $1', 'A parameter in this place', 14],
