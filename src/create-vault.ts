@@ -17,7 +17,9 @@ import { openVault } from './core/vault/vault.ts'
  * storage belongs to another vault, the key differs, or the schema would lose or weaken stored data. Throws `data_loss` for a damaged
  * catalog. No record is changed then.
  */
-export async function createVault<const S extends SchemaDefinition>(options: VaultOptions<S>): Promise<Vault<S>> {
+export async function createVault<const S extends SchemaDefinition, const Role extends string = never>(
+  options: VaultOptions<S, Role>,
+): Promise<Vault<S, Role>> {
   const given = readInput(() => ({ ...options }))
   const { clock = systemClock, entropy = systemEntropy } = given
   return openVault({

@@ -1,20 +1,21 @@
 /** The entry point "strongroom": vaults, schemas, errors, and their types. */
 export type { VerificationFailure, VerificationResult } from './core/audit/chain-verifier.ts'
 export type { Checkpoint, SignedCheckpoint } from './core/audit/checkpoint.ts'
-export type { ActionType, AuditEvent, ResourceType } from './core/audit/event.ts'
-export type { AuditAfterOptions, EventQueryInput } from './core/audit/event-query.ts'
+export type { ActionType, AuditEvent, AuthMode, EventContext, ResourceType } from './core/audit/event.ts'
+export type { AuditAfterOptions, EventQueryInput, SortMember } from './core/audit/event-query.ts'
 export type { CheckpointOptions } from './core/audit-log/checkpoint-audit.ts'
 export type { ExportOptions } from './core/audit-log/export-audit.ts'
 export type { VerifyAuditOptions } from './core/audit-log/verify-audit.ts'
-export type { StoredRecord } from './core/barrier/mint-tokens.ts'
+export type { StoredRecord, Tokens } from './core/barrier/mint-tokens.ts'
+export type { Fields } from './core/barrier/reveal.ts'
 export type { ByotMode } from './core/barrier/supplied-tokens.ts'
-export type { BatchItem, ResponseReference } from './core/batch/batch-item.ts'
+export type { BatchItem, MethodName, ResponseReference } from './core/batch/batch-item.ts'
 export type { OperationInput, OperationName, OperationResult } from './core/batch/perform-named.ts'
 export type { BatchOptions } from './core/batch/run-batch.ts'
 export type { ItemResponse } from './core/batch/run-steps.ts'
 export type { CredentialKind, ListedCredential, StoredCredential } from './core/credentials/credential.ts'
 export type { Nonce } from './core/credentials/credential-store.ts'
-export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/errors.ts'
+export type { ErrorCode, ErrorDetail, ErrorDetails, Status, VaultErrorOptions } from './core/errors.ts'
 export { isVaultError, STATUSES, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { IssuedTicket } from './core/execution/file-tickets.ts'
@@ -26,6 +27,7 @@ export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '
 export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
 export type { UploadURLInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
+export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
 export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
@@ -35,20 +37,30 @@ export type { RevokeCredentialInput, RevokedCredential } from './core/operations
 export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
-export type { Caller, RequestContext } from './core/policy/caller.ts'
+export type { BuiltInRole } from './core/policy/built-in-roles.ts'
+export type { Caller, CallerIn, RequestContext } from './core/policy/caller.ts'
 export type { CallerContext } from './core/policy/caller-context.ts'
-export type { ColumnExplanation, Explanation } from './core/policy/explain-access.ts'
-export type { PolicyDefinition, PolicyFor, StatementDefinition } from './core/policy/statement.ts'
+export type { ColumnExplanation, ExplainOptions, Explanation, StatementExplanation } from './core/policy/explain-access.ts'
+export type {
+  AllowStatement,
+  DenyStatement,
+  PolicyDefinition,
+  PolicyFor,
+  StatementDefinition,
+  StatementMembers,
+  TargetIn,
+} from './core/policy/statement.ts'
 export type { BlobStore, ByteRange } from './core/ports/blobs.ts'
 export type { Clock } from './core/ports/clock.ts'
 export type { Entropy } from './core/ports/entropy.ts'
-export type { KeyProvider, WrappedKey } from './core/ports/keys.ts'
+export type { KeyProvider, RootKeySet, RootKeyState, WrappedKey } from './core/ports/keys.ts'
 export type { Log } from './core/ports/log.ts'
 export type { FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
 export type { Signer } from './core/ports/signer.ts'
 export type {
   Aggregate,
   Cell,
+  Changes,
   DeleteTarget,
   Filter,
   NewRow,
@@ -63,6 +75,7 @@ export type {
   StorageHandle,
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
+export type { QueryBudget } from './core/queries/budget-meter.ts'
 export type { QueryRecord, QueryRecordFields } from './core/queries/run-query.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
@@ -71,9 +84,11 @@ export { mask } from './core/redaction/masks.ts'
 export type { OnLowered } from './core/row-access/lowered-columns.ts'
 export type {
   ColumnDefinition,
+  ColumnOf,
   CommonOptions,
   FileOptions,
   IntegerOptions,
+  NoOptions,
   SchemaDefinition,
   StringOptions,
   TableDefinition,
@@ -84,30 +99,55 @@ export type { Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
 export type { ColumnDescription, SchemaDescription } from './core/schema/describe-schema.ts'
 export type {
+  Absence,
   ColumnName,
+  DeterministicColumn,
+  DeterministicToken,
   FileColumn,
+  GroupName,
+  InputTypes,
   InputValue,
   InsertFields,
+  LookupColumn,
   LoweredColumn,
+  MayBeLowered,
+  NotLowered,
   OutputFields,
   OutputValue,
   PlainFields,
+  PlainText,
+  PlainTypes,
   PlainValue,
+  ReadableColumn,
+  RequiredColumn,
+  ShownText,
   TableName,
+  TokenizedColumn,
   TokensOf,
+  TransientToken,
+  UniqueColumn,
   UpdateFields,
+  ValueColumn,
 } from './core/schema/infer.ts'
-export type { QueryPlan } from './core/sql/explain-plan.ts'
-export type { SqlPiece, SqlQuery, SqlTag } from './core/sql/sql.ts'
-export { sql } from './core/sql/sql.ts'
-export type { TokenFormatDefinition } from './core/tokens/token-formats.ts'
+export type { ExplainedColumn, ExplainedSource, QueryPlan } from './core/sql/explain-plan.ts'
+export type { UseKind } from './core/sql/query.ts'
+export type { RowStatement } from './core/sql/source-access.ts'
+export { type SqlPiece, type SqlQuery, type SqlTag, sql } from './core/sql/sql.ts'
+export type { CardOptions } from './core/tokens/formats/card-format.ts'
+export type { EmailOptions } from './core/tokens/formats/email-format.ts'
+export type { PhoneOptions } from './core/tokens/formats/phone-format.ts'
+export type { PresetDefinition, TokenFormatDefinition, TokenPreset } from './core/tokens/token-formats.ts'
+export type { TokenKindName } from './core/tokens/token-kind.ts'
 export type { OnProgress, Progress } from './core/util/progress.ts'
 export type { Signal } from './core/util/signal.ts'
-export type { JsonValue } from './core/values/column-type.ts'
+export type { ColumnTypeName, JsonValue } from './core/values/column-type.ts'
+export type { Normalizer } from './core/values/normalizers.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
+  FailedToken,
+  FoundFields,
   FoundRecord,
   Session,
   SessionGetOptions,
@@ -119,7 +159,17 @@ export type {
   TokenizeValue,
   UploadContent,
 } from './core/vault/session.ts'
-export type { BatchResponses, SessionBatchItem } from './core/vault/session-batch.ts'
+export type {
+  AnyItem,
+  BatchResponses,
+  DeleteItem,
+  GetItem,
+  ItemFor,
+  ItemOutline,
+  PostItem,
+  PutItem,
+  SessionBatchItem,
+} from './core/vault/session-batch.ts'
 export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'

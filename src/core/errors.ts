@@ -74,7 +74,7 @@ export interface ErrorDetail {
 }
 
 /** One detail, or several. */
-type Details = ErrorDetail | readonly ErrorDetail[]
+export type ErrorDetails = ErrorDetail | readonly ErrorDetail[]
 
 /** Maximum length of a message, in UTF-16 units. Source: specification, "Error envelope". */
 const MAX_MESSAGE_LENGTH = 1000
@@ -99,7 +99,7 @@ export class VaultError extends Error {
   /** At most 25. Empty if there is nothing to locate. */
   readonly details: readonly ErrorDetail[]
 
-  constructor(code: ErrorCode, message: string, details: Details = [], { cause, httpStatus }: VaultErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = [], { cause, httpStatus }: VaultErrorOptions = {}) {
     super(message.slice(0, MAX_MESSAGE_LENGTH), cause === undefined ? undefined : { cause })
     this.name = 'VaultError'
     this.code = code
@@ -182,7 +182,7 @@ export class Fault extends VaultError {
   /** Private, because it contains the names as the caller gave them. */
   readonly #sentence: Sentence
 
-  constructor(code: ErrorCode, sentence: Sentence, details?: Details, cause?: Error) {
+  constructor(code: ErrorCode, sentence: Sentence, details?: ErrorDetails, cause?: Error) {
     super(code, print(sentence), details, { cause })
     this.#sentence = sentence
   }
@@ -193,7 +193,7 @@ export class Fault extends VaultError {
   }
 
   /** Returns an error of one part of an operation as a fault of the whole: `before` begins its sentence. Keeps it as cause, because a storage recognizes an error of its own there. */
-  static within(before: Sentence, error: VaultError, details: Details): Fault {
+  static within(before: Sentence, error: VaultError, details: ErrorDetails): Fault {
     const sentence = Fault.isFault(error) ? error.#sentence : words(error.message)
     return new Fault(error.code, say`${before} ${sentence}`, details, error)
   }
@@ -205,7 +205,10 @@ export class Fault extends VaultError {
 }
 
 /** Returns a template tag that makes a fault: fault('not_found', { table })`Table ${table} does not exist.` */
-export function fault(code: ErrorCode, details?: Details): (texts: TemplateStringsArray, ...pieces: readonly Piece[]) => Fault {
+export function fault(
+  code: ErrorCode,
+  details?: ErrorDetails,
+): (texts: TemplateStringsArray, ...pieces: readonly Piece[]) => Fault {
   return (texts, ...pieces) => new Fault(code, { texts, pieces }, details)
 }
 
@@ -241,12 +244,12 @@ function printPiece(piece: Piece | undefined, isName: IsName | undefined): strin
   return isNameShaped(piece) ? `"${piece}"` : printableName(piece)
 }
 
-function toList(details: Details): readonly ErrorDetail[] {
+function toList(details: ErrorDetails): readonly ErrorDetail[] {
   if (isList(details)) return details
   return Object.keys(details).length === 0 ? [] : [details]
 }
 
 /** `Array.isArray` for a readonly list. */
-function isList(details: Details): details is readonly ErrorDetail[] {
+function isList(details: ErrorDetails): details is readonly ErrorDetail[] {
   return Array.isArray(details)
 }

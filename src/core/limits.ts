@@ -30,17 +30,17 @@ export const MAX_CONTEXT_DEPTH = 8
 export const MAX_CONTEXT_NODES = 1000
 /** Highest number of an audit chain: 16 of the 48 bits of a row id. */
 export const MAX_CHAINS = 65_535
-/** Maximum length of a query or a policy statement, in UTF-16 units. */
+/** Default maximum length of a query, and that of a policy statement, in UTF-16 units. */
 export const MAX_QUERY_LENGTH = 16_384
-/** Maximum number of lexemes in a query or a policy statement. */
+/** Default maximum number of lexemes in a query, and that in a policy statement. */
 export const MAX_LEXEMES = 4000
-/** Maximum nesting of conditions. Parentheses and NOT each add one level. */
+/** Default maximum nesting of the conditions of a query, and that of a policy statement. Parentheses and NOT each add one level. */
 export const MAX_NESTING = 64
 /** Maximum number of code points between two `%` of a LIKE pattern. */
 export const MAX_PATTERN_PIECE_LENGTH = 1024
-/** Maximum number of records that a query returns. Source: specification, "Query". */
+/** Default maximum number of records that a query returns. Source: specification, "Query". */
 export const MAX_QUERY_RECORDS = 25
-/** Maximum number of tables in a query. */
+/** Default maximum number of tables in a query. */
 export const MAX_JOINED_TABLES = 8
 /** Maximum number of LIKE and ILIKE in a query. */
 export const MAX_PATTERNS = 128
@@ -60,3 +60,26 @@ export const PIECE_BYTES = 64 * 1024
 export const MAX_FILE_NAME_LENGTH = 255
 /** Validity of a ticket to upload or download a file, in minutes. Source: specification, "Limits". */
 export const TICKET_MINUTES = 15
+
+/** Limits of queries. The application can set them. */
+export interface QueryLimits {
+  /** Maximum number of records that a query returns; one without LIMIT, or with a higher one, returns as many. Default 25. */
+  readonly maxQueryRecords: number
+  /** Maximum length of a query, in UTF-16 units. Default 16,384. */
+  readonly maxQueryLength: number
+  /** Maximum number of words, values and signs in a query. Default 4,000. */
+  readonly maxQueryLexemes: number
+  /** Maximum nesting of the conditions of a query. Parentheses and NOT each add one level. Default 64. */
+  readonly maxQueryNesting: number
+  /** Maximum number of tables in a query. Default 8. */
+  readonly maxQueryTables: number
+}
+
+/** The default limits of queries. The texts of policies have the same. */
+export const QUERY_LIMITS: QueryLimits = {
+  maxQueryRecords: MAX_QUERY_RECORDS,
+  maxQueryLength: MAX_QUERY_LENGTH,
+  maxQueryLexemes: MAX_LEXEMES,
+  maxQueryNesting: MAX_NESTING,
+  maxQueryTables: MAX_JOINED_TABLES,
+}

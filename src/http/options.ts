@@ -10,8 +10,12 @@ import type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'
 export interface HttpLimits {
   /** Maximum length of a JSON body in bytes. Default 10 MB. */
   readonly maxBodyBytes: number
+  /** Maximum number of values of any kind in a JSON body. Default 100,000. */
+  readonly maxJsonValues: number
   /** Maximum `limit` of a page of records. Default 25. */
   readonly maxPageSize: number
+  /** Maximum number of records of a query, up to `limits.maxQueryRecords` of the vault. Default 25. */
+  readonly maxQueryRecords: number
 }
 
 /** Options of `createHandler`. */
@@ -61,7 +65,12 @@ export const LEGACY_TABLES = [
   'transactions',
 ] as const
 
-const DEFAULT_LIMITS: HttpLimits = { maxBodyBytes: 10_000_000, maxPageSize: 25 }
+const DEFAULT_LIMITS: HttpLimits = {
+  maxBodyBytes: 10_000_000,
+  maxJsonValues: 100_000,
+  maxPageSize: 25,
+  maxQueryRecords: 25,
+}
 
 /** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
 export function parseOptions(options: HandlerOptions): RouterOptions {
@@ -97,7 +106,7 @@ function parseTokenURI(tokenURI: HandlerOptions['tokenURI']): HandlerOptions['to
 
 function parseLimits(given: Partial<HttpLimits> = {}): HttpLimits {
   const limits = { ...DEFAULT_LIMITS, ...given }
-  for (const name of ['maxBodyBytes', 'maxPageSize'] as const) {
+  for (const name of ['maxBodyBytes', 'maxJsonValues', 'maxPageSize', 'maxQueryRecords'] as const) {
     if (!Number.isSafeInteger(limits[name]) || limits[name] < 1)
       throw new VaultError('invalid_request', `Option "limits.${name}" must be an integer from 1.`)
   }

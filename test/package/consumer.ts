@@ -11,6 +11,7 @@ import {
   isVaultError,
   mask,
   type PolicyFor,
+  type ShownText,
   type Vault,
   type VaultError,
 } from 'strongroom'
@@ -157,7 +158,7 @@ export async function insert(): Promise<void> {
 export async function read(id: string): Promise<string> {
   const session = await openSession()
   const { records } = await session.get('customers', { ids: [id], redaction: 'PLAIN_TEXT', fields: ['name', 'visits'] })
-  holds<Same<(typeof records)[number]['fields']['visits'], number | string | null>>()
+  holds<Same<(typeof records)[number]['fields'], { readonly name?: ShownText; readonly visits?: number | ShownText | null }>>()
   // @ts-expect-error a column that was not asked for
   records[0]?.fields.email
   await session.get('customers', { columnName: 'email', columnValues: ['a@b.example'] })
@@ -206,44 +207,6 @@ export async function change(id: string, token: string): Promise<string[]> {
   await session.delete('orders', '*')
   const { ids } = await session.delete('customers', [id])
   return [...ids]
-}
-
-/** The items of a batch are checked by table and method, and each response has the type of its item. */
-export async function batch(id: string): Promise<string> {
-  const session = await openSession()
-  const { responses } = await session.batch([
-    { method: 'POST', tableName: 'customers', fields: { name: 'Ann', visits: 1 }, upsert: 'email', tokenization: true },
-    { method: 'GET', tableName: 'customers', ID: id },
-    { method: 'PUT', tableName: 'orders', ID: id, fields: { total: 2 } },
-    { method: 'DELETE', tableName: 'cards', ID: id, batchID: 'b' },
-  ])
-  const [inserted, read, updated, removed] = responses
-  holds<Same<keyof (typeof inserted.value.records)[0]['tokens'], 'name'>>()
-  holds<Same<typeof read.value.fields.visits, string | number | null | undefined>>()
-  holds<Same<typeof updated.value.updatedAt, string>>()
-  holds<Same<typeof removed.value.deleted, true>>()
-  const going = await session.batch([{ method: 'DELETE', tableName: 'cards', ID: id }], { continueOnError: true })
-  // @ts-expect-error with continueOnError an item can fail
-  going.responses[0].value
-  const [first] = going.responses
-  if (!first.ok) holds<Same<typeof first.error, VaultError>>()
-  // @ts-expect-error no such column
-  await session.batch([{ method: 'POST', tableName: 'customers', fields: { name: 'Ann', phone: '1' } }])
-  // @ts-expect-error a required column
-  await session.batch([{ method: 'POST', tableName: 'customers', fields: { visits: 1 } }])
-  // @ts-expect-error no such table
-  await session.batch([{ method: 'GET', tableName: 'clients', ID: id }])
-  // @ts-expect-error no such method
-  await session.batch([{ method: 'PATCH', tableName: 'customers', ID: id }])
-  // @ts-expect-error a column of another table
-  await session.batch([{ method: 'PUT', tableName: 'orders', ID: id, fields: { visits: 1 } }])
-  // @ts-expect-error a member of another method
-  await session.batch([{ method: 'DELETE', tableName: 'orders', ID: id, fields: {} }])
-  // @ts-expect-error a misspelt member
-  await session.batch([{ method: 'GET', tableName: 'orders', ID: id, tokenize: true }])
-  // @ts-expect-error upsert needs a unique column
-  await session.batch([{ method: 'POST', tableName: 'customers', fields: { name: 'Ann' }, upsert: 'country' }])
-  return first.ok ? first.value.id : first.error.code
 }
 
 /** Tokens are supplied for tokenized columns, requested for deterministic ones and by group, and resolve to fields. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Literal } from '../../src/core/expressions/ast.ts'
 import { type QueryValue, toLiterals } from '../../src/core/expressions/parameter-values.ts'
+import { QUERY_LIMITS } from '../../src/core/limits.ts'
 import { type PlanContext, planText, readQuery } from '../../src/core/queries/query-text.ts'
 import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
 import { bindParameters } from '../../src/core/sql/bind-parameters.ts'
@@ -62,7 +63,7 @@ describe('a query with parameters', () => {
     const random = seededRandom(SEED)
     for (let run = 0; run < 2000; run++) {
       const { tree, values } = drawParameterized(random)
-      const bound = bindParameters(tree, toLiterals(values))
+      const bound = bindParameters(tree, toLiterals(values, QUERY_LIMITS), QUERY_LIMITS)
       const unbound = replaceInSelect(bound, (constant) =>
         constant.kind !== 'parameter' && constant.parameter !== undefined
           ? { kind: 'parameter', number: constant.parameter, at: constant.at }
@@ -76,7 +77,7 @@ describe('a query with parameters', () => {
     const random = seededRandom(SEED)
     for (let run = 0; run < 2000; run++) {
       const { tree, values } = drawParameterized(random)
-      const bound = bindParameters(tree, toLiterals(values))
+      const bound = bindParameters(tree, toLiterals(values, QUERY_LIMITS), QUERY_LIMITS)
       const parsed = parseSelect(printSelect(bound))
       if (!isDeepStrictEqual(withoutPlaces(parsed), withoutPlaces(asWritten(bound)))) throw new Error(printSelect(bound))
     }
@@ -114,8 +115,8 @@ describe('a template of sql', () => {
     for (const value of HOSTILE) {
       const query = sql`SELECT a FROM t WHERE a = ${value} AND ${value} < b`
       expect(query.text).toBe('SELECT a FROM t WHERE a = $1 AND $2 < b')
-      const [first] = toLiterals([value])
-      expect(toLiterals(query.values).map(({ at: _, parameter: __, ...literal }) => literal)).toEqual(
+      const [first] = toLiterals([value], QUERY_LIMITS)
+      expect(toLiterals(query.values, QUERY_LIMITS).map(({ at: _, parameter: __, ...literal }) => literal)).toEqual(
         [first, first].map((literal) => withoutPlaces({ ...literal, parameter: undefined })),
       )
     }

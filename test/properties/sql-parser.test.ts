@@ -37,6 +37,12 @@ describe('a query', () => {
       assertReadAlike(`SELECT a FROM t WHERE ${condition}`)
   })
 
+  it.each([
+    'SELECT ALL a, (t.b) AS x, ((c)), COUNT((a)) FROM t',
+    'SELECT (a) FROM t WHERE ((a)) = +5 AND (t.b) > - 5 OR +.5e1 < (c)',
+    'SELECT a FROM t JOIN u ON ((t.a)) = (u.a) WHERE a = - - 5 OR b = -+5 OR c = + - 5 OR d = - + - 5 LIMIT +5 OFFSET + 2',
+  ])('with signs and parentheses parses as in PostgreSQL: %s', assertReadAlike)
+
   it('is rejected if it is not one SELECT', () => {
     for (const { sql } of readVectors<{ sql: string }>('reject')) expect(() => parseSelect(sql), sql).toThrow(LanguageError)
   })
@@ -50,7 +56,7 @@ describe('a query', () => {
     const queries = readVectors<{ sql: string }>('extended').map(({ sql }) => sql)
     const accepted = queries.filter((sql) => read(sql) !== undefined)
     for (const sql of accepted) assertReadAlike(sql)
-    expect(accepted.length).toBe(6)
+    expect(accepted.length).toBe(7)
   })
 })
 

@@ -1,4 +1,4 @@
-/** Counts, exact sums, means, minima and maxima over rows. Nulls are ignored. */
+/** Counts, exact sums, minima and maxima over rows. Nulls are ignored. */
 
 import { VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
@@ -16,12 +16,11 @@ export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], ag
     const { name, type } = columnNamed(table, column ?? '')
     const cells = rows.flatMap((row) => row[name] ?? [])
     if (kind === 'count') return cells.length
+    if (kind === 'sum') assertSummable(type)
     if (cells.length === 0) return null
     switch (kind) {
       case 'sum':
-        return sum(type, cells)
-      case 'avg':
-        return Number(sum(type, cells)) / cells.length
+        return sum(cells)
       case 'min':
         return extreme(cells, -1)
       case 'max':
@@ -32,23 +31,17 @@ export function aggregateRows(table: MemoryTable, rows: readonly StoredRow[], ag
   })
 }
 
-function sum(type: PhysicalType, cells: readonly Present[]): number | bigint {
-  switch (type) {
-    case 'integer':
-      return smallest(cells.reduce<bigint>((total, cell) => total + BigInt(toNumeric(cell)), 0n))
-    case 'real':
-      return cells.reduce<number>((total, cell) => total + Number(toNumeric(cell)), 0)
-    case 'text':
-    case 'bytes':
-      throw new VaultError('internal', `A column of type ${type} has no sum. Use count, min or max.`)
-    default:
-      return unreachable(type)
-  }
+function assertSummable(type: PhysicalType): void {
+  if (type !== 'integer') throw new VaultError('internal', `A column of type ${type} has no sum. Use count, min or max.`)
 }
 
-function toNumeric(cell: Present): number | bigint {
+function sum(cells: readonly Present[]): number | bigint {
+  return smallest(cells.reduce<bigint>((total, cell) => total + BigInt(toInteger(cell)), 0n))
+}
+
+function toInteger(cell: Present): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
-  throw new VaultError('internal', 'A numeric column has a cell that is not a number. This is a defect; please report it.')
+  throw new VaultError('internal', 'An integer column has a cell that is not a number. This is a defect; please report it.')
 }
 
 function extreme(cells: readonly Present[], sign: 1 | -1): Cell {

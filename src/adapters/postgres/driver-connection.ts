@@ -3,6 +3,7 @@
 /** One row: cells in the order of the statement, as the server's text, unless parsers of a host replaced it. */
 export type RawRow = readonly unknown[]
 
+/** One statement, as `pg` takes it. */
 export interface DriverQuery {
   readonly text: string
   readonly name?: string
@@ -11,16 +12,19 @@ export interface DriverQuery {
   readonly types: { getTypeParser(): (raw: string) => unknown }
 }
 
+/** The part of a result of `pg` this adapter uses. */
 export interface DriverResult {
   /** The first word of the server's command tag: `COMMIT`, `ROLLBACK`, `SELECT` … */
   readonly command: string
   readonly rows: unknown[]
 }
 
+/** The part of a `pg.Client` this adapter uses. */
 export interface DriverClient {
   query(query: DriverQuery): Promise<DriverResult>
 }
 
+/** The part of a client of a `pg.Pool` this adapter uses. */
 export interface PooledClient extends DriverClient {
   release(destroy?: boolean): void
   /** The socket, to close it without a farewell. Absent in drivers that keep it to themselves. */

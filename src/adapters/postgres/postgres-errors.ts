@@ -4,6 +4,7 @@ import type { Cell } from '../../core/ports/storage.ts'
 import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { ENGINE, noConnectionError, setupErrorOf } from './setup-errors.ts'
+import { printedKey } from './text-indexes.ts'
 import { toWireCell } from './wire-cells.ts'
 
 /** What was being done, so that an error can name the table and the row. */
@@ -144,18 +145,18 @@ function uniqueError(error: unknown, context: ErrorContext, cause: Error): Vault
   return conflictError(table, columns, { index: positionOf(error, columns, context), cause })
 }
 
-/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression. The statements here can reach no other limit. */
+/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole. The statements here can reach no other limit. */
 function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorContext, cause: Error): VaultError {
   const table = shape?.name ?? textOf(error, 'table')
   const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
   const place = table === undefined ? 'a table' : `table "${table}"`
-  const message = `A text of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
+  const message = `A value of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
   return new VaultError('unprocessable', message, detail, { cause })
 }
 
 /**
  * The position of the row whose cells the engine's detail quotes. Where two rows of one request share the key, the later
- * one is named: it could not be stored in any case.
+ * one is named: it could not be stored in any case. Long texts that begin alike cannot be distinguished: no row is named then.
  */
 function positionOf(error: unknown, columns: readonly string[], context: ErrorContext): number | undefined {
   const { shape, written = [], start = 0 } = context
@@ -163,21 +164,23 @@ function positionOf(error: unknown, columns: readonly string[], context: ErrorCo
   const detail = textOf(error, 'detail')
   if (detail === undefined || shape === undefined || columns.length === 0) return undefined
   const positions: number[] = []
+  let isSure = true
   for (const [position, cells] of written.entries()) {
-    if (columns.every((column) => cells[column] !== undefined) && detail.includes(`=(${keyText(shape, columns, cells)})`)) {
-      positions.push(start + position)
-    }
+    if (columns.some((column) => cells[column] === undefined)) continue
+    const { text, isWhole } = keyOf(shape, columns, cells)
+    if (!detail.includes(`=${text}`)) continue
+    positions.push(start + position)
+    isSure &&= isWhole
   }
-  return positions[1] ?? positions[0]
+  return isSure || positions.length === 1 ? (positions[1] ?? positions[0]) : undefined
 }
 
-function keyText(shape: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>): string {
-  return columns
-    .map((column) => {
-      const wire = toWireCell(shape.types.get(column) ?? 'text', cells[column] ?? null)
-      return Buffer.isBuffer(wire) ? `\\x${wire.toString('hex')}` : wire
-    })
-    .join(', ')
+function keyOf({ table, types }: TableShape, columns: readonly string[], cells: Readonly<Record<string, Cell>>) {
+  const index = table.indexes.find((index) => index.unique && index.columns === columns) ?? { columns, unique: true }
+  return printedKey(table, index, (column) => {
+    const wire = toWireCell(types.get(column) ?? 'text', cells[column] ?? null)
+    return Buffer.isBuffer(wire) ? `\\x${wire.toString('hex')}` : wire
+  })
 }
 
 function textOf(error: unknown, field: string): string | undefined {

@@ -1,6 +1,7 @@
 /** The expressions PostgreSQL needs when the shared SQL body builds a statement. */
 import { PostgresAdapter, PostgresQueryCompiler, sql } from 'kysely'
 import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
+import { textIndexOf } from './text-indexes.ts'
 import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
 
 /** Every name in a statement is qualified with the schema, because `search_path` belongs to the host. */
@@ -13,6 +14,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
     tableName: (name) => sql.id(schema, name),
     inList: (column, type, list) => sql`(${column} = any(${list}::${sql.raw(TYPE_NAMES[type])}[]))`,
     bindList: toWireArray,
+    partialIndex: (shape, column) => textIndexOf(shape.table, column),
     bindCell: toWireCell,
     readColumn(column, type) {
       // base64 is the shortest text form of bytes, and no setting of the session changes it.
@@ -26,9 +28,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
         case 'count':
           return [sql`count(${column})`]
         case 'sum':
-          return [type === 'integer' ? sql`sum(${column})::text` : sql`sum(${column})`]
-        case 'avg':
-          return [sql`avg(${column})::float8`]
+          return [sql`sum(${column})::text`]
         case 'min':
         case 'max': {
           const extreme = sql.raw(kind)

@@ -1,4 +1,4 @@
-/** Makes physical tables exist: creates the schema, tables, columns, indexes and sequences that are missing. Never drops or retypes. Safe in many processes at once. */
+/** Makes physical tables exist: creates the schema, tables, columns, indexes and sequences that are missing. Drops nothing but an index that it replaces, and retypes nothing. Safe in many processes at once. */
 import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import {
@@ -16,7 +16,8 @@ import { BLOCK_SIZE } from './id-blocks.ts'
 import { patient, withPatience } from './lock-tables.ts'
 import { bareCause, sqlState } from './postgres-errors.ts'
 import { setupError } from './setup-errors.ts'
-import { indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
+import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
+import { indexedExpressions } from './text-indexes.ts'
 import type { Executor } from './transaction-executor.ts'
 
 export interface Preparation {
@@ -144,7 +145,9 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     if (columns === undefined) steps.push({ make: createTable(tableName, table) })
     else steps.push(...missingColumns(tableName, table, columns))
     for (const index of table.indexes) {
-      if (!stored.indexes.has(indexName(table.name, index))) steps.push(missingIndex(tableName, table, index))
+      if (!stored.indexes.has(indexName(table, index))) steps.push(missingIndex(tableName, table, index))
+      const former = formerIndexName(table, index)
+      if (former !== undefined && stored.indexes.has(former)) steps.push({ make: sql`drop index ${sql.id(schema, former)}` })
     }
     const sequence = sequenceName(table.name)
     if (stored.sequences.has(sequence)) continue
@@ -186,7 +189,6 @@ function missingColumns(
 
 function missingIndex(tableName: RawBuilder<unknown>, table: PhysicalTable, index: PhysicalIndex): MissingStep {
   const kind = sql.raw(index.unique ? 'unique index' : 'index')
-  const columns = sql.join(index.columns.map((column) => sql.id(column)))
-  const make = sql`create ${kind} ${sql.id(indexName(table.name, index))} on ${tableName} (${columns})`
+  const make = sql`create ${kind} ${sql.id(indexName(table, index))} on ${tableName} (${indexedExpressions(table, index)})`
   return index.unique ? { make, uniqueIndex: { table: table.name, columns: index.columns } } : { make }
 }

@@ -175,11 +175,8 @@ function toAggregate(shape: TableShape, { kind, column }: Aggregate, raw: unknow
   const type = column === undefined ? 'integer' : columnType(shape, column)
   switch (kind) {
     case 'count':
-      return toInteger(raw)
-    case 'avg':
-      return Number(raw)
     case 'sum':
-      return type === 'integer' ? toInteger(raw) : Number(raw)
+      return toInteger(raw)
     case 'min':
     case 'max':
       return fromWireCell(type, raw)
@@ -202,5 +199,5 @@ export async function guarded(
 
 export function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, readonly string[]> {
   const unique = table.indexes.filter((index) => index.unique)
-  return new Map([[primaryKeyName(name), ['id']], ...unique.map((index) => [indexName(name, index), index.columns] as const)])
+  return new Map([[primaryKeyName(name), ['id']], ...unique.map((index) => [indexName(table, index), index.columns] as const)])
 }

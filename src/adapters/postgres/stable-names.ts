@@ -1,5 +1,6 @@
 /** Names that every process derives alike: prepared statements, indexes and sequences, each within PostgreSQL's 63 bytes. */
-import type { PhysicalIndex } from '../../core/ports/storage.ts'
+import type { PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
+import { longTextsOf } from './text-indexes.ts'
 
 /** PostgreSQL truncates longer names. */
 export const MAX_IDENTIFIER_BYTES = 63
@@ -26,10 +27,20 @@ export function fittedName(words: readonly string[], ending: string): string {
   return head + tail
 }
 
+/** The name of an index. One that holds long texts in part has another name than one that holds them whole. */
+export function indexName(table: PhysicalTable, index: PhysicalIndex): string {
+  return nameOf(table.name, index, longTextsOf(table, index).length > 0 ? ['parts'] : [])
+}
+
+/** The name of an index that holds long texts whole, as earlier versions made them; undefined if the index is still made so. */
+export function formerIndexName(table: PhysicalTable, index: PhysicalIndex): string | undefined {
+  return longTextsOf(table, index).length > 0 ? nameOf(table.name, index, []) : undefined
+}
+
 /** The hash separates `a_b` from `a`, `b`. */
-export function indexName(table: string, index: PhysicalIndex): string {
-  const exact = stableHash(JSON.stringify([table, index.columns])).slice(0, 8)
-  return fittedName([table, ...index.columns, exact], index.unique ? 'key' : 'idx')
+function nameOf(table: string, { columns, unique }: PhysicalIndex, kind: readonly string[]): string {
+  const exact = stableHash(JSON.stringify([table, columns, ...kind])).slice(0, 8)
+  return fittedName([table, ...columns, exact], unique ? 'key' : 'idx')
 }
 
 export function primaryKeyName(table: string): string {

@@ -2,7 +2,7 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Filter } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
-import type { SqlDialect } from './sql-dialect.ts'
+import type { PartialIndex, SqlDialect } from './sql-dialect.ts'
 import { columnType, type TableShape } from './table-shapes.ts'
 
 /** Filters that differ only in values have equal keys; `values` are in the order in which the expression binds them. */
@@ -39,12 +39,18 @@ function formKey(dialect: SqlDialect, shape: TableShape, filter: Filter, values:
     }
     case 'not':
       return `!${formKey(dialect, shape, filter.filter, values)}`
-    case 'compare':
-      values.push(dialect.bindCell(columnType(shape, filter.column), filter.value))
+    case 'compare': {
+      const value = dialect.bindCell(columnType(shape, filter.column), filter.value)
+      if (filter.operator !== '<>' && partialIndex(dialect, shape, filter.column) !== undefined) values.push(value)
+      values.push(value)
       return `${filter.operator}"${filter.column}"`
-    case 'in':
-      values.push(dialect.bindList(columnType(shape, filter.column), filter.values))
+    }
+    case 'in': {
+      const list = dialect.bindList(columnType(shape, filter.column), filter.values)
+      if (partialIndex(dialect, shape, filter.column) !== undefined) values.push(list)
+      values.push(list)
       return `@"${filter.column}"`
+    }
     case 'isNull':
       return `0"${filter.column}"`
     default:
@@ -64,21 +70,44 @@ export function filterExpression(dialect: SqlDialect, shape: TableShape, filter:
       return filter.filters.length === 0 ? sql<SqlBool>`(1 = 0)` : joined(filter.filters.map(build), 'or')
     case 'not':
       return sql<SqlBool>`(not ${build(filter.filter)})`
-    case 'compare': {
-      const value = sql.val(slots.next())
-      const shown = filter.operator === '=' ? (dialect.equalTo?.(value) ?? value) : value
-      return sql<SqlBool>`(${sql.id(filter.column)} ${sql.raw(filter.operator)} ${shown})`
-    }
+    case 'compare':
+      return compareExpression(dialect, shape, filter, slots)
     case 'in': {
-      const type = columnType(shape, filter.column)
-      return dialect.inList(sql.id(filter.column), type, sql.val(slots.next()))
+      const column = sql.id(filter.column)
+      const index = partialIndex(dialect, shape, filter.column)
+      const parts = index?.partAmong(column, sql.val(slots.next()))
+      const listed = dialect.inList(column, columnType(shape, filter.column), sql.val(slots.next()))
+      return parts === undefined ? listed : sql<SqlBool>`(${parts} and ${listed})`
     }
-    case 'isNull':
+    case 'isNull': {
       columnType(shape, filter.column)
-      return sql<SqlBool>`(${sql.id(filter.column)} is null)`
+      const column = sql.id(filter.column)
+      return sql<SqlBool>`(${partialIndex(dialect, shape, filter.column)?.part(column) ?? column} is null)`
+    }
     default:
       return unreachable(filter)
   }
+}
+
+/** Behind the same comparison of the parts that an index holds, if one holds parts: that follows from it, and finds the rows. */
+function compareExpression(
+  dialect: SqlDialect,
+  shape: TableShape,
+  { column: name, operator }: Extract<Filter, { readonly kind: 'compare' }>,
+  slots: Slots,
+): Expression<SqlBool> {
+  const column = sql.id(name)
+  const index = operator === '<>' ? undefined : partialIndex(dialect, shape, name)
+  const parts =
+    index &&
+    sql`${index.part(column)} ${sql.raw(operator === '=' ? '=' : `${operator}=`)} ${index.part(sql.val(slots.next()))} and `
+  const value = sql.val(slots.next())
+  const shown = operator === '=' ? (dialect.equalTo?.(value) ?? value) : value
+  return sql<SqlBool>`(${parts ?? sql``}${column} ${sql.raw(operator)} ${shown})`
+}
+
+function partialIndex(dialect: SqlDialect, shape: TableShape, column: string): PartialIndex | undefined {
+  return dialect.partialIndex?.(shape, column)
 }
 
 /** Joins in halves: engines limit the depth of an expression, and a list of a thousand must not be a thousand deep. */

@@ -142,8 +142,7 @@ function buildAggregate(
   const parts: Expression<unknown>[] = []
   for (const { kind, column } of aggregates) {
     const type = column === undefined ? undefined : columnType(shape, column)
-    const numeric = type === 'integer' || type === 'real'
-    if (kind !== 'count' && (type === undefined || (!numeric && (kind === 'sum' || kind === 'avg')))) {
+    if (kind !== 'count' && (type === undefined || (kind === 'sum' && type !== 'integer'))) {
       throw aggregateError(shape.name, column, kind)
     }
     parts.push(...dialect.aggregateParts(kind, column === undefined ? undefined : sql.id(column), type))

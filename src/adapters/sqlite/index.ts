@@ -1,2 +1,3 @@
 /** Entry point "strongroom/sqlite": storage in one SQLite file. */
+export type { Synchronous } from './open-database.ts'
 export { type SqliteOptions, sqliteStorage } from './sqlite-storage.ts'

@@ -212,7 +212,7 @@ function* aggregateWith(
   const { statement: free, parameters } = by.aggregate(shape, filter, aggregates)
   const statement = path === undefined ? free : alongPath(shape, free, path)
   const types = aggregates.map(({ column }) => (column === undefined ? undefined : shape.types.get(column)))
-  const widths = aggregates.map(({ kind }, index) => aggregateWidth(kind, types[index], sumParts))
+  const widths = aggregates.map(({ kind }) => (kind === 'sum' ? sumParts : 1))
   const names = Array.from({ length: widths.reduce((sum, width) => sum + width, 0) }, (_, index) => `m${index}`)
   const [raw = []] = yield* rows(statement, parameters, names)
   let start = 0
@@ -238,18 +238,10 @@ function* countUpTo({ shape, filter, path }: Asked, limit: number): Steps<number
   return Number(row?.[0])
 }
 
-function aggregateWidth(kind: Aggregate['kind'], type: PhysicalType | undefined, sumParts: 1 | 2): number {
-  if (type !== 'integer') return 1
-  return kind === 'sum' ? sumParts : kind === 'avg' ? sumParts + 1 : 1
-}
-
 function toAggregate(kind: Aggregate['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {
-  if (type !== 'integer' || (kind !== 'sum' && kind !== 'avg'))
-    return toCell(kind === 'count' ? 'integer' : (type ?? 'integer'), parts[0])
+  if (kind !== 'sum') return toCell(kind === 'count' ? 'integer' : (type ?? 'integer'), parts[0])
   if (parts[0] === null) return null
-  const summed = kind === 'sum' ? parts : parts.slice(0, -1)
-  const [high, low] = summed.map((part) => BigInt(toIntegerCell(String(part))))
+  const [high, low] = parts.map((part) => BigInt(toIntegerCell(String(part))))
   const first = required(high, 'A sum')
-  const total = low === undefined ? first : (first << 32n) + low
-  return kind === 'sum' ? toIntegerCell(total) : Number(total) / Number(parts.at(-1))
+  return toIntegerCell(low === undefined ? first : (first << 32n) + low)
 }

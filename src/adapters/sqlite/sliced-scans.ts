@@ -4,7 +4,7 @@ import { damagedIdError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart, isIdBound } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
-import { mergeParts, partialAggregates, wholeAggregates } from './partial-aggregates.ts'
+import { mergeAggregates } from './merge-aggregates.ts'
 import { rowsAtOnce } from './read-rows.ts'
 import type { RowWork } from './row-work.ts'
 import type { TableWork } from './table-work.ts'
@@ -119,13 +119,12 @@ export async function aggregateInSlices(scan: SlicedScan, aggregates: readonly A
   const { rows, run, shape } = scan
   const { filter, path, isWhole } = await route(scan, isCovered(scan, aggregates) ? ENTRIES_AT_ONCE : ROWS_AT_ONCE)
   if (isWhole) return run(rows.aggregate(shape.name, filter, aggregates, path))
-  const parts = partialAggregates(aggregates, shape)
-  let cells = await run(rows.aggregate(shape.name, NONE, parts, BY_ID))
+  let cells = await run(rows.aggregate(shape.name, NONE, aggregates, BY_ID))
   await eachSlice({ ...scan, filter }, { order: 'asc' }, async (within) => {
-    cells = mergeParts(parts, cells, await run(rows.aggregate(shape.name, within, parts, path)))
+    cells = mergeAggregates(aggregates, cells, await run(rows.aggregate(shape.name, within, aggregates, path)))
     return {}
   })
-  return wholeAggregates(aggregates, parts, cells)
+  return cells
 }
 
 /** How a scan reads: in one statement by an index, or in slices of ids along a path. */

@@ -52,9 +52,7 @@ function aggregateParts(
     case 'count':
       return [sql`count(${column})`]
     case 'sum':
-      return type === 'integer' ? sumParts(column) : [sql`sum(${column})`]
-    case 'avg':
-      return type === 'integer' ? [...sumParts(column), sql`count(${column})`] : [sql`avg(${column})`]
+      return sumParts(column)
     case 'min':
       return [type === 'integer' ? readInteger(sql`min(${column})`) : sql`min(${column})`]
     case 'max':

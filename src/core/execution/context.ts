@@ -2,6 +2,7 @@
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { ReadingFiles } from '../file-store/read-content.ts'
+import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log } from '../ports/log.ts'
@@ -13,12 +14,18 @@ import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
 import type { Lifetime } from './lifetime.ts'
 
-/** Limits that the application can set. */
-export interface Limits {
+/** Limits that the application can set. docs/reliability.md lists their ranges. */
+export interface Limits extends QueryLimits {
   /** Maximum number of records, ids or tokens in one request. Default 1,000. */
   readonly maxRecords: number
   /** Maximum number of records of one page. Default 1,000. */
   readonly maxPageSize: number
+  /** Rows that a query can read, of all tables together, if its own `budget.maxRows` says nothing else. Default 1,000,000. */
+  readonly maxRowsRead: number
+  /** Time that a query can take, in milliseconds, if its own `budget.timeoutMs` says nothing else. Default 30,000. */
+  readonly queryTimeoutMs: number
+  /** Estimated memory of the rows that the joins of a query buffer, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
+  readonly maxJoinBytes: number
 }
 
 /** One caller's session. */

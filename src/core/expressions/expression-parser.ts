@@ -151,20 +151,40 @@ function parsePrimary(cursor: LexemeCursor): ParsedOperand | Expression {
   })
 }
 
-/** `operand = column | text | [ '-' ] number | TRUE | FALSE | NULL | parameter` */
+/**
+ * Moves past the signs of a number. Returns the sign that they are together, or undefined, at the same lexeme, if no number follows.
+ *
+ *     signs = { '+' | '-' }
+ */
+export function takeSigns(cursor: LexemeCursor): '' | '-' | undefined {
+  let count = 0
+  let isNegative = false
+  for (; ; count++) {
+    const { kind, text } = cursor.peek(count)
+    if (kind === 'number') break
+    if (kind !== 'symbol' || (text !== '+' && text !== '-')) return undefined
+    if (text === '-') isNegative = !isNegative
+  }
+  for (; count > 0; count--) cursor.next()
+  return isNegative ? '-' : ''
+}
+
+/** `operand = column | text | signs number | TRUE | FALSE | NULL | parameter` */
 function parseOperand(cursor: LexemeCursor): ParsedOperand {
   const parameter = cursor.takeParameter()
   if (parameter !== undefined) return parameter
   const { kind, text, at } = cursor.peek()
   const following = cursor.peek(1)
-  if (kind === 'text' || kind === 'number') {
+  if (kind === 'text') {
     cursor.next()
     return { kind, text, at }
   }
-  if (kind === 'symbol') {
-    if (text !== '-' || following.kind !== 'number') throw cursor.unexpected(OPERAND)
-    cursor.next()
-    return { kind: 'number', text: `-${cursor.next().text}`, at }
+  if (kind === 'number' || kind === 'symbol') {
+    const sign = takeSigns(cursor)
+    if (sign === undefined) throw cursor.unexpected(OPERAND)
+    const digits = cursor.next()
+    // Without a minus it begins at its digits, as a number that is cut out of the text does.
+    return { kind: 'number', text: sign + digits.text, at: sign === '' ? digits.at : at }
   }
   const isDotted = following.kind === 'symbol' && following.text === '.'
   if (kind === 'quoted' && !isDotted) {

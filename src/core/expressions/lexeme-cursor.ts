@@ -1,7 +1,7 @@
 /** Reads the lexemes of a text for a parser, and limits the nesting depth. */
 
 import { say } from '../errors.ts'
-import { MAX_LEXEMES, MAX_NESTING } from '../limits.ts'
+import { QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { RESERVED_WORDS } from '../schema/names.ts'
 import type { Parameter, Placed } from './ast.ts'
 import { LanguageError } from './language-error.ts'
@@ -25,13 +25,15 @@ interface Language {
 export class LexemeCursor {
   readonly #lexemes: readonly Lexeme[]
   readonly #end: Lexeme
+  readonly #limits: QueryLimits
   readonly #hasParameters: boolean
   #next = 0
   #depth = 0
 
   /** Throws `LanguageError` if the text has invalid lexemes or is above a limit. */
-  constructor(text: string, { hasParameters = false }: Language = {}) {
-    this.#lexemes = lex(text)
+  constructor(text: string, limits: QueryLimits = QUERY_LIMITS, { hasParameters = false }: Language = {}) {
+    this.#lexemes = lex(text, limits)
+    this.#limits = limits
     this.#end = { kind: 'end', text: '', at: text.length }
     this.#hasParameters = hasParameters
   }
@@ -96,7 +98,7 @@ export class LexemeCursor {
     if (kind !== 'parameter' || !this.#hasParameters) return undefined
     const number = Number(text)
     if (number === 0) throw new LanguageError('syntax', say`Parameters are numbered from 1.`, at)
-    if (number > MAX_LEXEMES) throw withoutValue(at)
+    if (number > this.#limits.maxQueryLexemes) throw withoutValue(at)
     this.#next++
     return { kind, number, at }
   }
@@ -128,7 +130,8 @@ export class LexemeCursor {
 
   /** Runs `work` one nesting level deeper. Throws `LanguageError` above the limit, so that no recursive function overflows the stack. */
   nested<Result>(at: number, work: () => Result): Result {
-    if (this.#depth === MAX_NESTING) throw new LanguageError('limit', say`This nests deeper than ${MAX_NESTING} levels.`, at)
+    if (this.#depth === this.#limits.maxQueryNesting)
+      throw new LanguageError('limit', say`This nests deeper than ${this.#limits.maxQueryNesting} levels.`, at)
     this.#depth++
     const result = work()
     this.#depth--

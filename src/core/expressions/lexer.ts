@@ -1,21 +1,21 @@
 /** Splits queries, policy statements and conditions into lexemes, in linear time. */
 import { say } from '../errors.ts'
-import { MAX_LEXEMES, MAX_QUERY_LENGTH } from '../limits.ts'
+import { QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { LanguageError } from './language-error.ts'
 import { foldName, type Lexeme, type LexemeKind } from './lexeme.ts'
 
 /** Returns the lexemes of a text, ended by `end`, without blanks and comments. Throws `LanguageError`. */
-export function lex(text: string): readonly Lexeme[] {
-  if (text.length > MAX_QUERY_LENGTH)
-    throw new LanguageError('limit', say`The text is longer than ${MAX_QUERY_LENGTH} characters.`, 0)
+export function lex(text: string, { maxQueryLength, maxQueryLexemes }: QueryLimits = QUERY_LIMITS): readonly Lexeme[] {
+  if (text.length > maxQueryLength)
+    throw new LanguageError('limit', say`The text is longer than ${maxQueryLength} characters.`, 0)
   const cursor = new TextCursor(text)
   const lexemes: Lexeme[] = []
   for (;;) {
     const lexeme = cursor.next()
     lexemes.push(lexeme)
     if (lexeme.kind === 'end') return lexemes
-    if (lexemes.length > MAX_LEXEMES) {
-      throw new LanguageError('limit', say`The text has more than ${MAX_LEXEMES} words, values and signs.`, lexeme.at)
+    if (lexemes.length > maxQueryLexemes) {
+      throw new LanguageError('limit', say`The text has more than ${maxQueryLexemes} words, values and signs.`, lexeme.at)
     }
   }
 }

@@ -283,10 +283,8 @@ function asIs(codePoint: number): number {
   return codePoint
 }
 
-/** Lower case of a code point, or the same code point if its lower case has several. */
+/** Lower case of a code point, without a language. The one whose lower case has several, U+0130, folds to the first of them, as in PostgreSQL. */
 function foldCase(codePoint: number): number {
   if (codePoint < 0x80) return codePoint >= 0x41 && codePoint <= 0x5a ? codePoint + 0x20 : codePoint
-  const lower = String.fromCodePoint(codePoint).toLowerCase()
-  const folded = lower.codePointAt(0) ?? codePoint
-  return lower.length === widthOf(folded) ? folded : codePoint
+  return String.fromCodePoint(codePoint).toLowerCase().codePointAt(0) ?? codePoint
 }

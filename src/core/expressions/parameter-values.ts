@@ -1,6 +1,6 @@
 /** The values of parameters, which become literals: a query with values means what it means with these literals in their places. */
 import { fault, say, words } from '../errors.ts'
-import { MAX_LEXEMES } from '../limits.ts'
+import type { QueryLimits } from '../limits.ts'
 import { ValueError } from '../values/column-type.ts'
 import { datetimeType } from '../values/datetime-type.ts'
 import type { Literal } from './ast.ts'
@@ -19,11 +19,11 @@ export const SUPPORTED_VALUES = 'a string, a finite number, a bigint, a boolean,
 const MAX_BIGINT_BITS = 2048
 
 /** Returns the literals of a list of values: the first for `$1`. They have no place yet. Throws `invalid_request`, `limit_exceeded`. */
-export function toLiterals(values: unknown): readonly Literal[] {
+export function toLiterals(values: unknown, { maxQueryLexemes }: QueryLimits): readonly Literal[] {
   if (values === undefined) return []
   if (!Array.isArray(values)) throw fault('invalid_request')`The values of a query must be a list.`
   const { length } = values
-  if (length > MAX_LEXEMES) throw fault('limit_exceeded')`A query has at most ${MAX_LEXEMES} values.`
+  if (length > maxQueryLexemes) throw fault('limit_exceeded')`A query has at most ${maxQueryLexemes} values.`
   return Array.from({ length }, (_, index) => {
     const value = fixed(values[index])
     if (value !== undefined) return toLiteral(value, index + 1)

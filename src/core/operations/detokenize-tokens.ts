@@ -18,7 +18,7 @@ import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
-import type { ColumnType } from '../values/column-type.ts'
+import type { ColumnTypeName } from '../values/column-type.ts'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
@@ -43,7 +43,7 @@ export interface DetokenizeOptions {
  */
 export interface DetokenizedRecord {
   readonly token: string
-  readonly valueType: ColumnType<unknown>['name'] | 'NONE'
+  readonly valueType: ColumnTypeName | 'FILE' | 'NONE'
   readonly value: string
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string

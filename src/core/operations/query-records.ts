@@ -1,9 +1,9 @@
-/** Query: runs a SELECT over sealed and plain columns, and returns at most 25 records. */
+/** Query: runs a SELECT over sealed and plain columns, and returns at most `limits.maxQueryRecords` records. */
 import * as z from 'zod'
 import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
-import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS } from '../limits.ts'
+import type { QueryLimits } from '../limits.ts'
 import type { QueryBudget } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-query.ts'
@@ -18,8 +18,10 @@ export interface QueryOptions {
   readonly idName?: string
   /** An `AbortSignal`. When it is aborted, the query throws `cancelled`. */
   readonly signal?: Signal
-  /** The resources that the query can use. Default 1,000,000 rows read, 30,000 milliseconds, 256 MiB of rows buffered for joins. */
+  /** The resources that the query can use. Default: `maxRowsRead`, `queryTimeoutMs` and `maxJoinBytes` of the limits of the vault. */
   readonly budget?: Partial<QueryBudget>
+  /** Maximum number of records of this query, up to `maxQueryRecords` of the limits of the vault, which is the default. */
+  readonly maxRecords?: number
   /** `throw`: throw `forbidden` rather than return a record with masked, redacted or hidden fields. */
   readonly onLowered?: OnLowered
 }
@@ -41,20 +43,34 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   resourceType: 'VAULT',
   verb: 'Query',
   notFoundStatus: 400,
-  recorded: { query: 'value', values: 'value', idName: 'omitted', signal: 'omitted', budget: 'omitted', onLowered: ON_LOWERED },
-  parse({ query: given, values, options = {} }, { layout, event }) {
-    const text = readQuery(given, { layout, idName: idNameIn(options) }, values)
+  recorded: {
+    query: 'value',
+    values: 'value',
+    idName: 'omitted',
+    signal: 'omitted',
+    budget: 'omitted',
+    maxRecords: 'omitted',
+    onLowered: ON_LOWERED,
+  },
+  parse({ query: given, values, options = {} }, { layout, limits, event }) {
+    const text = readQuery(given, { layout, idName: idNameIn(options), limits }, values)
     event.setNames(text.names)
     assertQueryOptions(options)
-    const budget = { maxRows: DEFAULT_MAX_ROWS, timeoutMs: DEFAULT_TIMEOUT_MS, maxBytes: DEFAULT_MAX_BYTES, ...options.budget }
+    const { maxRowsRead, queryTimeoutMs, maxJoinBytes } = limits
+    const budget = { maxRows: maxRowsRead, timeoutMs: queryTimeoutMs, maxBytes: maxJoinBytes, ...options.budget }
     const refusesLowered = options.onLowered === 'throw'
-    return { ...text, budget, signal: parseSignal(options.signal), refusesLowered }
+    return { ...text, limits: limitsOf(limits, options), budget, signal: parseSignal(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
     const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
     for (const { table, rows } of found) event.addRows(table, rows)
     return { records }
   },
+}
+
+function limitsOf(limits: QueryLimits, { maxRecords }: QueryOptions): QueryLimits {
+  if (maxRecords === undefined) return limits
+  return { ...limits, maxQueryRecords: Math.min(maxRecords, limits.maxQueryRecords) }
 }
 
 /** Returns the name of the record id in a query. Its shape is checked later. */
@@ -72,12 +88,14 @@ const optionsShape = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{0,62}$/)
     .optional(),
   signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
+  maxRecords: z.int().min(1).optional(),
   onLowered: z.literal('throw').optional(),
   budget: z.strictObject({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
 })
 
 /** The supported options, for the error. */
-const SUPPORTED = 'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0), onLowered (throw)'
+const SUPPORTED =
+  'idName, signal (AbortSignal), budget { maxRows, timeoutMs, maxBytes } (numbers from 0), maxRecords (an integer from 1), onLowered (throw)'
 
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {
@@ -85,7 +103,8 @@ function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   if (parsed.success) return
   const [issue] = parsed.error.issues
   const path = issue?.path.map(String) ?? []
-  const code = path[0] === 'budget' && path.length > 1 ? 'out_of_range' : 'invalid_request'
+  const isAmount = (path[0] === 'budget' && path.length > 1) || path[0] === 'maxRecords'
+  const code = isAmount ? 'out_of_range' : 'invalid_request'
   const member = path.length === 0 ? 'list' : path.join('.')
   throw fault(code)`Invalid option "${words(member)}". Supported: ${words(SUPPORTED)}.`
 }

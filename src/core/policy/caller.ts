@@ -3,16 +3,17 @@ import * as z from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 import { readInput } from '../util/boundary.ts'
+import type { BuiltInRole } from './built-in-roles.ts'
 import type { CallerContext } from './caller-context.ts'
 import { parseContext } from './caller-context.ts'
 
 /** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
-export interface Caller {
+export interface Caller<Role extends string = string> {
   /** The user's email address or the service account's id. Recorded in every event. */
   readonly actor: string
   readonly actorType: 'USER' | 'SERVICE_ACCOUNT'
   /** Roles of the vault's policy, or VAULT_OWNER, VAULT_EDITOR, VAULT_VIEWER. An unknown role grants nothing. */
-  readonly roles: readonly string[]
+  readonly roles: readonly Role[]
   /**
    * Attributes, such as a claim of a credential. A policy can use text, numbers and booleans as `ctx.name`. A null counts as absent. Lists
    * and objects are kept, and are unknown to conditions. At most 16 KiB of JSON, 1,000 values and 8 levels.
@@ -21,6 +22,12 @@ export interface Caller {
   /** Origin and credential of the request, as the audit trail records them. */
   readonly request?: RequestContext
 }
+
+/**
+ * A caller of a vault whose policy has these roles. Names in the source text are checked, and text that is known only at run time, such as
+ * a claim of a credential, is accepted: it has the type `string`.
+ */
+export type CallerIn<Role extends string, Named extends string> = Caller<string extends Named ? Named : Role | BuiltInRole>
 
 /**
  * The request of a caller. An absent member is recorded as empty, or generated if it must be unique. Source: specification, "Audit event".

@@ -50,6 +50,7 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
     hasAnyGrant: ACTIONS.some((action) => action !== 'AUDIT' && best.meets({ action, columns: [] })),
     conditions,
     conditionColumns: [...new Set(evaluated)],
+    rowStatements: (column) => rowStatementsOn(bound, column),
     possiblyAllows: best.allows,
     possiblyVisible: (column) => best.level(column) !== undefined,
     highestLevel: best.level,
@@ -89,6 +90,16 @@ function bindRules(table: Table, rules: readonly Rule[], context: Caller['contex
     else if (appliesFor(rule.effect, bound.condition.truth)) always.push(rule)
   }
   return { table, always, sometimes, conditions }
+}
+
+function rowStatementsOn({ sometimes, conditions }: BoundRules, column: Column): ReturnType<TableAccess['rowStatements']> {
+  // Writing a unique column grants SEARCH on it.
+  const actions = READ | SEARCH | (column.unique ? CREATE | UPDATE : 0)
+  const deciding = sometimes.filter(({ rule }) => appliesTo(rule, actions, column))
+  return deciding.map(({ rule: { origin }, index }) => {
+    const columns = columnsOf(at(conditions, index)).flatMap((ref) => ref.column?.name ?? [])
+    return { role: origin.role, position: origin.position, columns: [...new Set(columns)] }
+  })
 }
 
 function rulesOf(sometimes: readonly ConditionalRule[], effect: Effect): Rule[] {

@@ -15,12 +15,16 @@ import { createRowAccess } from './row-access.ts'
 import type { Rule } from './rule.ts'
 import { appliesTo } from './rule.ts'
 
-/** The access to explain. */
-export interface ExplainRequest {
-  readonly action: Action
-  readonly table: Table
+/** Options of `explain`. */
+export interface ExplainOptions {
   /** An example record with values as for an insert; absent columns are null. With it, no decision is CONDITIONAL. It is not stored. */
   readonly record?: Readonly<Record<string, unknown>>
+}
+
+/** The access to explain. */
+export interface ExplainRequest extends ExplainOptions {
+  readonly action: Action
+  readonly table: Table
 }
 
 /** The decisions for one caller, one action and one table. */

@@ -9,7 +9,7 @@ import type { Action } from './actions.ts'
 export type Effect = 'ALLOW' | 'DENY'
 
 /** Members of every statement. */
-interface Common<T extends string> {
+export interface StatementMembers<T extends string> {
   /** Actions, or ALL alone. */
   readonly actions: readonly Action[] | readonly ['ALL']
   /** `*` for everything, `table.*`, or `table.column`. */
@@ -22,14 +22,14 @@ interface Common<T extends string> {
 }
 
 /** A statement that grants actions. */
-export interface AllowStatement<T extends string = string> extends Common<T> {
+export interface AllowStatement<T extends string = string> extends StatementMembers<T> {
   readonly effect: 'ALLOW'
   /** Highest level that READ shows. Default `DEFAULT`: each column's own. Only with the action READ or ALL. */
   readonly redaction?: Redaction
 }
 
 /** A statement that denies actions. Denying READ hides a column. */
-export interface DenyStatement<T extends string = string> extends Common<T> {
+export interface DenyStatement<T extends string = string> extends StatementMembers<T> {
   readonly effect: 'DENY'
 }
 
@@ -46,10 +46,10 @@ export type PolicyDefinition = Readonly<Record<string, readonly (string | Statem
 export type TargetIn<S extends SchemaDefinition> =
   string extends TableName<S> ? string : '*' | { [T in TableName<S>]: `${T}.*` | `${T}.${ColumnName<S[T]>}` }[TableName<S>]
 
-/** A policy whose statement objects can only name tables and columns of the schema. */
-export type PolicyFor<S extends SchemaDefinition> = Readonly<
-  Record<string, readonly (string | StatementDefinition<TargetIn<S>>)[]>
->
+/** A policy whose statement objects can only name tables and columns of the schema. `Role` are the names of its roles, if they are known. */
+export type PolicyFor<S extends SchemaDefinition, Role extends string = string> = {
+  readonly [Name in Role]: readonly (string | StatementDefinition<TargetIn<S>>)[]
+}
 
 /** The location of a statement or of one of its members, for errors. */
 export interface StatementLocation {

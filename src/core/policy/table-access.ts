@@ -3,6 +3,7 @@ import type { Condition } from '../expressions/condition.ts'
 import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import type { Action } from './actions.ts'
+import type { StatementOrigin } from './rule.ts'
 
 /** A grant that a request requires of a row: an action on each of these columns or, without columns, on at least one. */
 export interface RequiredGrant {
@@ -37,6 +38,8 @@ export interface TableAccess {
   readonly conditions: readonly Condition[]
   /** Columns of the conditions; empty if no row needs to be evaluated. */
   readonly conditionColumns: readonly Column[]
+  /** The statements whose condition decides in each row what READ and SEARCH grant on this column, and the columns of that condition. */
+  rowStatements(column: Column): readonly (Omit<StatementOrigin, 'text'> & { readonly columns: readonly string[] })[]
   /** True if some row can grant the action on this column. If false, the column is treated as unknown for that action. */
   possiblyAllows(action: Action, column: Column): boolean
   /** True if some row can show this column by READ, at any level. */

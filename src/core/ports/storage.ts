@@ -13,6 +13,8 @@ export type PhysicalType = 'integer' | 'real' | 'text' | 'bytes'
 export interface PhysicalColumn {
   readonly name: string
   readonly type: PhysicalType
+  /** True for texts of at most 64 characters, which every engine can index whole. Default: texts of any length. */
+  readonly isShort?: boolean
 }
 
 /** An index over one or more columns. A unique index allows any number of rows with a null in it. */
@@ -97,9 +99,12 @@ export interface Page {
   readonly newest?: boolean
 }
 
-/** An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. */
+/**
+ * An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. `sum` is of integers only: core adds doubles
+ * itself, because engines round after each value.
+ */
 export interface Aggregate {
-  readonly kind: 'count' | 'sum' | 'avg' | 'min' | 'max'
+  readonly kind: 'count' | 'sum' | 'min' | 'max'
   /** Required, except for `count`, which then counts rows. */
   readonly column?: string
 }
@@ -150,7 +155,7 @@ export interface Storage {
   commit(changes: Changes): Promise<boolean>
   /** Deletes rows. Returns the ids of the deleted rows, in rising order. */
   delete(table: string, target: DeleteTarget): Promise<readonly number[]>
-  /** Returns one cell per aggregate, in order. Sums of integers are exact. Without rows, `count` is 0 and the others are null. */
+  /** Returns one cell per aggregate, in order. Sums are exact at any size. Without rows, `count` is 0 and the others are null. */
   aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): Promise<readonly Cell[]>
   /**
    * Inside a transaction: waits until no other open transaction has written these tables, and keeps others from writing them until

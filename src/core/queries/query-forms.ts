@@ -1,4 +1,5 @@
 /** The forms of recent queries: what texts share that differ only in literals. Nothing of a literal is kept. */
+import type { QueryLimits } from '../limits.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryNames } from '../sql/query-names.ts'
 import type { ResolvedNames } from '../sql/resolve-select.ts'
@@ -9,6 +10,8 @@ export interface QuerySchema {
   readonly layout: Pick<Layout, 'tables'>
   /** The name of the record id in the query. */
   readonly idName: string
+  /** Default: those of `QUERY_LIMITS`. All queries of one layout have the same. */
+  readonly limits?: QueryLimits
 }
 
 /** A valid query without its literals. */

@@ -2,6 +2,7 @@
 import { fault } from '../errors.ts'
 import type { Literal } from '../expressions/ast.ts'
 import { toLiterals } from '../expressions/parameter-values.ts'
+import { QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { filterCells } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
 import { bindParameters } from '../sql/bind-parameters.ts'
@@ -33,6 +34,7 @@ export interface QueryText {
   readonly values: readonly Literal[]
   /** The name of the record id in the query. */
   readonly idName: string
+  readonly limits: QueryLimits
   readonly parsed: ParsedText
   readonly names: QueryNames
 }
@@ -48,38 +50,43 @@ type ParsedText =
  * of the text and the values are thrown when it is planned.
  */
 export function readQuery(query: unknown, schema: QuerySchema, given?: unknown): QueryText {
+  const { idName, limits = QUERY_LIMITS } = schema
   const made = isSqlQuery(query) ? query : undefined
   const text = made === undefined ? query : made.text
   if (typeof text !== 'string') throw fault('invalid_request')`The query must be a string, or made by sql.`
   if (made !== undefined && given !== undefined) throw fault('invalid_request')`A query made by sql takes no other values.`
   try {
-    const values = readInput(() => toLiterals(made === undefined ? given : made.values))
-    return readText(text, values, schema)
+    const values = readInput(() => toLiterals(made === undefined ? given : made.values, limits))
+    return readText(text, values, { ...schema, limits })
   } catch (error) {
-    return { text, values: [], idName: schema.idName, parsed: { kind: 'invalid', error }, names: namesIn(text, schema) }
+    return { text, values: [], idName, limits, parsed: { kind: 'invalid', error }, names: namesIn(text, schema) }
   }
 }
 
-function readText(text: string, values: readonly Literal[], schema: QuerySchema): QueryText {
-  const { idName } = schema
-  const cut = cutLiterals(text, values)
+function readText(text: string, values: readonly Literal[], schema: QuerySchema & { readonly limits: QueryLimits }): QueryText {
+  const { idName, limits } = schema
+  const cut = text.length > limits.maxQueryLength ? undefined : cutLiterals(text, values)
   const form = cut && findForm(schema, cut.form)
   const known = cut && form?.template.bind(cut.literals)
   if (form !== undefined && known !== undefined) {
-    return { text, values, idName, parsed: { kind: 'known', select: known, form }, names: form.names }
+    return { text, values, idName, limits, parsed: { kind: 'known', select: known, form }, names: form.names }
   }
-  const select = bindParameters(parseSelect(text), values)
-  return { text, values, idName, parsed: { kind: 'new', select, cut }, names: namesOf(select, schema) }
+  const select = readSelect(text, values, limits)
+  return { text, values, idName, limits, parsed: { kind: 'new', select, cut }, names: namesOf(select, schema) }
+}
+
+function readSelect(text: string, values: readonly Literal[], limits: QueryLimits): Select {
+  return bindParameters(parseSelect(text, limits), values, limits)
 }
 
 /** Returns the plan of a query. Throws the errors of its text, with line and column. Reads no row. */
 export function planText(context: PlanContext, query: QueryText): Plan {
   return withQueryErrors(query.text, () => {
-    const { text, values, parsed } = query
+    const { text, values, limits, parsed } = query
     switch (parsed.kind) {
       case 'known':
         // A refused query is planned from its text: only that has the positions of its errors.
-        return planKnown(context, query, parsed) ?? planSelect(context, query, bindParameters(parseSelect(text), values))
+        return planKnown(context, query, parsed) ?? planSelect(context, query, readSelect(text, values, limits))
       case 'new': {
         const plan = planSelect(context, query, parsed.select)
         keepTemplate(context, query, parsed)
@@ -94,7 +101,7 @@ export function planText(context: PlanContext, query: QueryText): Plan {
 }
 
 function planSelect(context: PlanContext, query: QueryText, select: Select): Plan {
-  return planResolved(context, select, namesFor(context, query, select))
+  return planResolved(context, query, { select, names: namesFor(context, query, select) })
 }
 
 /** Returns the plan of a query of a known form; undefined if it is refused. */
@@ -105,18 +112,22 @@ function planKnown(
 ): Plan | undefined {
   try {
     const names = form.resolvedFor(context.access, () => namesFor(context, query, form.template.select))
-    return planResolved(context, select, names)
+    return planResolved(context, query, { select, names })
   } catch {
     return undefined
   }
 }
 
-function namesFor({ layout, access }: PlanContext, { text, idName }: QueryText, select: Select): ResolvedNames {
-  return resolveNames(select, { text, layout, idName, accessTo: (table) => access.table(table) })
+function namesFor({ layout, access }: PlanContext, { text, idName, limits }: QueryText, select: Select): ResolvedNames {
+  return resolveNames(select, { text, layout, idName, limits, accessTo: (table) => access.table(table) })
 }
 
-function planResolved({ barrier }: PlanContext, select: Select, names: ResolvedNames): Plan {
-  return planQuery(resolveSelect(select, names), (table) => filterCells(barrier, table))
+function planResolved(
+  { barrier }: PlanContext,
+  { limits }: QueryText,
+  { select, names }: { readonly select: Select; readonly names: ResolvedNames },
+): Plan {
+  return planQuery(resolveSelect(select, names, limits), (table) => filterCells(barrier, table))
 }
 
 /** Keeps the form of a query that is valid, so that the only words in it are those of SQL and of the schema, and aliases. */

@@ -1,7 +1,7 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import { createAccumulator, resultOfCell } from '../sql/aggregate.ts'
+import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
 import { at } from '../util/at.ts'
@@ -88,7 +88,7 @@ async function totals(
   switch (strategy.kind) {
     case 'aggregate': {
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
-      return aggregates.map((output, index) => resultOfCell(output, at(cells, index)))
+      return resultsOfCells(aggregates, cells)
     }
     case 'totals':
       return steps.length === 0

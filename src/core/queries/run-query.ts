@@ -58,7 +58,7 @@ export interface QueryResult {
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
 
-/** Returns the records of a query, at most 25, and the rows behind them. Throws what docs/sql.md lists. */
+/** Returns the records of a query, and the rows behind them. Throws what docs/sql.md lists. */
 export async function runQuery(context: QueryContext, request: QueryRequest): Promise<QueryResult> {
   const plan = planText(context, request)
   const meter = createBudgetMeter(context, request.budget, request.signal)

@@ -114,14 +114,22 @@ type ExactToken<Options> = Options extends { readonly token: infer Token extends
     }
   : unknown
 
-type Built<Type extends ColumnTypeName | 'FILE', Options> = { readonly type: Type } & Options
+/** No options. */
+export type NoOptions = Record<never, never>
+
+/** A column as its builder returns it: its type and its options. */
+export type ColumnOf<Type extends ColumnTypeName | 'FILE', Options = NoOptions> = { readonly type: Type } & Options
+
+/** The same as the result of a builder: the options are those of the call, and not inferred from where its result is used. */
+type Built<Type extends ColumnTypeName | 'FILE', Options> = Options extends infer Given ? ColumnOf<Type, Given> : never
 
 /** Returns the definition of a column type with its options. Throws `invalid_request` if reading an option throws. */
 function built<const Type extends ColumnTypeName | 'FILE', Options>(
   type: Type,
   options: Options | undefined,
 ): Built<Type, Options> {
-  return readInput(() => ({ ...(options as Options), type }))
+  // The cast repeats the return type, which the compiler does not follow: the options of the call are those inferred from it.
+  return readInput(() => ({ ...(options as Options), type })) as Built<Type, Options>
 }
 
 /**
@@ -131,33 +139,32 @@ function built<const Type extends ColumnTypeName | 'FILE', Options>(
  */
 export const column = {
   /** Text. */
-  string: <const O extends StringOptions = Record<never, never>>(options?: Exactly<O, StringOptions>): Built<'STRING', O> =>
+  string: <const O extends StringOptions = NoOptions>(options?: Exactly<O, StringOptions>): Built<'STRING', O> =>
     built('STRING', options),
   /** A 64-bit integer. Beyond 2^53 - 1, input is a bigint or decimal text, and output decimal text. */
-  integer: <const O extends IntegerOptions = Record<never, never>>(options?: Exactly<O, IntegerOptions>): Built<'INTEGER', O> =>
+  integer: <const O extends IntegerOptions = NoOptions>(options?: Exactly<O, IntegerOptions>): Built<'INTEGER', O> =>
     built('INTEGER', options),
   /** A finite double. */
-  float: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'FLOAT', O> =>
+  float: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'FLOAT', O> =>
     built('FLOAT', options),
   /** True or false. */
-  boolean: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'BOOL', O> =>
+  boolean: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'BOOL', O> =>
     built('BOOL', options),
   /** A calendar date, years 0001 to 9999. */
-  date: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'DATE', O> =>
+  date: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'DATE', O> =>
     built('DATE', options),
   /** A time of day without an offset. */
-  time: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'TIME', O> =>
+  time: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'TIME', O> =>
     built('TIME', options),
   /** An instant. Input has an offset, output is in UTC. */
-  datetime: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'DATETIME', O> =>
+  datetime: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'DATETIME', O> =>
     built('DATETIME', options),
   /** Any JSON value except null. */
-  json: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'JSON', O> =>
+  json: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'JSON', O> =>
     built('JSON', options),
   /** A list of JSON values. */
-  array: <const O extends CommonOptions = Record<never, never>>(options?: Exactly<O, CommonOptions>): Built<'ARRAY', O> =>
+  array: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'ARRAY', O> =>
     built('ARRAY', options),
   /** A file, which `uploadFile` stores. Its redaction concerns its name; only a caller who reads it at PLAIN_TEXT can open it. */
-  file: <const O extends FileOptions = Record<never, never>>(options?: Exactly<O, FileOptions>): Built<'FILE', O> =>
-    built('FILE', options),
+  file: <const O extends FileOptions = NoOptions>(options?: Exactly<O, FileOptions>): Built<'FILE', O> => built('FILE', options),
 }

@@ -1,28 +1,53 @@
-/** Types inferred from a schema: its columns, values and tokens. */
+/** Types inferred from a schema: its columns, values and tokens. docs/types.md has them all. */
 import type { JsonValue } from '../values/column-type.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 
+/** The same members as one object, for editors and errors to show. */
+type Flat<Members> = Members extends unknown ? { [K in keyof Members]: Members[K] } : never
+
 /** Names of the tables of a schema. */
-export type TableName<S extends SchemaDefinition> = keyof S & string
+export type TableName<S extends SchemaDefinition> = Extract<keyof S, string>
 /** Names of the columns of a table. */
-export type ColumnName<T extends TableDefinition> = keyof T & string
+export type ColumnName<T extends TableDefinition> = Extract<keyof T, string>
+
+/** The key of the marks below. No text has it at run time. */
+declare const maskedOrRedacted: unique symbol
+
+/** The mark of text that a read may have masked or redacted, for the compiler only. */
+export interface MayBeLowered {
+  readonly [maskedOrRedacted]?: true
+}
+
+/** The mark of text to write, for the compiler only: text with the other mark does not have it. */
+export interface NotLowered {
+  readonly [maskedOrRedacted]?: never
+}
+
+/**
+ * Text as a read shows it: it may be masked or redacted. It is a `string` to whatever prints, compares or sends it, but no value to write to
+ * a record. A read with `onLowered: 'throw'` returns values.
+ */
+export type ShownText = string & MayBeLowered
+
+/** Text to write to a record: any `string` but `ShownText`. */
+export type PlainText = string & NotLowered
 
 /** The input type of each column type. An integer beyond 2^53 - 1 is a bigint or decimal text. */
-interface InputTypes {
-  readonly STRING: string
-  readonly INTEGER: number | bigint | string
+export interface InputTypes {
+  readonly STRING: PlainText
+  readonly INTEGER: number | bigint | PlainText
   readonly FLOAT: number
   readonly BOOL: boolean
-  readonly DATE: string
-  readonly TIME: string
-  readonly DATETIME: string | Date
-  readonly JSON: JsonValue
+  readonly DATE: PlainText
+  readonly TIME: PlainText
+  readonly DATETIME: PlainText | Date
+  readonly JSON: Exclude<JsonValue, string> | PlainText
   readonly ARRAY: readonly JsonValue[]
   readonly FILE: never
 }
 
-/** The type of a value read at PLAIN_TEXT, by column type. */
-interface OutputTypes {
+/** The type of a value read in plain text, by column type. An integer beyond 2^53 - 1 is decimal text. */
+export interface PlainTypes {
   readonly STRING: string
   readonly INTEGER: number | string
   readonly FLOAT: number
@@ -36,32 +61,59 @@ interface OutputTypes {
   readonly FILE: string
 }
 
+/** Null, if the column can be without a value. */
+export type Absence<C extends ColumnDefinition> = C extends { readonly required: true } ? never : null
+
+/** True if the values of the option `oneOf` are known: not those of a schema that was read from a file. */
+type IsLiteral<Value> = string extends Value ? false : number extends Value ? false : true
+
 /** A value to write to a column. */
 export type InputValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
-  ? Allowed
+  ? IsLiteral<Allowed> extends true
+    ? Allowed
+    : InputTypes[C['type']]
   : InputTypes[C['type']]
 
-/** A value that a read returns in plain text: the value, or null. */
-export type PlainValue<C extends ColumnDefinition> = OutputTypes[C['type']] | null
+/** A value that a read returns in plain text. It is null only in a column that is not required. */
+export type PlainValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
+  ? IsLiteral<Allowed> extends true
+    ? Allowed | Absence<C>
+    : PlainTypes[C['type']] | Absence<C>
+  : PlainTypes[C['type']] | Absence<C>
 
-/** A value that a read returns: the value, text if it is masked or redacted, or null. */
-export type OutputValue<C extends ColumnDefinition> = PlainValue<C> | string
+/** A value that a read returns: as in plain text, or text that may be masked or redacted. */
+export type OutputValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
+  ? IsLiteral<Allowed> extends true
+    ? Allowed | ShownText | Absence<C>
+    : Exclude<PlainTypes[C['type']], string> | ShownText | Absence<C>
+  : Exclude<PlainTypes[C['type']], string> | ShownText | Absence<C>
 
-type RequiredColumn<T extends TableDefinition> = {
+/** Columns that an insert must have a value for. */
+export type RequiredColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly required: true } ? K : never
 }[ColumnName<T>]
 
 /** Columns that have tokens. */
-export type TokenizedColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends { readonly token: string | object } ? K : never
-}[ColumnName<T>]
+export type TokenizedColumn<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string
+    : {
+        [K in ColumnName<T>]: T[K] extends { readonly token: string | object } ? K : never
+      }[ColumnName<T>]
 
-type DeterministicToken = 'deterministic' | { readonly kind: 'deterministic' | 'deterministicFormatPreserving' }
+/** Token definitions that give equal values one token. */
+export type DeterministicToken = 'deterministic' | { readonly kind: 'deterministic' | 'deterministicFormatPreserving' }
+
+/** Token definitions whose values are not stored in the record, so that no read of the record returns them. */
+export type TransientToken = 'transient' | { readonly kind: 'transient' }
 
 /** Columns with deterministic tokens, which tokenize accepts. */
-export type DeterministicColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends { readonly token: DeterministicToken } ? K : never
-}[ColumnName<T>]
+export type DeterministicColumn<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string
+    : {
+        [K in ColumnName<T>]: T[K] extends { readonly token: DeterministicToken } ? K : never
+      }[ColumnName<T>]
 
 /** Names of the column groups of a schema. */
 export type GroupName<S extends SchemaDefinition> = {
@@ -72,20 +124,26 @@ export type GroupName<S extends SchemaDefinition> = {
   string
 
 /** Unique columns, which an upsert can use as its key. */
-export type UniqueColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends { readonly unique: true } ? K : never
-}[ColumnName<T>]
+export type UniqueColumn<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string
+    : {
+        [K in ColumnName<T>]: T[K] extends { readonly unique: true } ? K : never
+      }[ColumnName<T>]
 
 /** Columns with a lookup index. */
-export type LookupColumn<T extends TableDefinition> = {
-  [K in ColumnName<T>]: T[K] extends
-    | { readonly unique: true }
-    | { readonly searchable: true }
-    | { readonly index: true }
-    | { readonly token: DeterministicToken }
-    ? K
-    : never
-}[ColumnName<T>]
+export type LookupColumn<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string
+    : {
+        [K in ColumnName<T>]: T[K] extends
+          | { readonly unique: true }
+          | { readonly searchable: true }
+          | { readonly index: true }
+          | { readonly token: DeterministicToken }
+          ? K
+          : never
+      }[ColumnName<T>]
 
 /** Columns that hold files. */
 export type FileColumn<T extends TableDefinition> =
@@ -94,34 +152,46 @@ export type FileColumn<T extends TableDefinition> =
     : { [K in ColumnName<T>]: T[K] extends { readonly type: 'FILE' } ? K : never }[ColumnName<T>]
 
 /** Columns that accept a value in a record: all but those that hold files. */
-type ValueColumn<T extends TableDefinition> = {
+export type ValueColumn<T extends TableDefinition> = {
   [K in ColumnName<T>]: T[K] extends { readonly type: 'FILE' } ? never : K
 }[ColumnName<T>]
 
 /** The fields of a record to insert. Required columns must have a value, others can be null or absent. */
-export type InsertFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]: InputValue<T[K]> } & {
-  readonly [K in Exclude<ValueColumn<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
-}
+export type InsertFields<T extends TableDefinition> = Flat<
+  { readonly [K in RequiredColumn<T>]: InputValue<T[K]> } & {
+    readonly [K in Exclude<ValueColumn<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
+  }
+>
 
 /** The fields of an update: any columns. Required columns cannot be null. */
-export type UpdateFields<T extends TableDefinition> = { readonly [K in RequiredColumn<T>]?: InputValue<T[K]> } & {
-  readonly [K in Exclude<ValueColumn<T>, RequiredColumn<T>>]?: InputValue<T[K]> | null
-}
+export type UpdateFields<T extends TableDefinition> = T extends unknown
+  ? { readonly [K in ValueColumn<T>]?: InputValue<T[K]> | Absence<T[K]> }
+  : never
 
-/** The fields that a read returns: the requested ones, or all that the caller can read. */
-export type OutputFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
-  ? { readonly [K in Name & ColumnName<T>]: OutputValue<T[K]> }
-  : { readonly [K in ColumnName<T>]?: OutputValue<T[K]> }
+/** Columns that a read can return: all but those whose values are transient. */
+export type ReadableColumn<T extends TableDefinition> = T extends unknown
+  ? { [K in ColumnName<T>]: T[K] extends { readonly token: TransientToken } ? never : K }[ColumnName<T>]
+  : never
 
-/** The same fields of a read that refuses masked and redacted ones. */
-export type PlainFields<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
-  ? { readonly [K in Name & ColumnName<T>]: PlainValue<T[K]> }
-  : { readonly [K in ColumnName<T>]?: PlainValue<T[K]> }
+/** Columns that were asked for: of a list of names, or all. */
+export type RequestedColumn<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
+  ? Name & ReadableColumn<T>
+  : ReadableColumn<T>
+
+/** The fields that a read returns. Each can be absent: a caller may not be allowed to read it, in this record or in any. */
+export type OutputFields<T extends TableDefinition, Requested = undefined> = T extends unknown
+  ? { readonly [K in RequestedColumn<T, Requested>]?: OutputValue<T[K]> }
+  : never
+
+/** The fields of a read with `onLowered: 'throw'`: values. Those of a list of names are all present. */
+export type PlainFields<T extends TableDefinition, Requested = undefined> = Requested extends { readonly length: infer Count }
+  ? number extends Count
+    ? { readonly [K in RequestedColumn<T, Requested>]?: PlainValue<T[K]> }
+    : { readonly [K in RequestedColumn<T, Requested>]: PlainValue<T[K]> }
+  : { readonly [K in ReadableColumn<T>]?: PlainValue<T[K]> }
 
 /** Columns that a read can return masked or redacted: the requested ones, or all. */
-export type LoweredColumn<T extends TableDefinition, Requested> = Requested extends readonly (infer Name)[]
-  ? Name & ColumnName<T>
-  : ColumnName<T>
+export type LoweredColumn<T extends TableDefinition, Requested = undefined> = RequestedColumn<T, Requested>
 
 /** Tokens by column, of the tokenized columns that have a value. */
-export type TokensOf<T extends TableDefinition> = { readonly [K in TokenizedColumn<T>]?: string }
+export type TokensOf<T extends TableDefinition> = T extends unknown ? { readonly [K in TokenizedColumn<T>]?: string } : never

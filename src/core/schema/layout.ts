@@ -225,7 +225,10 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
     if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes' })
-    if (column.plain !== undefined) physical.push({ name: column.plain, type: column.type.physical })
+    if (column.plain !== undefined) {
+      const { physical: type, hasShortCells } = column.type
+      physical.push({ name: column.plain, type, ...(hasShortCells === true ? { isShort: true } : {}) })
+    }
     if (column.digest !== undefined)
       indexes.push({ columns: [column.digest], unique: column.unique && column.plain === undefined })
     const isIndexed = column.unique || table.columns[column.name]?.definition.index === true

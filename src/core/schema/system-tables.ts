@@ -90,7 +90,7 @@ export const AUDIT_CHAINS: PhysicalTable = {
 export const CATALOG: PhysicalTable = {
   name: 'catalog',
   columns: [
-    { name: 'entry', type: 'text' },
+    { name: 'entry', type: 'text', isShort: true },
     { name: 'key_id', type: 'text' },
     { name: 'content', type: 'bytes' },
   ],
@@ -104,7 +104,7 @@ export const MARKER: PhysicalTable = { name: 'vault_marker', columns: [{ name: '
 export const BLOBS: PhysicalTable = {
   name: 'blobs',
   columns: [
-    { name: 'key', type: 'text' },
+    { name: 'key', type: 'text', isShort: true },
     { name: 'pieces', type: 'integer' },
     { name: 'size', type: 'integer' },
   ],

@@ -3,12 +3,14 @@ import { say, VaultError, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { Aggregate, Cell } from '../ports/storage.ts'
 import { plainValue } from '../schema/plain-value.ts'
-import { required } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { toSafeNumber } from '../values/cells.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import { columnTypes } from '../values/column-types.ts'
+import { createExactSum } from './exact-sum.ts'
+import { nearestDouble } from './nearest-double.ts'
 import type { AggregateOutput, Outputs } from './query.ts'
 
 /** Adds values one by one and returns one result. */
@@ -37,37 +39,46 @@ export function createAccumulator(output: AggregateOutput): Accumulator {
   }
 }
 
-/** The aggregates that storage computes in place of these, or undefined if it cannot compute all of them. */
+/** The aggregates that storage computes in place of these, in order, or undefined if it cannot compute all of them. */
 export function storageAggregates({
   aggregates,
 }: Extract<Outputs, { readonly kind: 'totals' }>): readonly Aggregate[] | undefined {
-  const inStorage = aggregates.flatMap(({ name, ref }): readonly Aggregate[] => {
-    const column = ref?.column
-    if (name === 'count' && column === undefined) return [{ kind: 'count' }]
-    // A column has a digest exactly when it has a value, so counting digests counts values.
-    const storageColumn = column?.plain ?? (name === 'count' ? column?.digest : undefined)
-    return storageColumn === undefined ? [] : [{ kind: name, column: storageColumn }]
-  })
-  return inStorage.length === aggregates.length ? inStorage : undefined
+  const inStorage = aggregates.map(partsOf)
+  return inStorage.every((parts) => parts !== undefined) ? inStorage.flat() : undefined
 }
 
-/** Converts a cell that storage computed to the aggregate's result. */
-export function resultOfCell(output: AggregateOutput, cell: Cell): JsonValue {
+/** What storage computes for one aggregate: a mean is a sum and a count. */
+function partsOf({ name, ref }: AggregateOutput): readonly Aggregate[] | undefined {
+  const column = ref?.column
+  if (name === 'count' && column === undefined) return [{ kind: 'count' }]
+  // A column has a digest exactly when it has a value, so counting digests counts values.
+  const storageColumn = column?.plain ?? (name === 'count' ? column?.digest : undefined)
+  if (column === undefined || storageColumn === undefined) return undefined
+  if (name !== 'sum' && name !== 'avg') return [{ kind: name, column: storageColumn }]
+  // Engines round a sum of doubles after each value, so that it depends on their order.
+  if (column.type.physical !== 'integer') return undefined
+  const sum = { kind: 'sum', column: storageColumn } as const
+  return name === 'sum' ? [sum] : [sum, { kind: 'count', column: storageColumn }]
+}
+
+/** Converts the cells that storage computed, in the order of `storageAggregates`, to the results of the aggregates. */
+export function resultsOfCells(aggregates: readonly AggregateOutput[], cells: readonly Cell[]): JsonValue[] {
+  let next = 0
+  return aggregates.map((output) => {
+    const cell = at(cells, next++)
+    return output.name === 'avg' ? meanOfCells(output, cell, at(cells, next++)) : resultOfCell(output, cell)
+  })
+}
+
+function resultOfCell(output: AggregateOutput, cell: Cell): JsonValue {
   if (cell === null) return null
-  switch (output.name) {
-    case 'min':
-    case 'max': {
-      const column = required(output.ref?.column, 'The column of an aggregate')
-      return column.type.toJson(plainValue(column, cell))
-    }
-    case 'count':
-    case 'sum':
-      return toJsonNumber(output, numeric(cell))
-    case 'avg':
-      return toJsonNumber(output, Number(numeric(cell)))
-    default:
-      return unreachable(output.name)
-  }
+  if (output.name !== 'min' && output.name !== 'max') return toJsonNumber(output, numeric(cell))
+  const column = required(output.ref?.column, 'The column of an aggregate')
+  return column.type.toJson(plainValue(column, cell))
+}
+
+function meanOfCells(output: AggregateOutput, sum: Cell, count: Cell): JsonValue {
+  return sum === null || count === null ? null : toJsonNumber(output, nearestDouble(BigInt(numeric(sum)), BigInt(numeric(count))))
 }
 
 /** The type of the argument. The record id is STRING. */
@@ -96,25 +107,41 @@ function createExtreme(type: AnyColumnType, sign: 1 | -1): Accumulator {
   }
 }
 
-/** Sums of INTEGER are exact at any size; sums of FLOAT are doubles. AVG is the sum as a double, divided by the count. */
+/** A sum of INTEGER is exact at any size. One of FLOAT, and every mean, is rounded once, at the end. */
 function createSum(output: AggregateOutput): Accumulator {
+  return typeOf(output).physical === 'integer' ? createIntegerSum(output) : createFloatSum(output)
+}
+
+function createIntegerSum(output: AggregateOutput): Accumulator {
   let near = 0
   let far = 0n
   let count = 0
-  const isWhole = typeOf(output).physical === 'integer'
   return {
     add(value) {
       if (typeof value !== 'number' && typeof value !== 'bigint') return
       count++
       const sum = typeof value === 'number' ? near + value : undefined
-      if (sum !== undefined && (!isWhole || Number.isSafeInteger(sum))) near = sum
+      if (sum !== undefined && Number.isSafeInteger(sum)) near = sum
       else far += BigInt(value)
     },
     result() {
       if (count === 0) return null
-      const sum = isWhole ? toSafeNumber(far + BigInt(near)) : near
-      return toJsonNumber(output, output.name === 'avg' ? Number(sum) / count : sum)
+      const sum = far + BigInt(near)
+      return toJsonNumber(output, output.name === 'avg' ? nearestDouble(sum, BigInt(count)) : sum)
     },
+  }
+}
+
+function createFloatSum(output: AggregateOutput): Accumulator {
+  const sum = createExactSum()
+  let count = 0
+  return {
+    add(value) {
+      if (typeof value !== 'number') return
+      count++
+      sum.add(value)
+    },
+    result: () => (count === 0 ? null : toJsonNumber(output, sum.dividedBy(output.name === 'avg' ? count : 1))),
   }
 }
 

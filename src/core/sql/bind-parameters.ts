@@ -4,7 +4,7 @@ import type { Literal, Parameter } from '../expressions/ast.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { withoutValue } from '../expressions/parameter-values.ts'
 import { unsupported } from '../expressions/unsupported.ts'
-import { MAX_QUERY_LENGTH } from '../limits.ts'
+import type { QueryLimits } from '../limits.ts'
 import { replaceInSelect } from './replace-in-select.ts'
 import type { ParsedSelect, Select } from './select.ts'
 import { wholeNumber } from './whole-number.ts'
@@ -13,7 +13,7 @@ import { wholeNumber } from './whole-number.ts'
  * Returns the query with these literals in the places of its parameters. Throws `LanguageError` for a parameter without a value and for
  * values that are too long, `invalid_request` for a value without a parameter.
  */
-export function bindParameters(parsed: ParsedSelect, values: readonly Literal[]): Select {
+export function bindParameters(parsed: ParsedSelect, values: readonly Literal[], { maxQueryLength }: QueryLimits): Select {
   const used = new Set<number>()
   let length = 0
   const literalFor = ({ number, at }: Parameter): Literal => {
@@ -21,8 +21,8 @@ export function bindParameters(parsed: ParsedSelect, values: readonly Literal[])
     if (value === undefined) throw withoutValue(at)
     used.add(number)
     if (value.kind === 'text') length += value.text.length
-    if (length <= MAX_QUERY_LENGTH) return { ...value, at }
-    throw new LanguageError('limit', say`The values of this query are longer than ${MAX_QUERY_LENGTH} characters together.`, at)
+    if (length <= maxQueryLength) return { ...value, at }
+    throw new LanguageError('limit', say`The values of this query are longer than ${maxQueryLength} characters together.`, at)
   }
   const { limit, offset, ...rest } = replaceInSelect(parsed, (one) => (one.kind === 'parameter' ? literalFor(one) : one))
   const bound = { ...rest, limit: numberOf(limit, literalFor), offset: numberOf(offset, literalFor) }

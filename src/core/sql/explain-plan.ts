@@ -5,9 +5,10 @@ import type { Filter } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
+import { explainWholeRead } from './explain-whole-read.ts'
 import type { Plan, PlanStrategy, SourcePlan, StepPlan } from './plan.ts'
 import type { Query, UseKind } from './query.ts'
-import { possiblyPlainText } from './source-access.ts'
+import { guaranteedGrants, possiblyPlainText, type RowStatement } from './source-access.ts'
 
 /** How one table is read. */
 export interface ExplainedSource {
@@ -22,6 +23,8 @@ export interface ExplainedSource {
   readonly joinMethod: 'none' | 'index lookup' | 'hash' | 'nested loop'
   /** The filter that storage evaluates, with `?` for each value; `every row` without one. */
   readonly storageFilter: string
+  /** Why storage reads every row of the table, in a few words; undefined if an index finds its rows, or LIMIT ends the reading. */
+  readonly wholeRead: string | undefined
   /** Columns of the conditions that the vault evaluates on each row that storage returns. */
   readonly residualColumns: readonly string[]
   /** Columns of the join condition. */
@@ -39,6 +42,8 @@ export interface ExplainedColumn {
   readonly column: string
   readonly use: UseKind
   readonly allowedBy: string
+  /** The statements whose WHERE decides in each row whether this grant applies, or at which level. Empty if all rows are alike. */
+  readonly rowStatements: readonly RowStatement[]
 }
 
 /** An explained query plan. */
@@ -57,7 +62,14 @@ export interface QueryPlan {
 export function explainPlan(plan: Plan, idName: string): QueryPlan {
   const naming: Naming = { query: plan.query, idName }
   const sources = [
-    explainSource(plan.first, naming, { joinKind: 'from', joinMethod: 'none', joinColumns: [], postJoinColumns: [] }),
+    explainSource(plan.first, naming, {
+      joinKind: 'from',
+      joinMethod: 'none',
+      joinColumns: [],
+      postJoinColumns: [],
+      // Without a filter, storage reads as many rows as the result has.
+      wholeRead: plan.strategy.kind === 'page' && plan.first.filter.kind === 'all' ? undefined : explainWholeRead(plan.first),
+    }),
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
@@ -78,12 +90,14 @@ const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
 }
 
 /** How a table is joined to those before it. */
-type ExplainedJoin = Pick<ExplainedSource, 'joinKind' | 'joinMethod' | 'joinColumns' | 'postJoinColumns'>
+type ExplainedJoin = Pick<ExplainedSource, 'joinKind' | 'joinMethod' | 'joinColumns' | 'postJoinColumns' | 'wholeRead'>
 
 function explainStep(step: StepPlan, naming: Naming): ExplainedJoin {
+  const joinMethod = joinMethodOf(step)
   return {
     joinKind: `${step.kind} join`,
-    joinMethod: joinMethodOf(step),
+    joinMethod,
+    wholeRead: joinMethod === 'index lookup' ? undefined : explainWholeRead(step.right),
     joinColumns: columnsOf(step.on).map((ref) => nameOf(ref, naming)),
     postJoinColumns: columnsOf(step.postJoin).map((ref) => nameOf(ref, naming)),
   }
@@ -125,7 +139,8 @@ function explainColumns(naming: Naming): ExplainedColumn[] {
   const explained = new Map<string, ExplainedColumn>()
   for (const { ref, kind } of naming.query.uses) {
     const column = nameOf(ref, naming)
-    explained.set(`${column} ${kind}`, { column, use: kind, allowedBy: allowance(ref, kind, naming.query) })
+    const rowStatements = dependsOnRow(ref, kind, naming.query) ? rowStatementsOf(ref, naming.query) : []
+    explained.set(`${column} ${kind}`, { column, use: kind, allowedBy: allowance(ref, kind, naming.query), rowStatements })
   }
   return [...explained.values()]
 }
@@ -148,6 +163,32 @@ function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Qu
     default:
       return unreachable(kind)
   }
+}
+
+/** True if rows differ in whether they grant this use, or at which level they show the column. */
+function dependsOnRow({ source, column }: ColumnRef, kind: UseKind, { sources }: Query): boolean {
+  const { access } = at(sources, source)
+  if (column === undefined || access.conditions.length === 0) return false
+  const least = guaranteedGrants(access)
+  switch (kind) {
+    case 'select':
+    case 'select all':
+      return least.level(column) !== access.highestLevel(column)
+    case 'null test':
+    case 'count':
+      return least.level(column) === undefined
+    case 'equality':
+      return least.level(column) !== 'PLAIN_TEXT' && !least.allows('SEARCH', column)
+    case 'comparison':
+    case 'aggregate':
+      return least.level(column) !== 'PLAIN_TEXT'
+    default:
+      return unreachable(kind)
+  }
+}
+
+function rowStatementsOf({ source, column }: ColumnRef, { sources }: Query): readonly RowStatement[] {
+  return column === undefined ? [] : at(sources, source).access.rowStatements(column)
 }
 
 /** Prints a filter like a WHERE clause: column names of the schema, digests marked as such, and `?` for every value. */
@@ -183,14 +224,23 @@ function printPlan({ sources, columns, strategy, limit, offset }: Omit<QueryPlan
   const lines = sources.flatMap((source) => [
     `${source.joinKind} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${printMethod(source)}`,
     `  storage filter: ${source.storageFilter}`,
+    ...(source.wholeRead === undefined ? [] : [`  reads the whole table: ${source.wholeRead}`]),
     ...listed('  residual columns', source.residualColumns),
     ...listed('  opened columns', source.openedColumns),
     ...listed('  join columns', source.joinColumns),
     ...listed('  post-join columns', source.postJoinColumns),
     ...listed('  policy columns', source.policyColumns),
   ])
-  const uses = columns.map(({ column, use, allowedBy }) => `  ${column} ${use}: ${allowedBy}`)
+  const uses = columns.map(
+    ({ column, use, allowedBy, rowStatements }) => `  ${column} ${use}: ${allowedBy}${printStatements(rowStatements)}`,
+  )
   return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, 'columns:', ...uses].join('\n')
+}
+
+function printStatements(statements: readonly RowStatement[]): string {
+  if (statements.length === 0) return ''
+  const printed = statements.map(({ role, position, columns }) => `statement ${position} of ${role} (${columns.join(', ')})`)
+  return `, by row: ${printed.join(', ')}`
 }
 
 function printMethod({ joinMethod }: ExplainedSource): string {

@@ -38,23 +38,15 @@ export function assertAlias({ name, at }: PlacedName): void {
   if (name === '__proto__') throw new LanguageError('name', say`This alias is reserved. Use another.`, at)
 }
 
-/** `item = '*' | name '.' '*' | ( call | column ) [ [ AS ] name ]` */
+/** `item = '*' | name '.' '*' | ( call | wrapped ) [ [ AS ] name ]` */
 function parseItem(cursor: LexemeCursor): SelectItem {
   const { at } = cursor.peek()
   if (cursor.takeSymbol('*')) return { kind: 'star', table: undefined, at }
-  refuseValues(cursor)
   const isCall = cursor.peek().kind === 'word' && symbolAhead(cursor, 1) === '('
   if (isCall) return parseCall(cursor)
   if (symbolAhead(cursor, 1) === '.' && symbolAhead(cursor, 2) === '*') return parseTableStar(cursor)
-  const column = parseColumn(cursor)
+  const column = parseWrappedColumn(cursor, 'in the select list')
   return { kind: 'value', column, alias: parseAlias(cursor), at }
-}
-
-/** Throws `LanguageError` for values and expressions, which SQL allows in a select list and the subset does not. */
-function refuseValues(cursor: LexemeCursor): void {
-  const { at } = cursor.peek()
-  if (atValue(cursor)) throw unsupported('A value in the select list', at)
-  if (cursor.atSymbol('(') || cursor.atWord('not')) throw unsupported('An expression in the select list', at)
 }
 
 function parseTableStar(cursor: LexemeCursor): SelectItem {
@@ -84,26 +76,33 @@ function parseCall(cursor: LexemeCursor): SelectItem {
   return { kind: 'aggregate', name, column, text: `${name}(${columnText(column)})`, alias: parseAlias(cursor), at }
 }
 
-/** `argument = '*' | [ ALL ] column`. The column can be in parentheses; `*` is only for COUNT. */
+/** `argument = '*' | [ ALL ] wrapped`. `*` is only for COUNT. */
 function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnIdentifier | undefined {
   if (name === 'count' && cursor.takeSymbol('*')) return undefined
   cursor.takeWord('all')
-  return parseWrappedColumn(cursor)
+  return parseWrappedColumn(cursor, 'in a function')
 }
 
-function parseWrappedColumn(cursor: LexemeCursor): ColumnIdentifier {
+/**
+ * Parses a column, also in parentheses. Throws `LanguageError` for values and expressions, which SQL allows in this `place` and the subset
+ * does not.
+ *
+ *     wrapped = column | '(' wrapped ')'
+ */
+function parseWrappedColumn(cursor: LexemeCursor, place: string): ColumnIdentifier {
   const { at } = cursor.peek()
-  if (atValue(cursor)) throw unsupported('A function of a value', at)
+  if (atValue(cursor)) throw unsupported(`A value ${place}`, at)
+  if (cursor.atWord('not')) throw unsupported(`An expression ${place}`, at)
   if (!cursor.takeSymbol('(')) return parseColumn(cursor)
   return cursor.nested(at, () => {
-    const column = parseWrappedColumn(cursor)
-    cursor.expectSymbol(')')
+    const column = parseWrappedColumn(cursor, place)
+    if (!cursor.takeSymbol(')')) throw unsupported(`An expression ${place}`, at)
     return column
   })
 }
 
 function parseRedaction(cursor: LexemeCursor, at: number): SelectItem {
-  const column = parseColumn(cursor)
+  const column = parseWrappedColumn(cursor, 'in a function')
   cursor.expectSymbol(',')
   const level = parseLevel(cursor)
   cursor.expectSymbol(')')

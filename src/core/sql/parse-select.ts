@@ -1,11 +1,11 @@
 /** Parses a query: text to the syntax tree of one SELECT. Other SQL gives an error with its name and position. */
 import { say, words } from '../errors.ts'
 import type { Expression, Parameter } from '../expressions/ast.ts'
-import { parseExpression } from '../expressions/expression-parser.ts'
+import { parseExpression, takeSigns } from '../expressions/expression-parser.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
-import { MAX_PATTERNS } from '../limits.ts'
+import { MAX_PATTERNS, QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
 import type { FromTable, Join, JoinKind, ParsedSelect } from './select.ts'
 import { wholeNumber } from './whole-number.ts'
@@ -13,12 +13,12 @@ import { wholeNumber } from './whole-number.ts'
 /**
  * Parses a query. Its parameters have no values yet. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
- *     query = SELECT items FROM table { join } [ WHERE expression ] [ window ] { ';' }
+ *     query = SELECT [ ALL ] items FROM table { join } [ WHERE expression ] [ window ] { ';' }
  */
-export function parseSelect(text: string): ParsedSelect {
-  const cursor = new LexemeCursor(text, { hasParameters: true })
+export function parseSelect(text: string, limits: QueryLimits = QUERY_LIMITS): ParsedSelect {
+  const cursor = new LexemeCursor(text, limits, { hasParameters: true })
   if (!cursor.takeWord('select')) throw unexpectedStatement(cursor.peek())
-  if (cursor.atWord('all')) throw unsupported('ALL', cursor.peek().at)
+  cursor.takeWord('all')
   const items = parseItems(cursor)
   expectFrom(cursor)
   const from = parseTable(cursor)
@@ -120,7 +120,7 @@ function parseWindow(cursor: LexemeCursor): Pick<ParsedSelect, 'limit' | 'offset
 function parseWholeNumber(cursor: LexemeCursor): number {
   const { at } = cursor.peek()
   if (cursor.atWord('null')) throw unsupported('LIMIT or OFFSET of NULL', at)
-  const isNegative = cursor.atSymbol('-') && cursor.peek(1).kind === 'number' && cursor.takeSymbol('-')
+  const isNegative = takeSigns(cursor) === '-'
   const { kind, text } = cursor.peek()
   if (kind !== 'number') throw cursor.unexpected('an integer')
   cursor.next()

@@ -20,6 +20,8 @@ import { guaranteedGrants, isVisibleTo, pushdownConditionFor } from './source-ac
 export interface SourcePlan {
   readonly source: Source
   readonly requirements: ColumnRequirements
+  /** The conditions of the query on its rows alone. */
+  readonly conditions: readonly Condition[]
   /** The filter that storage evaluates. */
   readonly filter: Filter
   /** The condition that the vault evaluates on each row that storage returns. */
@@ -97,6 +99,7 @@ function planSource({ query, source, conditions, carried }: SourceRequest, cells
   return {
     source,
     requirements,
+    conditions,
     filter: allFilters([...pushed.map(({ filter }) => filter), ...granted]),
     residual: allOf(pushed.flatMap(({ condition, isExact }) => (isExact ? [] : [condition]))),
     isConditional,

@@ -5,7 +5,7 @@ import { allOf } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
-import { MAX_JOINED_TABLES, MAX_QUERY_RECORDS } from '../limits.ts'
+import type { QueryLimits } from '../limits.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { useConditionColumns } from './column-uses.ts'
 import type { JoinStep, Outputs, Query, Source, Use } from './query.ts'
@@ -24,6 +24,7 @@ export interface ResolveInput {
   readonly layout: Pick<Layout, 'tables'>
   /** The name of the record id. */
   readonly idName: string
+  readonly limits: QueryLimits
   accessTo(table: Table): SourceAccess
 }
 
@@ -48,13 +49,17 @@ export function resolveNames(select: Select, input: ResolveInput): ResolvedNames
 }
 
 /** Returns the query of a SELECT and its resolved names. Throws `LanguageError`. */
-export function resolveSelect({ joins, where, limit, offset }: Select, { scope, outputs, uses }: ResolvedNames): Query {
+export function resolveSelect(
+  { joins, where, limit, offset }: Select,
+  { scope, outputs, uses }: ResolvedNames,
+  { maxQueryRecords }: QueryLimits,
+): Query {
   return {
     sources: scope.sources,
     joins: joins.map(({ kind, on }, index): JoinStep => ({ kind, on: resolveCondition(on, scopeOfJoin(scope, index)) })),
     where: where === undefined ? allOf([]) : resolveCondition(where, scope),
     outputs,
-    limit: Math.min(limit ?? MAX_QUERY_RECORDS, MAX_QUERY_RECORDS),
+    limit: Math.min(limit ?? maxQueryRecords, maxQueryRecords),
     offset: offset ?? 0,
     uses,
   }
@@ -83,9 +88,10 @@ function resolveCondition(expression: Expression, scope: Scope): Condition {
 
 function resolveSources(select: Select, input: ResolveInput): Source[] {
   const named = [select.from, ...select.joins.map(({ table }) => table)]
-  const beyond = named[MAX_JOINED_TABLES]
+  const { maxQueryTables } = input.limits
+  const beyond = named[maxQueryTables]
   if (beyond !== undefined) {
-    throw new LanguageError('limit', say`A query joins at most ${MAX_JOINED_TABLES} tables.`, beyond.at)
+    throw new LanguageError('limit', say`A query joins at most ${maxQueryTables} tables.`, beyond.at)
   }
   return named.map((from, index) => {
     if (named.findIndex(({ alias }) => alias === from.alias) < index) {

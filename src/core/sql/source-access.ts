@@ -21,6 +21,15 @@ export interface RowGrants {
   meets(need: RequiredReadGrant): boolean
 }
 
+/** A statement of the policy that applies to some rows only. */
+export interface RowStatement {
+  readonly role: string
+  /** Number of the statement in its role, from 1. */
+  readonly position: number
+  /** Columns of its condition. */
+  readonly columns: readonly string[]
+}
+
 /**
  * One caller's access to one table, as far as queries need it. An ALLOW applies if its condition is true, a DENY unless its condition is
  * false.
@@ -30,6 +39,8 @@ export interface SourceAccess {
   readonly conditions: readonly Condition[]
   /** Columns of the conditions. */
   readonly conditionColumns: readonly Column[]
+  /** The statements whose condition decides in each row what READ and SEARCH grant on this column. */
+  rowStatements(column: Column): readonly RowStatement[]
   possiblyAllows(action: 'READ' | 'SEARCH', column: Column): boolean
   possiblyVisible(column: Column): boolean
   /** The highest level that some row can show, or undefined if every row hides the column. */

@@ -17,7 +17,7 @@ export const TOKEN_PRESETS = ['digits', 'letters', 'phone', 'email', 'ssn', 'car
 export type TokenPreset = (typeof TOKEN_PRESETS)[number]
 
 /** A preset with its options. */
-type PresetDefinition =
+export type PresetDefinition =
   | { readonly preset: 'digits' | 'letters' | 'ssn' | 'date' }
   | ({ readonly preset: 'card' } & CardOptions)
   | ({ readonly preset: 'email' } & EmailOptions)

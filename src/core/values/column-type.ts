@@ -21,6 +21,8 @@ export interface ColumnType<Value> {
   readonly tag: number
   /** Cell type of a plain column of this type. */
   readonly physical: PhysicalType
+  /** True if the cells of a plain column are texts of at most 64 characters. */
+  readonly hasShortCells?: boolean
   /** Returns untrusted input as a trusted value, in one canonical form per value. Throws `ValueError`. Is never called with null. */
   parse(input: unknown): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */

@@ -14,6 +14,7 @@ export const dateType: ColumnType<string> = {
   name: 'DATE',
   tag: 5,
   physical: 'text',
+  hasShortCells: true,
   size: 10,
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be a date as text, such as 2026-01-31')

@@ -20,6 +20,7 @@ export const datetimeType: ColumnType<string> = {
   name: 'DATETIME',
   tag: 7,
   physical: 'text',
+  hasShortCells: true,
   size: undefined,
   parse(input) {
     return typeof input === 'string' ? datetimeType.fromText(input) : fromDate(input)

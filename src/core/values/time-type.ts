@@ -17,6 +17,7 @@ export const timeType: ColumnType<string> = {
   name: 'TIME',
   tag: 6,
   physical: 'text',
+  hasShortCells: true,
   size: undefined,
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be a time of day as text, such as 23:59:59.5')

@@ -21,10 +21,11 @@ import { readInput } from '../util/boundary.ts'
 import type { OnProgress } from '../util/progress.ts'
 import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/well-formed.ts'
+import { limitsShape } from './limits-shape.ts'
 import type { OnInfected } from './scan-worker.ts'
 
-/** Options of `createVault`. */
-export interface VaultOptions<S extends SchemaDefinition> {
+/** Options of `createVault`. `Role` are the roles of the policy, if they are known. */
+export interface VaultOptions<S extends SchemaDefinition, Role extends string = string> {
   /** Id of the vault, 1 to 128 characters. All sealed data is bound to it, so it can never change. */
   readonly id: string
   /** The result of `defineSchema`. */
@@ -40,7 +41,7 @@ export interface VaultOptions<S extends SchemaDefinition> {
   /** Id of the account in audit events, 1 to 128 characters. Default: the vault id. */
   readonly accountId?: string
   /** Policy statements by role. Default: only the built-in roles VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER. */
-  readonly policy?: PolicyFor<S>
+  readonly policy?: PolicyFor<S, Role>
   /** Whether each operation records an audit event. Default 'on'. */
   readonly audit?: 'on' | 'off'
   /** Receives a span for each operation, such as `openTelemetry()`. Default: no spans. */
@@ -53,7 +54,11 @@ export interface VaultOptions<S extends SchemaDefinition> {
   readonly scanner?: FileScanner
   /** What is done with an infected file: its content is kept, and never opened, or destroyed. Default 'quarantine'. */
   readonly onInfected?: OnInfected
-  /** Limits of single requests: `maxRecords` and `maxPageSize`, each from 1 to 1,000,000. Default 1,000 each. */
+  /**
+   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
+   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
+   * 256 MiB. Ranges: docs/reliability.md.
+   */
   readonly limits?: Partial<Limits>
   /** An `AbortSignal`. When it is aborted before the vault is open, opening throws `cancelled`, and a change of the schema is rolled back; later it has no effect. */
   readonly signal?: Signal
@@ -65,7 +70,7 @@ export interface VaultOptions<S extends SchemaDefinition> {
 }
 
 /** The options with all ports, as `createVault` passes them to core. */
-export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
+export type OpenOptions<S extends SchemaDefinition, Role extends string = string> = VaultOptions<S, Role> & {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly keyRingFactory: KeyRingFactory
@@ -74,16 +79,6 @@ export type OpenOptions<S extends SchemaDefinition> = VaultOptions<S> & {
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
 }
-
-const MAX_LIMIT = 1_000_000
-
-const limit = z
-  .int(`must be an integer from 1 to ${MAX_LIMIT}`)
-  .min(1, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .max(MAX_LIMIT, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .default(1000)
-
-const limitsShape = z.strictObject({ maxRecords: limit, maxPageSize: limit })
 
 function hasMethod(value: unknown, name: string): boolean {
   return isObject(value) && typeof Reflect.get(value, name) === 'function'

@@ -1,5 +1,5 @@
 /** The types of the items of a batch and of its responses, from the schema. */
-import type { BatchItem, ResponseReference } from '../batch/batch-item.ts'
+import type { BatchItem, MethodName, ResponseReference } from '../batch/batch-item.ts'
 import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ItemResponse } from '../batch/run-steps.ts'
 import type { Redaction } from '../redaction/levels.ts'
@@ -8,13 +8,13 @@ import type { ColumnName, InsertFields, TableName, TokensOf, UniqueColumn, Updat
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
 
 /** The members of every item. */
-interface AnyItem<T> {
+export interface AnyItem<T> {
   readonly tableName: T
   readonly batchID?: string
 }
 
 /** Inserts one record, or with `upsert` updates the one that has its value in that column. */
-interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
+export interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly method: 'POST'
   readonly fields: InsertFields<D>
   readonly tokens?: TokensOf<D>
@@ -23,7 +23,7 @@ interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
 }
 
 /** Updates one record. */
-interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
+export interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly method: 'PUT'
   readonly ID: string | ResponseReference
   readonly fields: UpdateFields<D>
@@ -32,7 +32,7 @@ interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
 }
 
 /** Reads one record. */
-interface GetItem<T> extends AnyItem<T> {
+export interface GetItem<T> extends AnyItem<T> {
   readonly method: 'GET'
   readonly ID: string | ResponseReference
   readonly redaction?: Redaction
@@ -42,37 +42,46 @@ interface GetItem<T> extends AnyItem<T> {
 }
 
 /** Deletes one record. */
-interface DeleteItem<T> extends AnyItem<T> {
+export interface DeleteItem<T> extends AnyItem<T> {
   readonly method: 'DELETE'
   readonly ID: string | ResponseReference
 }
 
-/** An item of a batch, with table and column names checked by the compiler. */
+/** The item of a method in a table. */
+export type ItemFor<M, T, D extends TableDefinition> = M extends 'POST'
+  ? PostItem<T, D>
+  : M extends 'PUT'
+    ? PutItem<T, D>
+    : M extends 'GET'
+      ? GetItem<T>
+      : DeleteItem<T>
+
+/** An item of a batch, with table and column names checked by the compiler. Type a list with it that the program fills. */
 export type SessionBatchItem<S extends SchemaDefinition> = {
   [T in TableName<S>]: PostItem<T, S[T]> | PutItem<T, S[T]> | GetItem<T> | DeleteItem<T>
 }[TableName<S>]
 
-/** Refuses columns that the table does not have, and members that do not belong to the method: the compiler does not, once it has inferred the items. */
-type OnlyKnown<S extends SchemaDefinition, Item> = Item extends {
+/** What is the same in all items: a literal list is checked item by item, because comparing each with every table takes seconds. */
+export interface ItemOutline<S extends SchemaDefinition> extends AnyItem<TableName<S>> {
+  readonly method: MethodName
+}
+
+/** The item that a literal one must be: of its method and its table, without members and columns that these do not have. */
+type CheckedItem<S extends SchemaDefinition, Item> = Item extends {
   readonly method: infer M
   readonly tableName: infer T extends TableName<S>
 }
-  ? { readonly [Member in Exclude<keyof Item, keyof Extract<SessionBatchItem<S>, ItemOf<M, T>>>]: never } & (Item extends {
-      readonly fields: infer Fields
-    }
-      ? { readonly fields: { readonly [Name in Exclude<keyof Fields, ColumnName<S[T]>>]: never } }
-      : unknown)
+  ? ItemFor<M, T, S[T]> & { readonly [Member in Exclude<keyof Item, keyof ItemFor<M, T, S[T]>>]: never } & (Item extends {
+        readonly fields: infer Fields
+      }
+        ? { readonly fields: { readonly [Name in Exclude<keyof Fields, ColumnName<S[T]>>]: never } }
+        : unknown)
   : unknown
 
-interface ItemOf<M, T> {
-  readonly method: M
-  readonly tableName: T
-}
-
-/** The items of a batch, without anything that the schema or their methods do not have. */
-export type OnlyKnownItems<S extends SchemaDefinition, Items extends readonly unknown[]> = {
-  readonly [Position in keyof Items]: Items[Position] & OnlyKnown<S, Items[Position]>
-}
+/** The items of a batch as they must be: each of a literal list, or those of a list of any length. */
+export type CheckedItems<S extends SchemaDefinition, Items extends readonly unknown[]> = number extends Items['length']
+  ? readonly SessionBatchItem<S>[]
+  : { readonly [Position in keyof Items]: Items[Position] & CheckedItem<S, Items[Position]> }
 
 /** What the method of an item returns for one record of a table. */
 type ItemValue<D extends TableDefinition, Item> = Item extends { readonly method: infer Method }

@@ -26,7 +26,7 @@ import type { RevokeCredentialInput, RevokedCredential } from '../operations/rev
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOptions } from '../operations/update-record.ts'
 import type { QueryRecord, QueryRecordFields } from '../queries/run-query.ts'
-import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
+import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
   DeterministicColumn,
@@ -35,7 +35,8 @@ import type {
   InputValue,
   InsertFields,
   LookupColumn,
-  OutputFields,
+  OutputValue,
+  PlainValue,
   TableName,
   TokensOf,
   UniqueColumn,
@@ -45,7 +46,7 @@ import type { SqlQuery } from '../sql/sql.ts'
 import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
-import type { BatchResponses, OnlyKnownItems, SessionBatchItem } from './session-batch.ts'
+import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
 import type { ReadRecord, WrittenRecord } from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
 
@@ -80,34 +81,43 @@ export type TokenizeValue<S extends SchemaDefinition> =
     }[TableName<S>]
   | { readonly value: string; readonly columnGroup: GroupName<S> }
 
+/** A token without a record, and the error of it. */
+export interface FailedToken {
+  readonly token: string
+  readonly id?: undefined
+  readonly table?: undefined
+  readonly column?: undefined
+  readonly fields: Readonly<Record<never, never>>
+  readonly lowered: readonly never[]
+  readonly error: string
+  readonly code: ErrorCode
+}
+
 /** A record found by a token. `table` determines the type of its fields. With `columnOnly`, a transient value has no id. */
-export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = Record<never, never>> =
-  | {
-      [K in T]: {
-        readonly token: string
-        readonly id: O extends { readonly columnOnly: false }
-          ? string
-          : O extends { readonly columnOnly: boolean }
-            ? string | undefined
-            : string
-        readonly table: K
-        readonly column: ColumnName<S[K]>
-        readonly fields: OutputFields<S[K], undefined>
-        readonly lowered: readonly ColumnName<S[K]>[]
-        readonly error?: undefined
-        readonly code?: undefined
-      }
-    }[T]
-  | {
-      readonly token: string
-      readonly id?: undefined
-      readonly table?: undefined
-      readonly column?: undefined
-      readonly fields: Readonly<Record<never, never>>
-      readonly lowered: readonly never[]
-      readonly error: string
-      readonly code: ErrorCode
-    }
+export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = NoOptions> =
+  T extends TableName<S>
+    ?
+        | {
+            readonly token: string
+            readonly id: O extends { readonly columnOnly: false }
+              ? string
+              : O extends { readonly columnOnly: boolean }
+                ? string | undefined
+                : string
+            readonly table: T
+            readonly column: ColumnName<S[T]>
+            readonly fields: FoundFields<S[T], O>
+            readonly lowered: O extends { readonly onLowered: 'throw' } ? readonly never[] : readonly ColumnName<S[T]>[]
+            readonly error?: undefined
+            readonly code?: undefined
+          }
+        | FailedToken
+    : never
+
+/** The fields of a record found by a token, any of which can be absent. */
+export type FoundFields<T extends TableDefinition, O> = O extends { readonly onLowered: 'throw' }
+  ? { readonly [K in ColumnName<T>]?: PlainValue<T[K]> }
+  : { readonly [K in ColumnName<T>]?: OutputValue<T[K]> }
 
 /** An upload, with table and column checked by the compiler. */
 export type SessionUpload<S extends SchemaDefinition, T extends TableName<S>> = {
@@ -137,7 +147,7 @@ export interface Session<S extends SchemaDefinition> {
    * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead.
    * Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden`. Source: specification, "Records".
    */
-  insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = Record<never, never>>(
+  insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = NoOptions>(
     table: T,
     records: readonly { readonly fields: InsertFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
@@ -146,7 +156,7 @@ export interface Session<S extends SchemaDefinition> {
    * Reads by `ids`, by `columnName` and `columnValues`, or page by page: pass `next` of a page as `after`. Throws `not_found` for an id
    * without a record, `forbidden` for a masked or redacted field with `onLowered`, and `invalid_request` for a cursor of another read.
    */
-  get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = Record<never, never>>(
+  get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = NoOptions>(
     table: T,
     options?: O,
   ): Promise<RecordPage<S[T], O>>
@@ -155,12 +165,12 @@ export interface Session<S extends SchemaDefinition> {
    * stored before the first page is read is on one page, whatever others insert, change or delete meanwhile. Each page is a `get` with an
    * event of its own, and throws like it. Source: docs/reading.md.
    */
-  pages<T extends TableName<S>, const O extends SessionPagesOptions<S[T]> = Record<never, never>>(
+  pages<T extends TableName<S>, const O extends SessionPagesOptions<S[T]> = NoOptions>(
     table: T,
     options?: O,
   ): AsyncGenerator<RecordPage<S[T], O>, undefined>
   /** Reads one record. Throws like `get`. */
-  getOne<T extends TableName<S>, const O extends SessionReadOptions<S[T]> = Record<never, never>>(
+  getOne<T extends TableName<S>, const O extends SessionReadOptions<S[T]> = NoOptions>(
     table: T,
     id: string,
     options?: O,
@@ -169,7 +179,7 @@ export interface Session<S extends SchemaDefinition> {
    * Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. What the caller is
    * shown in place of a value, masked or redacted, is `unprocessable`.
    */
-  update<T extends TableName<S>, const O extends UpdateOptions = Record<never, never>>(
+  update<T extends TableName<S>, const O extends UpdateOptions = NoOptions>(
     table: T,
     id: string,
     change: { readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
@@ -184,7 +194,7 @@ export interface Session<S extends SchemaDefinition> {
   /** Returns the deterministic token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
   tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: string }[] }>
   /** Returns the record of each token, in order; with `columnOnly` the value of its column alone. A token that is not found has an error. */
-  getByTokens<const T extends TableName<S> = TableName<S>, const O extends GetByTokensOptions = Record<never, never>>(
+  getByTokens<const T extends TableName<S> = TableName<S>, const O extends GetByTokensOptions = NoOptions>(
     tokens: readonly string[],
     options?: O,
   ): Promise<{ records: FoundRecord<S, T, O>[] }>
@@ -209,8 +219,8 @@ export interface Session<S extends SchemaDefinition> {
    * back alone, and its response has the error. Throws `invalid_request`, `limit_exceeded`, and in both cases `aborted`, `unavailable` and
    * other errors after which the transaction cannot go on. Source: specification, "Batch".
    */
-  batch<const Items extends readonly SessionBatchItem<S>[], const O extends BatchOptions = Record<never, never>>(
-    items: OnlyKnownItems<S, Items>,
+  batch<const Items extends readonly ItemOutline<S>[], const O extends BatchOptions = NoOptions>(
+    items: CheckedItems<S, Items>,
     options?: O,
   ): Promise<{ responses: BatchResponses<S, Items, O> }>
   /**

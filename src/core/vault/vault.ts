@@ -29,11 +29,12 @@ import { type MaintenancePass, runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { Action } from '../policy/actions.ts'
-import type { Caller, RequestContext } from '../policy/caller.ts'
+import type { BuiltInRole } from '../policy/built-in-roles.ts'
+import type { Caller, CallerIn, RequestContext } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
 import { accessOf } from '../policy/create-access.ts'
-import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
+import type { ExplainOptions, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { readQuery } from '../queries/query-text.ts'
@@ -68,13 +69,17 @@ import { createVaultFiles, type UploadByTicket } from './vault-files.ts'
 import { type Watch, type WatchOptions, watched } from './watched-work.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
-export interface VaultInTransaction<S extends SchemaDefinition> {
-  /** Returns a session for a caller that the application has authenticated. Throws `invalid_request` if a member of the caller is invalid. */
-  as(caller: Caller): Session<S>
+export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
+  /**
+   * Returns a session for a caller that the application has authenticated. The compiler refuses the name of a role that neither the policy
+   * nor every vault has, unless it is known only at run time. Throws `invalid_request` if a member of the caller is invalid.
+   */
+  as<const Named extends Role | BuiltInRole | (string & {})>(caller: CallerIn<Role, Named>): Session<S>
 }
 
-/** An open vault. */
-export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S> {
+/** An open vault. `Role` are the roles of its policy; any name is accepted where they are not known. */
+export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role extends string = string>
+  extends VaultInTransaction<S, Role> {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
   readonly accountId: string
@@ -85,9 +90,9 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
    * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
    * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
    */
-  transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
+  transaction<T>(work: (vault: VaultInTransaction<S, Role>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
-  withTransaction(hostTransaction: unknown): VaultInTransaction<S>
+  withTransaction(hostTransaction: unknown): VaultInTransaction<S, Role>
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
    * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
@@ -118,10 +123,22 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
    * Returns what the policy allows this caller to do with this table, column by column, and the statements that decide it. Reads no
    * record and records no event. For tests of policies.
    */
-  explain(caller: Caller, action: Action, table: TableName<S>, options?: Pick<ExplainRequest, 'record'>): Explanation
+  explain<const Named extends Role | BuiltInRole | (string & {})>(
+    caller: CallerIn<Role, Named>,
+    action: Action,
+    table: TableName<S>,
+    options?: ExplainOptions,
+  ): Explanation
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
-  explainQuery(text: string, values: readonly QueryValue[], caller: Caller): QueryPlan
-  explainQuery(query: string | SqlQuery, caller: Caller): QueryPlan
+  explainQuery<const Named extends Role | BuiltInRole | (string & {})>(
+    text: string,
+    values: readonly QueryValue[],
+    caller: CallerIn<Role, Named>,
+  ): QueryPlan
+  explainQuery<const Named extends Role | BuiltInRole | (string & {})>(
+    query: string | SqlQuery,
+    caller: CallerIn<Role, Named>,
+  ): QueryPlan
   /**
    * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
    * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
@@ -148,14 +165,19 @@ const MAX_ATTEMPTS = 10
  * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
  * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
  */
-export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
+export function openVault<S extends SchemaDefinition, Role extends string>(
+  options: OpenOptions<S, Role>,
+): Promise<Vault<S, Role>> {
   return guardAround('Cannot open the vault.', (run) => open(options, run)).catch((error: unknown) => {
     const isAborted = Fault.isFault(error) && error.code === 'cancelled'
     throw isAborted ? new VaultError(error.code, `Cannot open the vault. ${error.message}`) : error
   })
 }
 
-async function open<S extends SchemaDefinition>(options: OpenOptions<S>, run: RunCallback): Promise<Vault<S>> {
+async function open<S extends SchemaDefinition, Role extends string>(
+  options: OpenOptions<S, Role>,
+  run: RunCallback,
+): Promise<Vault<S, Role>> {
   const limits = parseOptions(options)
   const { signal, report } = readInput(() => ({
     signal: parseSignal(options.signal),
@@ -211,10 +233,10 @@ interface Opened {
   closeKeys(): void
 }
 
-function createVault<S extends SchemaDefinition>(
-  options: OpenOptions<S>,
+function createVault<S extends SchemaDefinition, Role extends string>(
+  options: OpenOptions<S, Role>,
   { barrier, catalog, layout, schema, limits, closeKeys }: Opened,
-): Vault<S> {
+): Vault<S, Role> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
@@ -240,7 +262,7 @@ function createVault<S extends SchemaDefinition>(
     outsideAround(`${verb} failed.`, (run) => watched({ verb, given, run }, work))
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
   const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
-  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S> => ({
+  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => ({
     as: (caller) =>
       createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction, joined: undefined }, parseCaller(caller))),
   })
@@ -292,7 +314,7 @@ function createVault<S extends SchemaDefinition>(
         const { values, caller } = toExplained(second, third)
         return explainQuery(
           { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
-          readQuery(query, { layout, idName: RECORD_ID_NAME }, values),
+          readQuery(query, { layout, idName: RECORD_ID_NAME, limits }, values),
         )
       }),
     verifyRecords: (given) =>

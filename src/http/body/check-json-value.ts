@@ -2,26 +2,31 @@
 import { VaultError } from '../../index.ts'
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from './scan-json-text.ts'
 
+interface Rules {
+  /** False where the text cannot have a lone surrogate. */
+  readonly checkText: boolean
+  readonly maxValues: number
+}
+
 /** What has been counted so far. */
-interface Tally {
+interface Tally extends Rules {
   values: number
   members: number
 }
 
 /**
  * Returns the number of members of all objects of the value. Throws `limit_exceeded` for a value that is too large or nested too deep, and
- * `invalid_request` for what JSON does not have, for a number that is not finite, and for text with a lone surrogate. `checkText` is false
- * where the text cannot have one.
+ * `invalid_request` for what JSON does not have, for a number that is not finite, and for text with a lone surrogate.
  */
-export function checkJsonValue(value: unknown, checkText = true): number {
-  const tally: Tally = { values: 0, members: 0 }
-  check(value, checkText, tally, 1)
+export function checkJsonValue(value: unknown, { checkText = true, maxValues = MAX_JSON_VALUES }: Partial<Rules> = {}): number {
+  const tally: Tally = { values: 0, members: 0, checkText, maxValues }
+  check(value, tally, 1)
   return tally.members
 }
 
 /** The error for too many values in a body. */
-export function tooManyValues(): VaultError {
-  return new VaultError('limit_exceeded', `The body holds more than ${MAX_JSON_VALUES} JSON values. Send several requests.`)
+export function tooManyValues(maxValues: number): VaultError {
+  return new VaultError('limit_exceeded', `The body holds more than ${maxValues} JSON values. Send several requests.`)
 }
 
 /** The error for too deep nesting in a body. */
@@ -29,11 +34,11 @@ export function tooDeep(): VaultError {
   return new VaultError('limit_exceeded', `The body is nested deeper than ${MAX_JSON_DEPTH} lists and objects.`)
 }
 
-function check(value: unknown, checkText: boolean, tally: Tally, depth: number): void {
-  if (++tally.values > MAX_JSON_VALUES) throw tooManyValues()
+function check(value: unknown, tally: Tally, depth: number): void {
+  if (++tally.values > tally.maxValues) throw tooManyValues(tally.maxValues)
   switch (typeof value) {
     case 'string':
-      if (checkText) assertWellFormed(value)
+      if (tally.checkText) assertWellFormed(value)
       return
     case 'number':
       if (!Number.isFinite(value))
@@ -42,25 +47,25 @@ function check(value: unknown, checkText: boolean, tally: Tally, depth: number):
     case 'boolean':
       return
     case 'object':
-      if (value !== null) checkItems(value, checkText, tally, depth)
+      if (value !== null) checkItems(value, tally, depth)
       return
     default:
       throw new VaultError('invalid_request', 'The body holds a value that JSON does not have.')
   }
 }
 
-function checkItems(value: object, checkText: boolean, tally: Tally, depth: number): void {
+function checkItems(value: object, tally: Tally, depth: number): void {
   if (depth > MAX_JSON_DEPTH) throw tooDeep()
   if (Array.isArray(value)) {
-    for (const item of value) check(item, checkText, tally, depth + 1)
+    for (const item of value) check(item, tally, depth + 1)
     return
   }
   const names = Object.keys(value)
   tally.members += names.length
   for (const name of names) {
-    if (checkText) assertWellFormed(name)
+    if (tally.checkText) assertWellFormed(name)
     // An object that is no list: its members are unknown, and each is checked.
-    check((value as Readonly<Record<string, unknown>>)[name], checkText, tally, depth + 1)
+    check((value as Readonly<Record<string, unknown>>)[name], tally, depth + 1)
   }
 }
 

@@ -7,17 +7,17 @@ import { MAX_JSON_DEPTH, MAX_JSON_VALUES, scanJsonText } from './scan-json-text.
 /**
  * Returns the value. `__proto__` is a member like any other. Throws `invalid_request` for text that is not JSON, for a byte order mark, a
  * lone surrogate (also as an escape), two members of one name in an object, and a number too large for a double. The message has the line and
- * the column if the text is not long, and never text of the body. Throws `limit_exceeded` for over 100,000 values and over 64 levels.
+ * the column if the text is not long, and never text of the body. Throws `limit_exceeded` for over `maxValues` values and over 64 levels.
  */
-export function parseJsonText(text: string): unknown {
+export function parseJsonText(text: string, maxValues = MAX_JSON_VALUES): unknown {
   // Limits come first: to refuse a body must cost less than to parse it.
-  const counts = scanJsonText(text)
+  const counts = scanJsonText(text, maxValues)
   if (counts.depth > MAX_JSON_DEPTH) throw tooDeep()
-  if (counts.values > MAX_JSON_VALUES) throw tooManyValues()
+  if (counts.values > maxValues) throw tooManyValues(maxValues)
   const value = parse(text)
   try {
     // Of members with one name JSON.parse keeps the last, so fewer members than colons are left.
-    if (checkJsonValue(value, hasSurrogate(text)) === counts.members) return value
+    if (checkJsonValue(value, { checkText: hasSurrogate(text), maxValues }) === counts.members) return value
   } catch {
     // Below, with its position.
   }

@@ -11,6 +11,8 @@ import { parseParameters } from './parse-parameters.ts'
 export interface JsonBodyOptions {
   /** Maximum length of the body, in bytes. */
   readonly maxBytes: number
+  /** Maximum number of values of any kind. Default 100,000. */
+  readonly maxValues?: number | undefined
 }
 
 /** The content type of existing clients that post JSON by `curl --data`, or as they would post a form. */
@@ -22,10 +24,11 @@ const FORM = 'application/x-www-form-urlencoded'
  * be found then. Throws `invalid_request` for another content type, charset or encoding, invalid UTF-8 and invalid JSON, `limit_exceeded` for
  * a body that is too long, too deep or too large, and `cancelled` if the client goes away.
  */
-export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyOptions): Promise<unknown> {
+export async function readJsonBody(request: HttpRequest, options: JsonBodyOptions): Promise<unknown> {
   const { body } = request
+  const { maxBytes, maxValues } = options
   if (body === undefined) return undefined
-  if (body.parsed !== undefined) return readParsed(request, body.parsed.value, maxBytes)
+  if (body.parsed !== undefined) return readParsed(request, body.parsed.value, options)
   const length = announcedLength(request)
   if (length === 0) return undefined
   if (length !== undefined && length > maxBytes) throw bodyTooLong(maxBytes)
@@ -33,7 +36,7 @@ export async function readJsonBody(request: HttpRequest, { maxBytes }: JsonBodyO
   const bytes = await readBytes(body, maxBytes)
   if (bytes.length === 0) return undefined
   if (length === undefined) assertJsonType(request)
-  return parseBytes(request, bytes)
+  return parseBytes(request, bytes, maxValues)
 }
 
 async function readBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array> {
@@ -43,17 +46,17 @@ async function readBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array> 
 }
 
 /** Returns what a parser of the host returned. Text and bytes are what it did not parse. */
-function readParsed(request: HttpRequest, value: unknown, maxBytes: number): unknown {
+function readParsed(request: HttpRequest, value: unknown, { maxBytes, maxValues }: JsonBodyOptions): unknown {
   if (value === undefined || value === '') return undefined
   const isBytes = value instanceof Uint8Array
   if (isBytes || typeof value === 'string') {
     if (value.length === 0) return undefined
     if (value.length > maxBytes) throw bodyTooLong(maxBytes)
     assertJsonMediaType(request)
-    return isBytes ? parseBytes(request, value) : parseText(request, value)
+    return isBytes ? parseBytes(request, value, maxValues) : parseText(request, value, maxValues)
   }
   const isForm = assertJsonMediaType(request) === FORM
-  checkJsonValue(value)
+  checkJsonValue(value, maxValues === undefined ? {} : { maxValues })
   if (isForm && isParsedForm(value)) {
     throw new VaultError(
       'invalid_request',
@@ -68,17 +71,17 @@ function isParsedForm(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).some(isListOrObject)
 }
 
-function parseBytes(request: HttpRequest, bytes: Uint8Array): unknown {
+function parseBytes(request: HttpRequest, bytes: Uint8Array, maxValues: number | undefined): unknown {
   const text = decodeUtf8(bytes)
   if (text === undefined) throw new VaultError('invalid_request', 'The body is not valid UTF-8.')
-  return parseText(request, text)
+  return parseText(request, text, maxValues)
 }
 
-function parseText(request: HttpRequest, text: string): unknown {
+function parseText(request: HttpRequest, text: string, maxValues: number | undefined): unknown {
   if (mediaTypeOf(request)?.value === FORM && !isListOrObject(text)) {
     throw new VaultError('invalid_request', 'The body is not JSON. Send an object, with the content type application/json.')
   }
-  return parseJsonText(text)
+  return parseJsonText(text, maxValues)
 }
 
 function isListOrObject(text: string): boolean {

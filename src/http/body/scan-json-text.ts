@@ -1,6 +1,6 @@
 /** Counts values, members and nesting of JSON text before it is parsed: in one pass, and without a copy. */
 
-/** What a body of JSON may hold at most. The same limits as for a value of a JSON column. */
+/** What a body of JSON may hold at most; of values, by default. The same limits as for a value of a JSON column. */
 export const MAX_JSON_DEPTH = 64
 export const MAX_JSON_VALUES = 100_000
 
@@ -24,13 +24,13 @@ export interface JsonCounts {
 }
 
 /** Returns what the text holds. Stops early at a depth or a number of values over its limit. */
-export function scanJsonText(text: string): JsonCounts {
+export function scanJsonText(text: string, maxValues = MAX_JSON_VALUES): JsonCounts {
   let values = 1
   let members = 0
   let depth = 0
   let deepest = 0
   let last = 0 // The position of the last character that was counted.
-  for (let i = 0; i < text.length && values <= MAX_JSON_VALUES && deepest <= MAX_JSON_DEPTH; i++) {
+  for (let i = 0; i < text.length && values <= maxValues && deepest <= MAX_JSON_DEPTH; i++) {
     switch (text.charCodeAt(i)) {
       case QUOTE:
         i = endOfString(text, i)

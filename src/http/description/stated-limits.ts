@@ -5,7 +5,7 @@ import type { StatedLimit } from './openapi.ts'
 /** Returns the limits of a handler with these options. */
 export function statedLimits({ limits }: RouterOptions): StatedLimit[] {
   return [
-    limit('Records per SQL query result', 25, 'records', 'Query'),
+    limit('Records per SQL query result', limits.maxQueryRecords, 'records', 'Query'),
     limit('Default page size', 25, 'records', 'bulk get'),
     limit('Maximum page size', limits.maxPageSize, 'records', 'bulk get'),
     limit('Default offset', 0, 'records', 'bulk get'),

@@ -179,7 +179,10 @@ export function operationRoute<
 
 /** Returns the checked body. A route without one accepts `{}`, as existing clients send it with GET and DELETE. */
 async function bodyOf<Body extends z.ZodType>(call: Call, shape: Body | undefined): Promise<z.output<Body>> {
-  const given = await readJsonBody(call.request, { maxBytes: call.options.limits.maxBodyBytes })
+  const given = await readJsonBody(call.request, {
+    maxBytes: call.options.limits.maxBodyBytes,
+    maxValues: call.options.limits.maxJsonValues,
+  })
   assertSameAsPath(given, call.params)
   return (shape === undefined ? undefined : parseShape(shape, given)) as z.output<Body>
 }

@@ -11,14 +11,14 @@ const EXAMPLE_QUERY = {
 }
 
 /** Returns the route of queries. */
-export function queryRoute({ names }: RouterOptions): Route {
+export function queryRoute({ names, limits }: RouterOptions): Route {
   return operationRoute({
     method: 'POST',
     path: '/v1/vaults/{vaultID}/query',
     name: 'query',
     example: EXAMPLE_QUERY,
     group: 'Query',
-    summary: 'Runs a SELECT, and returns at most 25 records.',
+    summary: `Runs a SELECT, and returns at most ${limits.maxQueryRecords} records.`,
     operation: 'query',
     verb: 'Query',
     statuses: [400, 401, 422, 500],
@@ -33,10 +33,13 @@ export function queryRoute({ names }: RouterOptions): Route {
             })
             .meta({ title: 'QueryRecord', description: 'A record of a result.' }),
         )
-        .max(25)
-        .describe('The result, of at most 25 records. OFFSET gives the next ones.'),
+        .max(limits.maxQueryRecords)
+        .describe(`The result, of at most ${limits.maxQueryRecords} records. OFFSET gives the next ones.`),
     }),
-    read: ({ body: { query }, call }) => ({ query, options: { idName: names.id, signal: call.request.signal() } }),
+    read: ({ body: { query }, call }) => ({
+      query,
+      options: { idName: names.id, signal: call.request.signal(), maxRecords: limits.maxQueryRecords },
+    }),
     write: ({ records }) => ({ records: records.map(({ fields }) => ({ fields })) }),
   })
 }

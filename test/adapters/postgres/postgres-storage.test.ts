@@ -1,5 +1,4 @@
 /** Cases specific to PostgreSQL: concurrent preparation, text with NUL, caught errors, deadlocks, savepoints, pools of the application. */
-import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
@@ -287,25 +286,6 @@ describe('a nested transaction that is not awaited', () => {
     expect((await storage.get('cards', [1, 2, 3, 4])).map((row) => row?.id)).toEqual([1, undefined, undefined, 4])
     expect(pool.idleCount).toBe(1)
     await pool.end()
-  })
-})
-
-describe('texts', () => {
-  it('too long for the index of their column give an error that names the table, and the next call works', async () => {
-    const storage = await prepared()
-    for (const length of [4_000, 20_000]) {
-      // random hexadecimal text, which the engine cannot compress to the size of an index entry
-      const owner = randomBytes(length).toString('hex')
-      const message = expect.stringMatching(/^A text of table "cards" is too long for its index/)
-      const insert = storage.insert('cards', [{ id: 1, owner }])
-      await expect(insert).rejects.toMatchObject({
-        code: 'unprocessable',
-        message,
-        details: [{ table: 'cards', index: 0 }],
-      })
-    }
-    await storage.insert('cards', [{ id: 1, owner: 'short' }])
-    expect((await storage.get('cards', [1])).map((row) => row?.owner)).toEqual(['short'])
   })
 })
 

@@ -127,8 +127,8 @@ for (const createHost of [driverHost, kyselyHost]) {
             ]),
           ).toEqual([true, false])
           expect(await inner.delete('more_notes', { ids: [60, 59, 700] })).toEqual([59, 60])
-          const aggregates = [{ kind: 'count' }, { kind: 'sum', column: 'amount' }, { kind: 'avg', column: 'amount' }] as const
-          expect(await inner.aggregate('more_notes', EVERY, aggregates)).toEqual([58, 1662, 1662 / 58])
+          const aggregates = [{ kind: 'count' }, { kind: 'sum', column: 'amount' }] as const
+          expect(await inner.aggregate('more_notes', EVERY, aggregates)).toEqual([58, 1662])
           expect(await inner.find('more_notes', { kind: 'in', column: 'label', values: ['l3', 'l4'] }, ALL)).toHaveLength(2)
           const clash = Array.from({ length: 30 }, (_, n) => ({ id: 100 + n, label: n === 27 ? 'l5' : `m${n}` }))
           await expect(inner.insert('more_notes', clash)).rejects.toMatchObject({

@@ -84,7 +84,7 @@ describe('an unsupported construct', () => {
     ['a::text = b', '::', 1],
     ['a + 1 = 2', 'Arithmetic', 2],
     ['a = -b', 'Arithmetic', 4],
-    ['- - 1 = a', 'Arithmetic', 0],
+    ['- - b = a', 'Arithmetic', 0],
     ['a = 1 % 2', 'Arithmetic', 6],
     ["a ~ 'x'", 'A regular expression', 2],
     ["a -> 'x' = 1", 'This operator', 2],

@@ -119,6 +119,7 @@ describe('a plan', () => {
       {
         ...{ table: 'people', alias: 'people', joinKind: 'from', joinMethod: 'none', storageFilter: '(city > ? and city <> ?)' },
         ...{ residualColumns: [], openedColumns: [], policyColumns: [], joinColumns: [], postJoinColumns: [] },
+        wholeRead: 'city has no index',
       },
     ])
   })
@@ -171,13 +172,73 @@ describe('a plan', () => {
       ...{ joinKind: 'left join', storageFilter: 'city = ?', joinColumns: ['o.who', 'people.ssn'] },
       ...{ postJoinColumns: ['people.age', 'o.amount'], openedColumns: ['name', 'ssn', 'age'] },
     })
-    expect(plan.columns).toContainEqual({ column: 'people.age', use: 'null test', allowedBy: 'READ at any level' })
-    expect(plan.columns).toContainEqual({ column: 'o.amount', use: 'comparison', allowedBy: 'READ in plain text' })
+    expect(plan.columns).toContainEqual({
+      column: 'people.age',
+      use: 'null test',
+      allowedBy: 'READ at any level',
+      rowStatements: [],
+    })
+    expect(plan.columns).toContainEqual({
+      column: 'o.amount',
+      use: 'comparison',
+      allowedBy: 'READ in plain text',
+      rowStatements: [],
+    })
     expect(plan.text).toContain('left join people, by index lookup')
     expect(JSON.stringify(plan)).not.toMatch(/SECRET|77777/)
     expect(queries.as(['searcher']).explain("SELECT city FROM people WHERE ssn = '1'").columns).toContainEqual({
-      ...{ column: 'people.ssn', use: 'equality', allowedBy: 'SEARCH' },
+      ...{ column: 'people.ssn', use: 'equality', allowedBy: 'SEARCH', rowStatements: [] },
     })
+  })
+
+  it('says why a table is read whole, and nothing if an index finds its rows or LIMIT ends the reading', () => {
+    const reason = (sql: string, of = queries) => of.explain(sql).sources.at(-1)?.wholeRead
+    for (const [where, expected] of [
+      ["ssn = '1'", undefined],
+      ["ssn = '1' AND name LIKE 'A%'", undefined],
+      ["ssn = '1' OR ssn = '2'", undefined],
+      ["svc_id = 'x' OR ssn IS NULL", undefined],
+      ['TRUE', 'no condition on this table alone'],
+      ["city = 'Oslo'", 'city has no index'],
+      ['age > 3', 'age is sealed and has no digest'],
+      ["ssn > '1'", 'ssn is sealed: its digest is found by = only'],
+      ["name LIKE 'A%'", 'no index finds the pattern of name'],
+      ["ssn = '1' OR name = 'x'", 'name is sealed and has no digest, in an OR'],
+      ["NOT ssn = '1'", 'no index finds what NOT leaves'],
+      ['ssn IS NOT NULL', 'no index finds what NOT leaves'],
+      ['ssn = name', 'two of its columns are compared with each other'],
+      ["svc_id > 'x'", 'record ids are found by = only'],
+    ] as const) {
+      expect([where, reason(`SELECT COUNT(name) FROM people WHERE ${where}`)]).toEqual([where, expected])
+    }
+    expect(reason('SELECT amount FROM orders WHERE amount = 5')).toBe('amount has no index')
+    expect(reason('SELECT city FROM people LIMIT 5')).toBeUndefined()
+    expect(reason('SELECT city FROM orders JOIN people ON who = ssn')).toBeUndefined()
+    expect(reason('SELECT city FROM people JOIN orders ON amount = age')).toBe('no condition on this table alone')
+    expect(reason('SELECT COUNT(name) FROM people', queries.as(['local']))).toBe('no index finds what the policy allows')
+  })
+
+  it('names the statements that decide in each row, and the columns of their conditions', () => {
+    const city = [{ role: 'local', position: 1, columns: ['city'] }]
+    const local = queries.as(['local']).explain("SELECT name, svc_id FROM people WHERE ssn = '1' AND age IS NULL")
+    expect(local.columns.map(({ column, rowStatements }) => [column, rowStatements])).toEqual([
+      ['people.name', city],
+      ['people.svc_id', []],
+      ['people.ssn', city],
+      ['people.age', city],
+    ])
+    expect(local.text).toContain('people.ssn equality: READ in plain text, by row: statement 1 of local (city)')
+    const both = queries
+      .as(['local', 'searcher'])
+      .explain("SELECT name FROM people WHERE ssn = '1' AND name = 'x' AND age IS NULL")
+    expect(both.columns.map(({ column, use, rowStatements }) => [column, use, rowStatements.length])).toEqual([
+      ['people.name', 'select', 1],
+      ['people.ssn', 'equality', 0],
+      ['people.name', 'equality', 1],
+      ['people.age', 'null test', 0],
+    ])
+    const owner = queries.explain("SELECT name FROM people WHERE ssn = '1'")
+    expect(owner.columns.flatMap(({ rowStatements }) => rowStatements)).toEqual([])
   })
 
   it("pushes the policy's condition down, and evaluates it on each row if levels differ", () => {

@@ -18,7 +18,18 @@ const VALID = {
 
 describe('parseOptions', () => {
   it('returns the default limits', () => {
-    expect(parseOptions(VALID)).toEqual({ maxRecords: 1000, maxPageSize: 1000 })
+    expect(parseOptions(VALID)).toEqual({
+      maxRecords: 1000,
+      maxPageSize: 1000,
+      maxQueryRecords: 25,
+      maxQueryLength: 16_384,
+      maxQueryLexemes: 4000,
+      maxQueryNesting: 64,
+      maxQueryTables: 8,
+      maxRowsRead: 1_000_000,
+      queryTimeoutMs: 30_000,
+      maxJoinBytes: 268_435_456,
+    })
   })
 
   it.each([
@@ -28,6 +39,10 @@ describe('parseOptions', () => {
     [{ id: '' }, 'option "id" must be a string of 1 to 128 characters.'],
     [{ audit: true }, "option \"audit\" must be 'on' or 'off'."],
     [{ limits: { maxRecords: 0 } }, 'option "limits.maxRecords" must be an integer from 1 to 1000000.'],
+    [{ limits: { maxQueryRecords: 1_000_001 } }, 'option "limits.maxQueryRecords" must be an integer from 1 to 1000000.'],
+    [{ limits: { maxQueryNesting: 257 } }, 'option "limits.maxQueryNesting" must be an integer from 1 to 256.'],
+    [{ limits: { maxQueryTables: 1.5 } }, 'option "limits.maxQueryTables" must be an integer from 1 to 64.'],
+    [{ limits: { queryTimeoutMs: '5' } }, 'option "limits.queryTimeoutMs" must be an integer from 1 to 2147483647.'],
     [{ limits: { records: 5 } }, 'unknown option "limits.records".'],
     [{ idd: 'v' }, 'unknown option "idd".'],
   ])('names the invalid option of %o', (options, problem) => {

@@ -115,6 +115,10 @@ describe('limits of JSON', () => {
     expect(() => parseJsonText(many(100_000))).not.toThrow()
     expect(errorOf(() => parseJsonText(many(100_001))).code).toBe('limit_exceeded')
     expect(errorOf(() => checkJsonValue(JSON.parse(many(100_001)))).code).toBe('limit_exceeded')
+    expect(() => parseJsonText(many(100_001), 100_001)).not.toThrow()
+    expect(errorOf(() => parseJsonText(many(11), 10)).message).toBe(
+      'The body holds more than 10 JSON values. Send several requests.',
+    )
   })
 
   it('counts what is between long white space and long numbers', () => {

@@ -19,6 +19,7 @@ import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalo
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
+import { limitsShape } from '../../../src/core/vault/limits-shape.ts'
 import { defineSchema } from '../../../src/index.ts'
 
 /** Fields of one record. */
@@ -64,7 +65,7 @@ export function answer(
   { values, ...options }: QueryOptions & { readonly values?: unknown } = {},
 ): Promise<QueryResult> {
   const layout = layoutSchema(EMPTY_CATALOG_SCHEMA)
-  const parsing = { layout, limits: { maxRecords: 1000, maxPageSize: 1000 }, event: new EventBuilder() }
+  const parsing = { layout, limits: limitsShape.parse({}), event: new EventBuilder() }
   return runQuery(context, query.parse({ query: sql, values, options }, parsing))
 }
 

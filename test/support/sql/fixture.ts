@@ -39,7 +39,7 @@ export interface Fixture {
 const TEXTS: readonly string[] = [
   ...['', ' ', 'a', 'A', 'ab', 'Ab', 'aB', 'abc', 'b', 'a ', ' a', 'a b', 'z', '0', '1', '10', '2', '-1', 'null', 'NULL', 'true'],
   ...['%', '_', 'a%', '%a', 'a_c', "'", "''", '"', "it's", '--', '/*', ';', '?', '*', 'a\nb', '\t'],
-  ...['é', 'e\u0301', 'É', 'ß', 'ss', 'ñ', 'Ω', '\u2126', 'Ж', 'ж', '日本', '\u00a0'],
+  ...['é', 'e\u0301', 'É', 'ß', 'ss', 'ñ', 'Ω', '\u2126', 'Ж', 'ж', '日本', '\u00a0', 'I', 'i', 'İ', 'ı'],
 ]
 /** Texts that UTF-16 units and code points order differently. */
 const HIGH_TEXTS: readonly string[] = ['😀', '\uff5e', '\ue000', '\u{10ffff}', '😀a', 'a😀b', 'a\uff5eb', '\uffee']

@@ -124,8 +124,9 @@ function toPredicate({ name, lexpr, rexpr }: Json): Reading {
 }
 
 function toOperand(node: unknown): Reading {
-  const { A_Const: constant, ParamRef } = json(node)
+  const { A_Const: constant, A_Expr: signed, ParamRef } = json(node)
   if (ParamRef !== undefined) return { kind: 'parameter', number: json(ParamRef).number }
+  if (signed !== undefined) return toSigned(json(signed))
   if (constant === undefined) {
     const fields = toFields(node)
     return { kind: 'column', table: fields.at(-2), name: fields.at(-1) }
@@ -135,6 +136,14 @@ function toOperand(node: unknown): Reading {
   if (boolval !== undefined) return { kind: 'boolean', value: json(boolval).boolval === true }
   if (ival !== undefined) return toNumber(json(ival).ival ?? 0)
   return fval === undefined ? { kind: 'null' } : toNumber(json(fval).fval)
+}
+
+/** A number behind a sign that PostgreSQL leaves as an operator: every plus, and a minus before another operator. */
+function toSigned({ name, lexpr, rexpr }: Json): Reading {
+  const operator = String(member(array(name)[0], 'String').sval)
+  const { kind, value } = toOperand(rexpr)
+  if (lexpr !== undefined || kind !== 'number' || !'+-'.includes(operator)) throw new Error('PostgreSQL reads an operator')
+  return toNumber(operator === '-' ? -Number(value) : value)
 }
 
 /** A number by its value. Adding zero makes -0 zero: PostgreSQL's tree has 0 for the integer -0, our literal keeps its spelling, and both mean zero. */

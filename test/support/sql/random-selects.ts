@@ -35,6 +35,7 @@ export function dress(random: SeededRandom, text: string): string {
     if (kind === 'text') return `'${piece.replaceAll("'", "''")}'`
     if (kind === 'quoted') return `"${randomCase(random, piece).replaceAll('"', '""')}"`
     if (kind === 'parameter') return `$${piece}`
+    if (kind === 'number' && random.chance(0.2)) return random.pick([' +', ' + ', ' - -']) + piece
     return kind === 'word' ? randomCase(random, piece) : piece
   })
   return `${pieces.map((piece) => piece + random.pick(GAPS)).join('')}${random.pick(['', ' ;', ';;', ' -- end'])}`

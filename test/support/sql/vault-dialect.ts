@@ -15,11 +15,15 @@ export function vaultDialect(random: SeededRandom, query: Pick<RandomQuery, 'fro
     table: (source) => spellTable(random, source),
     column: (term, place) => spellColumn(random, query, term, place),
     value: (type, value, place) => spellValue(random, type, value, place),
-    number: (text) => text,
+    number: (text) => (text.startsWith('-') || random.chance(0.8) ? text : `${random.pick(['+', '+ ', '- -'])}${text}`),
     like: ({ ignoresCase, isNegated }, left, right) =>
       `${left} ${isNegated ? `${word('not')} ` : ''}${word(ignoresCase ? 'ilike' : 'like')} ${right}`,
     hasKey: (column, key) => `${column} ? ${quoted(key)}`,
-    items: ({ items }, column) => items.map((item) => spellItem(random, item, column)).join(random.pick([', ', ',', ' ,\n'])),
+    items: ({ items }, column) => {
+      const wrapped = (term: ColumnTerm) => (random.chance(0.1) ? `(${column(term)})` : column(term))
+      const list = items.map((item) => spellItem(random, item, wrapped)).join(random.pick([', ', ',', ' ,\n']))
+      return random.chance(0.1) ? `${word('all')} ${list}` : list
+    },
     window: (asked) => spellWindow(random, asked),
   }
 }

@@ -65,9 +65,10 @@ function constantsOf(text: string): readonly Constant[] | undefined {
   }
 }
 
-/** Returns undefined for a literal that no value stands for: a number with a spelling that a JavaScript number does not have. */
+/** Returns undefined for a literal that no value stands for: a number with a sign before its place, or a spelling that no JavaScript number has. */
 function placeOf(text: string, constant: Constant): Place | undefined {
   const { at } = constant
+  if (constant.kind === 'number' && /[+-]\s*$/.test(text.slice(0, at))) return undefined
   LITERAL.lastIndex = at
   const length = LITERAL.exec(text)?.[0].length
   const value = literalValue(constant)

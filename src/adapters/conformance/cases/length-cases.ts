@@ -1,7 +1,7 @@
 /** Clause V: lists of any length, from empty to far beyond the limits of one statement. */
 
 import type { Filter, NewRow, PhysicalTable } from '../../../core/ports/storage.ts'
-import { assert, assertEqual } from '../assert.ts'
+import { assert, assertEqual, assertRejects } from '../assert.ts'
 import {
   ALL,
   above,
@@ -166,7 +166,46 @@ export const lengthCases: readonly StorageCase[] = [
       assertEqual(await storage.find('things', EVERY, { order: 'desc', limit: 300 }), [{ ...long, version: 1 }, ...expected.slice(101).reverse()]) // biome-ignore format: one line
     },
   ),
+  storageCase(
+    'V12 texts of 2,500 characters of any script are indexed, found, and unique to their last one',
+    [KEYED],
+    async ({ storage }) => {
+      const long = scriptsOf(2500)
+      const last = `${long.slice(0, -2)}\u{1f511}`
+      const rows = [long, last, `${long}\\`, '\\'.repeat(2500), '\u0000'.repeat(2500), long.slice(0, 1200)]
+      for (const [at, text] of rows.entries()) await storage.insert('keyed', [{ id: at + 1, email: text, color: text }])
+      const conflict = { code: 'conflict', details: [{ table: 'keyed', columns: ['email'], index: 0 }] }
+      for (const [at, text] of rows.entries()) {
+        for (const column of ['email', 'color']) {
+          assertEqual(await idsFound(storage, 'keyed', equal(column, text)), [at + 1])
+          assertEqual(await idsFound(storage, 'keyed', among(column, [text, 'none'])), [at + 1])
+          const around = or(below(column, text), equal(column, text), above(column, text))
+          assertEqual(await idsFound(storage, 'keyed', around), numbers(1, rows.length))
+          assertEqual(await idsFound(storage, 'keyed', and(not(below(column, text)), not(above(column, text)))), [at + 1])
+        }
+        const error = await assertRejects(storage.insert('keyed', [{ id: 100, email: text }]), 'conflict')
+        assertEqual({ code: error.code, details: error.details }, conflict)
+      }
+      const clash = await assertRejects(storage.insert('keyed', [{ id: 101 }, { id: 102, email: last }, { id: 103 }]), 'conflict')
+      assertEqual(clash.details[0]?.columns, ['email'])
+      await storage.insert('keyed', [
+        { id: 104, realm: long, nick: last },
+        { id: 105, realm: long, nick: long },
+      ])
+      await assertRejects(storage.insert('keyed', [{ id: 106, realm: long, nick: last }]), 'conflict')
+      assertEqual(await idsFound(storage, 'keyed', and(equal('realm', long), equal('nick', last))), [104])
+    },
+  ),
 ]
+
+/** A text of so many characters, most of them of four bytes, that no engine can compress. */
+function scriptsOf(count: number): string {
+  let state = 1
+  return Array.from({ length: count }, () => {
+    state = (state * 48_271) % 2_147_483_647
+    return String.fromCodePoint(0x20000 + (state % 0xa000))
+  }).join('')
+}
 
 const INTEGERS = [0, -1, 2 ** 31, -(2 ** 32), 2 ** 53 - 1, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)]
 const REALS = [0, -0.1, 1e308, 5e-324, 2 ** 53 + 2, -1 / 3]
