@@ -18,20 +18,26 @@ export type { ErrorCode, ErrorDetail, Status, VaultErrorOptions } from './core/e
 export { isVaultError, STATUSES, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { IssuedTicket } from './core/execution/file-tickets.ts'
+export type { Where } from './core/execution/find-changeable.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
+export type { UpdatedRecord } from './core/operations/change-records.ts'
 export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
+export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
 export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
 export type { UploadURLInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
+export type { IgnoredRecord, InsertedRecord } from './core/operations/insert-records.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
 export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
-export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
+export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
+export type { UpdateOptions } from './core/operations/update-record.ts'
+export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { Caller, RequestContext } from './core/policy/caller.ts'
@@ -109,6 +115,7 @@ export type {
   SessionReadOptions,
   SessionStatusRecord,
   SessionUpload,
+  SessionWhere,
   TokenizeValue,
   UploadContent,
 } from './core/vault/session.ts'

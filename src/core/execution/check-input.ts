@@ -29,6 +29,12 @@ export function parseList({ limits }: { readonly limits: Limits }, list: unknown
   return Array.from<unknown>(list)
 }
 
+/** Throws `invalid_request` for an empty list of records. `verb` says what was to be done with them. */
+export function assertNotEmpty(records: unknown, verb: 'insert' | 'update'): void {
+  if (Array.isArray(records) && records.length === 0)
+    throw fault('invalid_request')`There are no records to ${words(verb)}. Pass at least one.`
+}
+
 /** The error of a token that was not found. Existing clients read exactly this text. */
 export const TOKEN_NOT_FOUND = 'Token Not Found'
 
@@ -93,11 +99,22 @@ function orList(choices: readonly string[]): string {
 
 /** Returns the error for ids without a record. It is the same for unknown ids, deleted records and ids of another table. */
 export function recordsNotFound(table: Table, ids: readonly string[], missing: readonly number[]): Fault {
+  return notFoundAt(table, ids, { missing, where: ids.length === 1 ? undefined : paths('ids', missing) })
+}
+
+/** The positions of ids without a record, and how a message names them; undefined for the one id of a request. */
+interface MissingIds {
+  readonly missing: readonly number[]
+  readonly where: Sentence | undefined
+}
+
+/** The same for ids at other places of a request. */
+export function notFoundAt(table: Table, ids: readonly string[], { missing, where }: MissingIds): Fault {
   const details = missing.map((index) => {
     const id = ids[index]
     return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
   })
-  const which = ids.length === 1 ? words('this id') : say`the id at ${paths('ids', missing)}`
+  const which = where === undefined ? words('this id') : say`the id at ${where}`
   return withoutStack(() => fault('not_found', details)`No record of table ${table.name} has ${which}.`)
 }
 

@@ -1,5 +1,6 @@
 /** The types of written and read records, from the schema and the options of the call. */
 import type { FileMetadata } from '../files/file-metadata.ts'
+import type { IgnoredRecord } from '../operations/insert-records.ts'
 import type { TableDefinition } from '../schema/column.ts'
 import type { FileColumn, LoweredColumn, OutputFields, PlainFields, TokensOf } from '../schema/infer.ts'
 
@@ -11,6 +12,11 @@ export type WrittenRecord<T extends TableDefinition, O> = { readonly id: string 
   : O extends { readonly tokenization: boolean }
     ? { readonly tokens?: TokensOf<T> }
     : unknown)
+
+/** An inserted record. With `onConflict`, it can have been left out. */
+export type InsertedRecordOf<T extends TableDefinition, O> = O extends { readonly onConflict: 'ignore' | undefined }
+  ? (WrittenRecord<T, O> & { readonly ignored?: undefined }) | IgnoredRecord
+  : WrittenRecord<T, O>
 
 /**
  * A record as it is read: its fields or, with `tokenization`, its tokens. `lowered` names the fields that are masked or redacted: do
