@@ -5,6 +5,7 @@ import { fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, wo
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { assertNotNull } from '../util/null-options.ts'
 import type { Limits } from './context.ts'
 
 /** Returns the table with this name. Throws `not_found`. */
@@ -55,14 +56,15 @@ export function parseTokenText(token: unknown, index: number): string {
   return token
 }
 
-/** Throws `invalid_request` if the options are not an object or have an unknown member, which is usually misspelled. */
+/** Throws `invalid_request` if the options are not an object, have an unknown member, which is usually misspelled, or one that is null. */
 export function assertOptions<T extends object>(options: unknown, known: readonly (keyof T & string)[]): asserts options is T {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw fault('invalid_request')`options must be an object.`
   const supported: readonly string[] = known
-  for (const name of Object.keys(options)) {
-    if (supported.includes(name)) continue
-    throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
+  for (const [name, value] of Object.entries(options)) {
+    if (!supported.includes(name))
+      throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
+    assertNotNull(name, value)
   }
 }
 

@@ -10,6 +10,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyProvider, KeyRingFactory } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
+import type { Metrics } from '../ports/metrics.ts'
 import type { FileScanner } from '../ports/scanner.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageHandle } from '../ports/storage.ts'
@@ -43,6 +44,8 @@ export interface VaultOptions<S extends SchemaDefinition> {
   readonly audit?: 'on' | 'off'
   /** Receives a span for each operation, such as `openTelemetry()`. Default: no spans. */
   readonly tracing?: Tracing
+  /** Receives counts, durations and sizes, such as `openTelemetryMetrics()`. Default: no metrics. */
+  readonly metrics?: Metrics
   /** Receives log records about failures, in the shape of pino. Default: no log. */
   readonly log?: Log
   /** Store of the contents of files, such as `folderBlobs({ … })`. Default: the storage of the vault. */
@@ -103,6 +106,12 @@ const optionsShape = z.strictObject({
   audit: z.enum(['on', 'off'], "must be 'on' or 'off'").optional(),
   tracing: z
     .custom((value) => value === undefined || hasMethod(value, 'startActiveSpan'), 'must be tracing, such as openTelemetry()')
+    .optional(),
+  metrics: z
+    .custom(
+      (value) => ['operationEnded', 'committed', 'observeCaches'].every((name) => hasMethod(value, name)),
+      'must be metrics, such as openTelemetryMetrics()',
+    )
     .optional(),
   log: z
     .custom(

@@ -23,6 +23,7 @@ import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { withVerb } from '../execution/operation-errors.ts'
+import { quietMetrics } from '../execution/run-measured.ts'
 import { removalPass } from '../file-store/remove-files.ts'
 import { runPass } from '../maintenance/run-pass.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
@@ -31,10 +32,11 @@ import type { Action } from '../policy/actions.ts'
 import type { Caller, RequestContext } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
-import { accessOf } from '../policy/create-access.ts'
+import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import type { ExplainRequest, Explanation } from '../policy/explain-access.ts'
 import { explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
+import { readQueryForms } from '../queries/query-forms.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
 import { purgePass } from '../records/transient-store.ts'
@@ -45,12 +47,15 @@ import { describeSchema } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
+import { CATALOG } from '../schema/system-tables.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
+import type { OnCommit } from '../unit-of-work/note-commit.ts'
 import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput, toVaultError } from '../util/boundary.ts'
+import type { ClosedByUsing } from '../util/closed-by-using.ts'
 import { retry } from '../util/retry.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
 import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
@@ -68,7 +73,7 @@ export interface VaultInTransaction<S extends SchemaDefinition> {
 }
 
 /** An open vault. */
-export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S> {
+export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends VaultInTransaction<S>, ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
   readonly accountId: string
@@ -82,6 +87,11 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   transaction<T>(work: (vault: VaultInTransaction<S>) => Promise<T>): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S>
+  /**
+   * Makes one short read of the storage, and resolves if it answers. For readiness checks: it needs no caller and records no event. Throws
+   * `unavailable` if the storage cannot be reached, and `failed_precondition` after the vault was closed.
+   */
+  ping(): Promise<{ readonly ok: true }>
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
    * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
@@ -128,7 +138,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition> extends Va
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
   /**
    * Waits for the calls in progress, closes the storage and overwrites the keys in memory (docs/security.md says which). Later calls throw
-   * `failed_precondition`. Must not be awaited inside a transaction, which it waits for. Closing again does nothing more.
+   * `failed_precondition`. Must not be awaited inside a transaction, which it waits for. Closing again does nothing more. A vault that was
+   * declared with `await using` is closed at the end of its block.
    */
   close(): Promise<void>
 }
@@ -198,13 +209,14 @@ function createVault<S extends SchemaDefinition>(
 ): Vault<S> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
+  const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
-  const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone })
+  const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone, onCommit: metrics?.committed })
   const outer = outsideTransactions(storage, factories.outer)
-  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, log, audit }
+  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, metrics, log, audit }
   const joined = createJoinedCalls(scheduler)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
   const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {
@@ -212,6 +224,7 @@ function createVault<S extends SchemaDefinition>(
   }
   const outerContext = (caller: Caller): SessionContext =>
     contextIn({ units: outer, lifetime, files: files.outer, joined }, caller)
+  const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
   const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
     guardAround(failed, async (run) => {
       assertOutsideTransaction(storage)
@@ -241,6 +254,11 @@ function createVault<S extends SchemaDefinition>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
+    ping: () =>
+      outside('Ping failed.', async () => {
+        await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: 1, columns: [] })
+        return { ok: true }
+      }),
     purgeExpired: () =>
       outside('Purge failed.', async () => ({
         deleted: await runPass(purgePass(storage, { clock, layout }), { scheduler }),
@@ -299,8 +317,12 @@ function createVault<S extends SchemaDefinition>(
           await storage.close()
         } finally {
           closeKeys()
+          stopObserving?.()
         }
       }),
+    async [Symbol.asyncDispose]() {
+      await this.close()
+    },
   }
 }
 
@@ -327,11 +349,11 @@ function unitFactoriesOf(
     clock,
     entropy,
   }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'clock' | 'entropy'>,
-  { events, catalog, log, isAlone }: UnitResources,
+  { events, catalog, log, isAlone, onCommit }: UnitResources,
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, isAlone, catalog })
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, catalog })
   const chains = createChainPool(storage, events, entropy)
-  return recordedUnits({ storage, scheduler, clock, isAlone, chains, events, catalog, log })
+  return recordedUnits({ storage, scheduler, clock, isAlone, onCommit, chains, events, catalog, log })
 }
 
 /** What the units of a vault share with its calls. */
@@ -339,5 +361,6 @@ interface UnitResources {
   readonly events: EventStore
   readonly catalog: CatalogFence
   readonly log: Log | undefined
+  readonly onCommit: OnCommit
   isAlone(): boolean
 }

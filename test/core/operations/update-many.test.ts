@@ -151,9 +151,7 @@ onEachStorage('updateMany', (engine) => {
       owner.updateMany('clients', one),
     ])
     const { records } = await owner.get('clients', { redaction: 'PLAIN_TEXT', fields: ['name', 'salary'] })
-    expect(records.map(({ fields }) => fields)).toEqual(
-      ids.map((_, index) => ({ name: `new ${index}`, salary: 1000 + index })),
-    )
+    expect(records.map(({ fields }) => fields)).toEqual(ids.map((_, index) => ({ name: `new ${index}`, salary: 1000 + index })))
   })
 
   it('refuses an empty list and more records than the limit, plainly', async () => {
