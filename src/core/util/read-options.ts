@@ -7,7 +7,7 @@ import { assertNoNulls } from './null-options.ts'
 export function readOptions<T extends object>(name: string, options: T): T {
   if (typeof options === 'object' && options !== null) {
     const given = readInput(() => ({ ...options }))
-    assertNoNulls(given, name)
+    assertNoNulls(given, `${name}: `)
     return given
   }
   throw fault('invalid_request')`${words(name)}: the options must be an object.`

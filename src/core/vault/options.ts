@@ -19,6 +19,7 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertNoNulls } from '../util/null-options.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 import type { OnInfected } from './scan-worker.ts'
 
@@ -131,7 +132,10 @@ const optionsShape = z.strictObject({
 
 /** Returns the limits of requests. Throws `invalid_request` that names the first invalid option. */
 export function parseOptions(options: unknown): Limits {
-  const parsed = readInput(() => optionsShape.safeParse(options))
+  const parsed = readInput(() => {
+    assertNoNulls(options, 'Cannot open the vault: ')
+    return optionsShape.safeParse(options)
+  })
   if (parsed.success) return limitsShape.parse(parsed.data.limits ?? {})
   throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(parsed.error.issues[0])}.`)
 }

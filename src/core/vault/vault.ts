@@ -56,6 +56,7 @@ import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput, toVaultError } from '../util/boundary.ts'
 import type { ClosedByUsing } from '../util/closed-by-using.ts'
+import { assertNoNulls } from '../util/null-options.ts'
 import { retry } from '../util/retry.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
 import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
@@ -273,7 +274,10 @@ function createVault<S extends SchemaDefinition>(
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () => {
         const explained = parseCaller(caller)
-        return readInput(() => explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining }))
+        return readInput(() => {
+          assertNoNulls(explaining)
+          return explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining })
+        })
       }),
     explainQuery: (sql, caller) =>
       withVerb('Query', () => {
@@ -286,6 +290,7 @@ function createVault<S extends SchemaDefinition>(
     verifyRecords: (given = {}) =>
       outsideAround('Verify failed.', (run) => {
         const { table, signal, onProgress } = readInput(() => ({ ...given }))
+        assertNoNulls({ table, signal, onProgress }, 'Verify failed. ')
         if (onProgress !== undefined) assertFunction(onProgress, 'Verify failed. onProgress must be a function.')
         const tables =
           table === undefined ? [...layout.tables.values()] : [withVerb('Verify', () => requireTable({ layout }, table))]

@@ -49,7 +49,7 @@ function recordingMeter() {
       })
     }
     const byName: Record<string, Measured[]> = {}
-    for (const one of [...measured, ...observed]) (byName[one.name] ??= []).push(one)
+    for (const one of [...measured, ...observed]) byName[one.name] = [...(byName[one.name] ?? []), one]
     return byName
   }
   return { meter, units, collect, provider: { getMeter: () => meter } satisfies MeterProvider }
@@ -91,8 +91,8 @@ onEachStorage('metrics', (engine) => {
       records.map(({ id }) => ({ id, fields: { salary: 5 } })),
     )
     await owner.batch([
-        { method: 'POST', tableName: 'clients', fields: { name: 'Cy' } },
-        { method: 'DELETE', tableName: 'clients', ID: { response: 0 } },
+      { method: 'POST', tableName: 'clients', fields: { name: 'Cy' } },
+      { method: 'DELETE', tableName: 'clients', ID: { response: 0 } },
     ])
     await owner.batch([{ method: 'POST', tableName: 'clients', fields: { name: 'Cy' } }])
     await Promise.all(['1', '2', '3'].map((name) => owner.insert('clients', [{ fields: { name } }])))
